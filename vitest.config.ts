@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { longer } from "./test/long.ts";
-import LongestFirst from "./test/longest-first.ts";
+import { longer } from "./test/harness/long.ts";
+import LongestFirst from "./test/harness/longest-first.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunEvent } from "../src/core/event/event.ts";
+import type { RunEvent } from "../src/core/engine/event/event.ts";
 import { openDbosStore } from "../src/stores/dbos/store.ts";
 import { chainRecord } from "./chain.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fileStore } from "../src/stores/file.ts";
+import { fileStore } from "../src/stores/file/store.ts";
 import { memoryStore } from "../src/stores/memory.ts";
 import { done, driveChain } from "./chain.ts";
 

@@ -1,13 +1,13 @@
 /// <reference types="node" preserve="true" />
 
-export type { Lack } from "./core/availability/unavailable.ts";
-export type { Diagnostic } from "./core/diagnostic.ts";
-export type { Workflow } from "./core/document/workflow.ts";
-export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/errors.ts";
-export type { RunEvent } from "./core/event/event.ts";
-export type { RunRecord } from "./core/event/record.ts";
-export type { StateEntry } from "./core/event/state-entry.ts";
-export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/ports.ts";
+export type { Lack } from "./core/skill/availability/unavailable.ts";
+export type { Diagnostic } from "./core/base/diagnostic.ts";
+export type { Workflow } from "./core/document/workflow/workflow.ts";
+export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/base/errors.ts";
+export type { RunEvent } from "./core/engine/event/event.ts";
+export type { RunRecord } from "./core/engine/event/record.ts";
+export type { StateEntry } from "./core/engine/event/state-entry.ts";
+export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/engine/ports.ts";
 export {
   type Opening,
   openingOf,
@@ -17,9 +17,9 @@ export {
   type Reply,
   type Turn,
   type Usage,
-} from "./core/prompt.ts";
-export type { RunResult } from "./core/record/result.ts";
-export { createRedactor, type Redactor, type Secret } from "./core/redact/redact.ts";
+} from "./core/engine/event/prompt.ts";
+export type { RunResult } from "./core/engine/result/result.ts";
+export { createRedactor, type Redactor, type Secret } from "./core/base/redact/redact.ts";
 export {
   type AnyToolDefinition as Tool,
   type Category,
@@ -30,8 +30,8 @@ export {
   type RunOutlook,
   type SkillDefinition as Skill,
   type ToolContext,
-} from "./core/skill.ts";
-export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
+} from "./core/skill/skill.ts";
+export type { Json, JsonObject, JsonSchema } from "./core/base/values.ts";
 export {
   type Limits,
   openProject,
@@ -45,7 +45,7 @@ export {
   type RunOptions,
   resolveSkills,
   type SkillState,
-} from "./library.ts";
+} from "./entry/library.ts";
 export { type Inside, openInside, type Refused, resolveInside } from "./loaders/folder/contain.ts";
 export {
   callDigest,
@@ -65,7 +65,7 @@ export {
   trim,
   untoldPause,
   withoutMarkers,
-} from "./skill-http.ts";
+} from "./kit/http.ts";
 export {
   type Ask,
   type Asking,
@@ -75,7 +75,7 @@ export {
   ServiceFault,
   serviceUrl,
   withService,
-} from "./skill-service.ts";
+} from "./kit/service.ts";
 export {
   isoTime,
   lastLines,
@@ -88,7 +88,7 @@ export {
   seriesSummary,
   summarise,
   timeField,
-} from "./skill-telemetry.ts";
-export { describeTrace, type TraceSpan, traceShape } from "./skill-traces.ts";
+} from "./kit/telemetry.ts";
+export { describeTrace, type TraceSpan, traceShape } from "./kit/traces.ts";
 export { memoryStore } from "./stores/memory.ts";
 export { memoryState } from "./stores/state/memory.ts";

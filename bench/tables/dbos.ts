@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { type Database, ENGINE_SCHEMA, openDatabase } from "../../src/stores/dbos/database.ts";
 import { type DbosStore, openDbosStore } from "../../src/stores/dbos/store.ts";
 import { groupRecords } from "../../src/stores/journal.ts";

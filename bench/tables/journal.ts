@@ -1,8 +1,8 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RunEvent } from "../../src/core/event/event.ts";
-import type { Store } from "../../src/core/ports.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { Store } from "../../src/core/engine/ports.ts";
 import { groupRecords } from "../../src/stores/journal.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { chainRecord, driveChain } from "../chain.ts";

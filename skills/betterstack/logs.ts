@@ -1,9 +1,9 @@
 import { defineTool, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
-import { runQuery } from "./sql-api.ts";
-import { gate } from "./sql-gate.ts";
-import { declaredSources, tablesOf } from "./sql-tables.ts";
+import { runQuery } from "./sql/api.ts";
+import { gate } from "./sql/gate.ts";
+import { declaredSources, tablesOf } from "./sql/tables.ts";
 
 const DEFAULT_ROWS = 50;
 

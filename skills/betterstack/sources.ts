@@ -2,7 +2,7 @@ import { defineTool } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
-import { declaredSources } from "./sql-tables.ts";
+import { declaredSources } from "./sql/tables.ts";
 
 export const sourceTools = [
   defineTool({

@@ -1,16 +1,16 @@
 import { defineTool, type JsonObject, NothingDone, refusalOf, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import type { Channel, Send } from "./channel.ts";
-import { consoleChannel } from "./console.ts";
-import { discordChannel } from "./discord.ts";
-import { emailChannel } from "./email.ts";
-import { fileChannel } from "./file.ts";
+import { consoleChannel } from "./channels/console.ts";
+import { discordChannel } from "./channels/discord.ts";
+import { emailChannel } from "./channels/email.ts";
+import { fileChannel } from "./channels/file.ts";
 import { createNotice, type Notice, noticeInput } from "./notice.ts";
-import { opsgenieChannel } from "./opsgenie.ts";
-import { pagerdutyChannel } from "./pagerduty.ts";
+import { opsgenieChannel } from "./channels/opsgenie.ts";
+import { pagerdutyChannel } from "./channels/pagerduty.ts";
 import { redactorFor } from "./secrets.ts";
-import { teamsChannel } from "./teams.ts";
-import { webhookChannel } from "./webhook.ts";
+import { teamsChannel } from "./channels/teams.ts";
+import { webhookChannel } from "./channels/webhook.ts";
 
 const NAMES = ["console", "file", "webhook", "discord", "teams", "email", "pagerduty", "opsgenie"] as const;
 type Name = (typeof NAMES)[number];

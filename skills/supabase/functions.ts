@@ -1,6 +1,6 @@
 import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { args, bounded, rowOf } from "./assignments.ts";
+import { args, bounded, rowOf } from "./query/assignments.ts";
 import { withSupabase } from "./client.ts";
 import { callable, functionName } from "./places.ts";
 import { fitRows } from "./rows.ts";

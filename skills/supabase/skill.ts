@@ -2,7 +2,7 @@ import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { catalogTools } from "./catalog.ts";
 import { functionTools } from "./functions.ts";
-import { groupingTools } from "./grouping.ts";
+import { groupingTools } from "./query/grouping.ts";
 import { managementTools } from "./management.ts";
 import { readingTools } from "./reading.ts";
 import { writingTools } from "./writing.ts";

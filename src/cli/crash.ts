@@ -2,9 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ErrorEvent, StackFrame } from "@sentry/node";
 import { reportRedactor } from "../app/secrets.ts";
-import type { Environment } from "../core/config.ts";
-import { messageOf } from "../core/errors.ts";
-import { packagePath } from "../own-files.ts";
+import type { Environment } from "../core/document/config.ts";
+import { messageOf } from "../core/base/errors.ts";
+import { packagePath } from "../files/own-files.ts";
 
 /** A fault of skillflow itself, and what may be told with it. */
 export interface Fault {

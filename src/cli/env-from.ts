@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Environment } from "../core/config.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import { readRegular } from "../files.ts";
+import type { Environment } from "../core/document/config.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** The environment with the variables of the file that `--env-from` names; what is set already stays. */

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EnginePlace, WorkspaceOptions } from "../app/host.ts";
 import { nearFile } from "../app/workspace.ts";
-import type { InputField } from "../core/document/input.ts";
-import type { Workflow } from "../core/document/workflow.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import { amountOf, countOf, durationOf } from "../core/settings/bounds.ts";
-import type { RunChoices } from "../core/settings/settings.ts";
-import { isObject, parseJson } from "../core/values.ts";
-import { readRegular } from "../files.ts";
+import type { InputField } from "../core/document/workflow/input.ts";
+import type { Workflow } from "../core/document/workflow/workflow.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { amountOf, countOf, durationOf } from "../core/engine/settings/bounds.ts";
+import type { RunChoices } from "../core/engine/settings/settings.ts";
+import { isObject, parseJson } from "../core/base/values.ts";
+import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** Flags as the program knows them: checked, and typed. */

@@ -1,15 +1,15 @@
 import { Command, CommanderError, Option } from "commander";
 import { blameStray } from "../app/runs/stray.ts";
-import type { Environment } from "../core/config.ts";
-import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
-import { defined } from "../core/values.ts";
-import { VERSION } from "../own-files.ts";
+import type { Environment } from "../core/document/config.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../core/base/errors.ts";
+import { defined } from "../core/base/values.ts";
+import { VERSION } from "../files/own-files.ts";
 import type { Io } from "./io.ts";
 import type { Ground } from "./reference.ts";
 import type { CommandSpec } from "./table/command.ts";
 import { COMMANDS } from "./table/commands.ts";
 import { FROM_REF, SHARED_OPTIONS } from "./table/options.ts";
-import { wrapLines } from "./wrap.ts";
+import { wrapLines } from "./terminal/wrap.ts";
 
 /** What the program is given of its process. */
 export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
@@ -86,7 +86,7 @@ interface Guarded {
 
 /** GitHub Actions reads what is printed for commands: text of models and tools must not become one (trust 13). */
 async function inertFor({ host }: Terminal): Promise<Inert> {
-  const { logText, terminalText } = await import("../reports/inert.ts");
+  const { logText, terminalText } = await import("../core/base/inert.ts");
   return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text) => text };
 }
 
@@ -254,7 +254,7 @@ const STARTING: ReadonlySet<string> = new Set(["run", "resume", "replay", "apply
 async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {
   const fromRef = argv.find((text) => text.startsWith("--from-ref"));
   const flags = { verbose: argv.includes("--verbose"), color: !argv.includes("--no-color"), fromRef };
-  const { describeFailure } = await import("./terminal.ts");
+  const { describeFailure } = await import("./terminal/terminal.ts");
   if (!hasReaderLeft(error)) await io.err(describeFailure(error, flags, io));
 }
 

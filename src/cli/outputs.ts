@@ -1,11 +1,11 @@
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { REPORT_KINDS, type Report, type ReportKind, renderReport } from "../app/reports.ts";
+import { REPORT_KINDS, type Report, type ReportKind, renderReport } from "../app/views/reports.ts";
 import { projectFolder } from "../app/workspace.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { Plan } from "../core/operation.ts";
-import { defined, nearest } from "../core/values.ts";
-import { makeFolder, replaceFile } from "../files.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import type { Plan } from "../core/engine/event/operation.ts";
+import { defined, nearest } from "../core/base/values.ts";
+import { makeFolder, replaceFile } from "../files/files.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 

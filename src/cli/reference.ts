@@ -1,11 +1,11 @@
 import type { DocumentsAt } from "../app/host.ts";
 import { openReference } from "../app/reference.ts";
-import { findRun, openStore } from "../app/stores.ts";
-import type { StoredRun } from "../core/ports.ts";
-import { planAt } from "./commands/apply.ts";
+import { findRun, openStore } from "../app/adapters/stores.ts";
+import type { StoredRun } from "../core/engine/ports.ts";
+import { planAt } from "./commands/run/apply.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
-import { painter } from "./terminal.ts";
+import { painter } from "./terminal/terminal.ts";
 
 /** What a command goes on with: a run, or the plan of one. */
 interface Continued {

@@ -1,11 +1,11 @@
-import { hintFor, SkillflowError } from "../core/errors.ts";
-import type { StoredRun } from "../core/ports.ts";
-import { redactRefusal } from "../core/record/content.ts";
-import { describeBrokenOff, describeRefusal } from "../core/record/refusal.ts";
-import { defined } from "../core/values.ts";
-import { githubActions } from "./ci.ts";
+import { hintFor, SkillflowError } from "../core/base/errors.ts";
+import type { StoredRun } from "../core/engine/ports.ts";
+import { redactRefusal } from "../core/engine/record/content.ts";
+import { describeBrokenOff, describeRefusal } from "../core/engine/result/refusal.ts";
+import { defined } from "../core/base/values.ts";
+import { githubActions } from "./ci/ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
-import { jsonText } from "./terminal.ts";
+import { jsonText } from "./terminal/terminal.ts";
 
 /** What is known of a run as it begins. */
 export interface Beginning {

@@ -2,14 +2,14 @@ import type { Workspace } from "../app/host.ts";
 import { blameStray } from "../app/runs/stray.ts";
 import { environmentRedactor } from "../app/secrets.ts";
 import { configFindings, openWorkspace, unknownSkills } from "../app/workspace.ts";
-import type { Diagnostic } from "../core/diagnostic.ts";
-import type { Workflow } from "../core/document/workflow.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { Diagnostic } from "../core/base/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow/workflow.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
 import { isLoopback } from "../protocol/http-server.ts";
-import { plainText } from "../reports/inert.ts";
+import { plainText } from "../core/base/inert.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
-import { describeDiagnostic, painter } from "./terminal.ts";
+import { describeDiagnostic, painter } from "./terminal/terminal.ts";
 
 /** What the commands that serve a project to other programs have in common. */
 

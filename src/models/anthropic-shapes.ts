@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { isObject, type JsonSchema } from "../core/values.ts";
+import { isObject, type JsonSchema } from "../core/base/values.ts";
 import { type Fields, fieldsOf, listOf } from "./wire.ts";
 
 /** Which JSON Schemas Anthropic's API can be held to, and how. */

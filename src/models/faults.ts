@@ -1,5 +1,5 @@
-import { type ErrorCode, messageOf, SkillflowError } from "../core/errors.ts";
-import { isObject } from "../core/values.ts";
+import { type ErrorCode, messageOf, SkillflowError } from "../core/base/errors.ts";
+import { isObject } from "../core/base/values.ts";
 
 /** The service that an adapter talks to, and how messages name it. */
 export interface Service {

@@ -1,6 +1,6 @@
-import { type ImageKind, imageFault, shownIds } from "../core/image.ts";
-import type { ModelCall } from "../core/ports.ts";
-import { imagesIn, type Turn } from "../core/prompt.ts";
+import { type ImageKind, imageFault, shownIds } from "../core/base/image.ts";
+import type { ModelCall } from "../core/engine/ports.ts";
+import { imagesIn, type Turn } from "../core/engine/event/prompt.ts";
 
 /** An image as providers take it. */
 export interface Sight {

@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import type { Model, ModelCall } from "../core/ports.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import {
   type Opening,
   openingOf,
@@ -10,8 +10,8 @@ import {
   type ToolAnswer,
   type Turn,
   type Usage,
-} from "../core/prompt.ts";
-import type { Json, JsonSchema } from "../core/values.ts";
+} from "../core/engine/event/prompt.ts";
+import type { Json, JsonSchema } from "../core/base/values.ts";
 import type { Service } from "./faults.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
 import {

@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import type { Model, ModelCall } from "../core/ports.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import {
   imagesIn,
   openingOf,
@@ -9,9 +9,9 @@ import {
   type ToolAnswer,
   type Turn,
   type Usage,
-} from "../core/prompt.ts";
-import type { Json, JsonSchema } from "../core/values.ts";
-import { checkedAs } from "../core/values.ts";
+} from "../core/engine/event/prompt.ts";
+import type { Json, JsonSchema } from "../core/base/values.ts";
+import { checkedAs } from "../core/base/values.ts";
 import { keyed, type Service } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";

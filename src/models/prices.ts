@@ -1,4 +1,4 @@
-import type { Usage } from "../core/prompt.ts";
+import type { Usage } from "../core/engine/event/prompt.ts";
 import prices from "./prices.json" with { type: "json" };
 
 /** USD per million tokens. */

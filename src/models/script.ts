@@ -1,9 +1,9 @@
-import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event/event.ts";
-import { encodeKey } from "../core/inner/place.ts";
-import type { Model, ModelCall } from "../core/ports.ts";
-import type { Part, Reply } from "../core/prompt.ts";
-import type { Script } from "../core/testing/script.ts";
+import { SkillflowError } from "../core/base/errors.ts";
+import type { RunEvent } from "../core/engine/event/event.ts";
+import { encodeKey } from "../core/document/inner/place.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
+import type { Part, Reply } from "../core/engine/event/prompt.ts";
+import type { Script } from "../core/outward/testing/script.ts";
 
 type Reading = Script["replies"][number];
 type Asked = Pick<ModelCall, "purpose" | "node" | "key">;

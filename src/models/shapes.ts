@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../core/values.ts";
+import { isObject, type Json } from "../core/base/values.ts";
 
 /** Asks in words for what an API cannot be asked for otherwise. */
 export function shapeText(schema: Json): string {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
 
 /** JSON over HTTP for programs: no browser of another site gets in. */
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { RunList, Site, SiteRun } from "../app/ui/site.ts";
-import { exitCodeOf, SkillflowError } from "../core/errors.ts";
+import type { RunList, Site, SiteRun } from "../app/views/site.ts";
+import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
 import { type HttpServer, isSame, openHttpServer } from "./http-server.ts";
 
 /** A local page over all runs: reads alone, for whoever has its token, from this machine. */

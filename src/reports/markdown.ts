@@ -1,7 +1,7 @@
-import { doctorCommand } from "../core/record/signal-command.ts";
-import { unroutedText } from "../core/record/unrouted.ts";
-import { isObject, type Json, type JsonObject } from "../core/values.ts";
-import { markdownCode, markdownLine, markdownText } from "./inert.ts";
+import { doctorCommand } from "../core/engine/result/signal-command.ts";
+import { unroutedText } from "../core/engine/result/unrouted.ts";
+import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { markdownCode, markdownLine, markdownText } from "../core/base/inert.ts";
 import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
 import type { Deed } from "./model/deeds.ts";
 import { itemCounts, itemWord } from "./model/items.ts";
@@ -19,7 +19,7 @@ import {
   plural,
   previewJson,
   shortText,
-} from "./preview.ts";
+} from "../core/base/preview.ts";
 
 /** A run in short, for people: what it found and did first, then what was left out, its nodes and what to do next. */
 export function summaryMarkdown(report: Report): string {

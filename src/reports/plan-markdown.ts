@@ -1,4 +1,4 @@
-import { logText, markdownBlock, markdownCode, markdownLine } from "./inert.ts";
+import { logText, markdownBlock, markdownCode, markdownLine } from "../core/base/inert.ts";
 import {
   countStandings,
   isRedacted,
@@ -10,7 +10,7 @@ import {
   type ShownOperation,
   STANDING_WORDS,
 } from "./model/plan.ts";
-import { formatCount, formatTime, plural, shortText } from "./preview.ts";
+import { formatCount, formatTime, plural, shortText } from "../core/base/preview.ts";
 
 /** A plan as a comment of a pull request: below what GitHub takes, and all of it inert (fine-print T17). */
 export function planMarkdown(plan: PlanView): string {

@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
-import type { Blobs } from "../core/blobs.ts";
-import { callCodeOf, messageOf, refusalOf, SkillflowError } from "../core/errors.ts";
-import { isImage, isImageKind } from "../core/image.ts";
-import { blobsIn } from "../core/own/blob.ts";
-import type { Call } from "../core/own/call.ts";
-import type { Redactor } from "../core/redact/redact.ts";
-import { countDotenvMarks } from "../core/redact/secret-forms.ts";
-import { compileSchema } from "../core/schema/schema.ts";
+import type { Blobs } from "../core/base/blobs.ts";
+import { callCodeOf, messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
+import { isImage, isImageKind } from "../core/base/image.ts";
+import { blobsIn } from "../core/engine/tools/blob.ts";
+import type { Call } from "../core/engine/event/call.ts";
+import type { Redactor } from "../core/base/redact/redact.ts";
+import { countDotenvMarks } from "../core/base/redact/secret-forms.ts";
+import { compileSchema } from "../core/base/schema/schema.ts";
 import {
   type Audience,
   audienceOf,
@@ -18,10 +18,10 @@ import {
   refusedCall,
   type Tool,
   type ToolContext,
-} from "../core/skill.ts";
-import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/values.ts";
+} from "../core/skill/skill.ts";
+import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Suspect } from "./context.ts";
-import { holdLarge, isLarge } from "./large.ts";
+import { holdLarge, isLarge } from "./results/large.ts";
 import { inTurn } from "./queue.ts";
 import { Stop, type Stopping, signalOf } from "./stop.ts";
 import { suspected } from "./stray.ts";

@@ -1,8 +1,8 @@
-import type { SingleStep } from "../core/engine/step.ts";
-import { callEvents } from "../core/engine/turn-calls.ts";
-import type { Entry, StepKey } from "../core/event/event.ts";
-import type { Call } from "../core/own/call.ts";
-import type { Outcome } from "../core/skill.ts";
+import type { SingleStep } from "../core/engine/fold/step.ts";
+import { callEvents } from "../core/engine/decide/turn-calls.ts";
+import type { Entry, StepKey } from "../core/engine/event/event.ts";
+import type { Call } from "../core/engine/event/call.ts";
+import type { Outcome } from "../core/skill/skill.ts";
 import type { Budget } from "./budget.ts";
 import type { CallTool } from "./call.ts";
 import { Stop } from "./stop.ts";

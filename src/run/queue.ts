@@ -1,4 +1,4 @@
-import { SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/base/errors.ts";
 import { contextNow, within } from "./context.ts";
 import type { Stopping } from "./stop.ts";
 

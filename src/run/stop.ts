@@ -1,4 +1,4 @@
-import type { Stopped } from "../core/ports.ts";
+import type { Stopped } from "../core/engine/ports.ts";
 
 /** As much of an AbortSignal as those need who only listen. */
 export type Stopping = Stopped;

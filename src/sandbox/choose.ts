@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { platform } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { Sandbox } from "../core/sandbox.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import type { Sandbox } from "../core/skill/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
 import { bubblewrapSandbox } from "./isolation/bubblewrap.ts";
 import { unshareSandbox } from "./isolation/unshare.ts";

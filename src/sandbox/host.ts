@@ -1,4 +1,4 @@
-import type { ProcessMark } from "../core/ports.ts";
+import type { ProcessMark } from "../core/engine/ports.ts";
 
 /** What the sandboxes need of the process that they run in. */
 export interface SandboxHost {

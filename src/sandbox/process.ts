@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../core/sandbox.ts";
-import { temporaryName } from "../core/temporary-name.ts";
+import { SkillflowError } from "../core/base/errors.ts";
+import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../core/skill/sandbox.ts";
+import { temporaryName } from "../files/temporary-name.ts";
 import type { SandboxHost } from "./host.ts";
 import { checkCommand } from "./isolation/command.ts";
 import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";

@@ -1,5 +1,5 @@
 import { createContext, Script } from "node:vm";
-import type { TimeBound } from "../core/schema/time-bound.ts";
+import type { TimeBound } from "../core/base/schema/time-bound.ts";
 
 const MOST_MS = 1000;
 /** Of one piece of work, once the pieces before it have used up a second between two turns of the event loop. */

@@ -3,9 +3,9 @@ import type { Server } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as nextRound, setTimeout as pause } from "node:timers/promises";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import { CUT_MARK } from "../core/redact/cut-edges.ts";
-import type { ForeignCommand, ForeignResult, SandboxLimits, Turn } from "../core/sandbox.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { CUT_MARK } from "../core/base/redact/cut-edges.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits, Turn } from "../core/skill/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
 import { findMembers, inheritedFiles, livingProcess, type Usage, usageInside, usageOf } from "./processes.ts";
 

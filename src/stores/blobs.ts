@@ -2,11 +2,11 @@ import { createHash, type Hash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { BlobInfo, Blobs } from "../core/blobs.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import { isBlobId } from "../core/own/blob.ts";
-import { isObject, parseJson } from "../core/values.ts";
-import { openPlain, replaceFile } from "../files.ts";
+import type { BlobInfo, Blobs } from "../core/base/blobs.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { isBlobId } from "../core/engine/tools/blob.ts";
+import { isObject, parseJson } from "../core/base/values.ts";
+import { openPlain, replaceFile } from "../files/files.ts";
 
 export interface BlobLimits {
   /** Of one blob, in bytes. */

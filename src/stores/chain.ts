@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import type { RunEvent } from "../core/event/event.ts";
+import type { RunEvent } from "../core/engine/event/event.ts";
 
 /**
  * The chain of a run's record (trust 15). The line of each event ends with `,"seal":"…"}`: the sha256, in hex, of the seal

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SkillflowError } from "../core/errors.ts";
-import type { ProcessMark } from "../core/ports.ts";
+import { SkillflowError } from "../core/base/errors.ts";
+import type { ProcessMark } from "../core/engine/ports.ts";
 import { hasCode, storeError } from "./store-error.ts";
 
 export interface LockOptions {

@@ -1,9 +1,9 @@
-import type { Blobs } from "../core/blobs.ts";
-import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event/event.ts";
-import type { RunRecord } from "../core/event/record.ts";
-import type { Journal, Store } from "../core/ports.ts";
-import { skimEvent } from "../core/skim.ts";
+import type { Blobs } from "../core/base/blobs.ts";
+import { SkillflowError } from "../core/base/errors.ts";
+import type { RunEvent } from "../core/engine/event/event.ts";
+import type { RunRecord } from "../core/engine/event/record.ts";
+import type { Journal, Store } from "../core/engine/ports.ts";
+import { skimEvent } from "../core/engine/event/skim.ts";
 import { memoryBlobs } from "./blobs.ts";
 import { digestOf } from "./chain.ts";
 import { createJournal, newestFirst } from "./journal.ts";

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/base/errors.ts";
 
 export function storeError(error: unknown, what: string): SkillflowError {
   if (error instanceof SkillflowError) return error;

@@ -1,4 +1,4 @@
-import type { Rate, Turns } from "../core/ports.ts";
+import type { Rate, Turns } from "../core/engine/ports.ts";
 
 /** Turns of one process. */
 export function memoryTurns(now = () => performance.now()): Turns {

@@ -12,12 +12,12 @@ import {
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type Operation, operationDigest, type Plan, planDigest } from "../../src/core/operation.ts";
-import type { Json } from "../../src/core/values.ts";
+import { type Operation, operationDigest, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
+import type { Json } from "../../src/core/base/values.ts";
 import { runHere, type Screen } from "../cli/in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "../cli/program.ts";
 import { ENV, linesOf, SINK, statusesOf, toldBy, WORKFLOW } from "../cli/sink.ts";
-import { LONG, sliceOf } from "../long.ts";
+import { LONG, sliceOf } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 
 /** What is done to a plan between its making and its application (trust 2 and 3). */

@@ -1,4 +1,4 @@
-import type { Json, JsonSchema } from "../../src/core/values.ts";
+import type { Json, JsonSchema } from "../../src/core/base/values.ts";
 import type { ChatRequest } from "../services/chat.ts";
 import type { Scripted, ScriptedCall } from "../services/script.ts";
 

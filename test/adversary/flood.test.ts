@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import logs from "../../skills/logs/skill.ts";
-import { createRedactor } from "../../src/core/redact/redact.ts";
-import type { Outcome, Tool } from "../../src/core/skill.ts";
+import { createRedactor } from "../../src/core/base/redact/redact.ts";
+import type { Outcome, Tool } from "../../src/core/skill/skill.ts";
 import { createCall } from "../../src/run/call.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { toolContext } from "../../src/testing.ts";
 import { makeProject } from "../cli/program.ts";
-import { toolOf } from "../harness.ts";
+import { toolOf } from "../harness/harness.ts";
 import { connectStdio } from "../protocol/mcp-program.ts";
 
 /** Somebody who asks for more at once than a machine can carry. */

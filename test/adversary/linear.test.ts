@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 import type { Job, Report, Work } from "./linear/attack.ts";
 import { type Pattern, readSources } from "./linear/sources.ts";
 

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileBlobs } from "../../src/stores/blobs.ts";
-import { blobsOfRun, fileStore } from "../../src/stores/file.ts";
+import { blobsOfRun, fileStore } from "../../src/stores/file/store.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, runProgram } from "../cli/program.ts";

@@ -8,14 +8,14 @@ import { type FinishedRun, resumeRun, startRun, type Watch } from "../../src/app
 import { prepareRun } from "../../src/app/runs/prepare.ts";
 import { prepareReplay } from "../../src/app/runs/replay.ts";
 import { prepareResume } from "../../src/app/runs/resume.ts";
-import { openRecording } from "../../src/app/stores.ts";
+import { openRecording } from "../../src/app/adapters/stores.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
-import { linkProgram } from "../../src/core/engine/link.ts";
-import type { RunEvent } from "../../src/core/event/event.ts";
-import type { Model, Observer } from "../../src/core/ports.ts";
-import type { Part } from "../../src/core/prompt.ts";
-import { createRedactor } from "../../src/core/redact/redact.ts";
-import type { Json } from "../../src/core/values.ts";
+import { linkProgram } from "../../src/core/engine/decide/link.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { Model, Observer } from "../../src/core/engine/ports.ts";
+import type { Part } from "../../src/core/engine/event/prompt.ts";
+import { createRedactor } from "../../src/core/base/redact/redact.ts";
+import type { Json } from "../../src/core/base/values.ts";
 import { createAsk } from "../../src/run/ask.ts";
 import { createCall } from "../../src/run/call.ts";
 import { driveRun } from "../../src/run/drive.ts";
@@ -24,8 +24,8 @@ import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { toolContext } from "../../src/testing.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
-import { OPS, recordOf, workflowOf } from "../harness.ts";
-import { LONG } from "../long.ts";
+import { OPS, recordOf, workflowOf } from "../harness/harness.ts";
+import { LONG } from "../harness/long.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
 /** Values of variables whose names say that they are secret, in runs of the real program, in this process. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isReservedVariable } from "../../src/core/config.ts";
+import { isReservedVariable } from "../../src/core/document/config.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, resultOf, runFile, runProgram } from "../cli/program.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { quoteTheirs } from "../../src/core/voice.ts";
+import { quoteTheirs } from "../../src/core/base/voice.ts";
 import { runHere } from "../cli/in-process.ts";
 import { makeProject } from "../cli/program.ts";
 

@@ -1,4 +1,4 @@
-import type { Json } from "../../src/core/values.ts";
+import type { Json } from "../../src/core/base/values.ts";
 import { type Loopback, type LoopbackRequest, startLoopback } from "../../src/testing.ts";
 import { startAgent, task } from "../services/a2a.ts";
 import * as betterstack from "../services/betterstack.ts";

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../src/core/values.ts";
+import type { Json } from "../../src/core/base/values.ts";
 import { runHere } from "../cli/in-process.ts";
 import { makeProject } from "../cli/program.ts";
-import { LONG, longer } from "../long.ts";
+import { LONG, longer } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Sandbox } from "../../src/core/sandbox.ts";
-import { callScript } from "../../src/loaders/folder/script-handler.ts";
+import type { Sandbox } from "../../src/core/skill/sandbox.ts";
+import { callScript } from "../../src/loaders/programs/script-handler.ts";
 import { foreignHost, makeFolder } from "../loaders/foreign.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ForeignCommand } from "../../src/core/sandbox.ts";
+import type { ForeignCommand } from "../../src/core/skill/sandbox.ts";
 import { openContents } from "../../src/loaders/folder/skill-contents.ts";
 import { openSkillSet } from "../../src/loaders/registry/open.ts";
 import { toolContext } from "../../src/testing.ts";

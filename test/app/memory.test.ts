@@ -2,15 +2,15 @@ import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Workflow } from "../../src/core/document/workflow.ts";
-import type { RunEvent } from "../../src/core/event/event.ts";
-import type { StateEntry } from "../../src/core/event/state-entry.ts";
-import type { StateStore } from "../../src/core/ports.ts";
-import { openProject } from "../../src/library.ts";
+import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { StateEntry } from "../../src/core/engine/event/state-entry.ts";
+import type { StateStore } from "../../src/core/engine/ports.ts";
+import { openProject } from "../../src/entry/library.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { memoryState } from "../../src/stores/state/memory.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import { workflowOf } from "../harness.ts";
+import { workflowOf } from "../harness/harness.ts";
 
 const folders: string[] = [];
 afterEach(() => {

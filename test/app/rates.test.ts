@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { openPace } from "../../src/app/runs/rates.ts";
-import { type ProjectConfig, projectConfigSchema } from "../../src/core/config.ts";
-import type { Call } from "../../src/core/own/call.ts";
-import { declaredRates } from "../../src/core/settings/rates.ts";
+import { type ProjectConfig, projectConfigSchema } from "../../src/core/document/config.ts";
+import type { Call } from "../../src/core/engine/event/call.ts";
+import { declaredRates } from "../../src/core/engine/settings/rates.ts";
 import { Stop } from "../../src/run/stop.ts";
 
 const said: string[] = [];

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LONG, longer } from "../long.ts";
+import { LONG, longer } from "../harness/long.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import { type Dice, dice } from "./dice.ts";
 import { type Grounds, openGrounds } from "./grounds.ts";

@@ -3,7 +3,7 @@ import { createRequire, syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { main, Terminal } from "../../src/cli/main.ts";
-import { processHost } from "../../src/process-host.ts";
+import { processHost } from "../../src/entry/process-host.ts";
 import type { Done, Life, Task } from "./life.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeInstallation } from "../installed-program.ts";
+import { makeInstallation } from "../harness/installed-program.ts";
 import { buildDriver, type Place } from "./life.ts";
 
 /** Where runs are killed: an installation of the built program, and a folder. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Operation, type Plan, planDigest } from "../../src/core/operation.ts";
+import { type Operation, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
 import { runHere } from "./in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "./program.ts";
 import { ENV, linesOf, plannedRun, SINK, scriptOf, statusesOf, toldBy, WORKFLOW } from "./sink.ts";
@@ -238,7 +238,7 @@ describe("a plan's file", () => {
   async function withFile(change: (plan: Plan) => unknown) {
     const run = await plannedRun({ title: "one" }, { title: "two" });
     const { cwd, plan: operations } = run;
-    const { sha256 } = await import("../../src/core/sha256.ts");
+    const { sha256 } = await import("../../src/core/base/sha256.ts");
     const plan: Plan = {
       schema: "skillflow.plan/1",
       run: "r",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { type Ended, makeProject, runFile, runProgram } from "./program.ts";
 
 /** Every command gives the same answer to whether a skill can be used, and why not. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/core/event/event.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { startLoopback } from "../../src/testing.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { SOURCES } from "../../src/cli/completion/values.ts";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
-import { spreadOf } from "../long.ts";
+import { spreadOf } from "../harness/long.ts";
 import { FLOW, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { installation, makeProject } from "./program.ts";

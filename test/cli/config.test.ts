@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { FLOW, SMALL, scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { openSandbox } from "../../src/sandbox/choose.ts";
 import { CONTRACT } from "../loaders/formats/contract/search-contract.ts";
 import { sandboxHost } from "../sandbox/host.ts";

@@ -3,7 +3,7 @@ import { arch, hostname, platform, release, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
-import { sliceOf } from "../long.ts";
+import { sliceOf } from "../harness/long.ts";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
 import { linesOf, makeProject, type ProgramOptions, runProgram } from "./program.ts";
 

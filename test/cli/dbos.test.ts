@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { RunSummary } from "../../src/core/record/run-summary.ts";
+import type { RunSummary } from "../../src/core/engine/record/run-summary.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import type { Scripted } from "../services/script.ts";

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { explainedCodes } from "../../src/core/codes/explained.ts";
+import { explainedCodes } from "../../src/core/base/codes/explained.ts";
 import { FLOW, SMALL } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";

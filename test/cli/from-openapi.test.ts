@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import type { SkillDefinition } from "../../src/core/skill.ts";
+import type { SkillDefinition } from "../../src/core/skill/skill.ts";
 import { type Loopback, sendJson, startLoopback, toolContext } from "../../src/testing.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runFile } from "./program.ts";
 

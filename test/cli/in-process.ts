@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import type { main, Terminal } from "../../src/cli/main.ts";
-import type { ShortLivedKeys } from "../../src/core/model-name.ts";
+import type { ShortLivedKeys } from "../../src/core/document/model-name.ts";
 import { type Ended, installation } from "./program.ts";
 
 export interface Screen {

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, watch } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LONG, longer, sliceOf } from "../long.ts";
+import { LONG, longer, sliceOf } from "../harness/long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { runHere } from "./in-process.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { canonicalJson } from "../../src/core/operation.ts";
+import { canonicalJson } from "../../src/core/engine/event/operation.ts";
 import type { Loopback } from "../../src/testing.ts";
 import { type Answers, httpServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { PICTURES } from "../pictures.ts";
+import { PICTURES } from "../harness/pictures.ts";
 import { startAnthropic } from "../services/anthropic.ts";
 import { type Answers, stdioServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/core/skill.ts";
+import { FORMATS } from "../../src/core/skill/skill.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 

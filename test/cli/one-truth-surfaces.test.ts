@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RunResult } from "../../src/core/record/result.ts";
+import type { RunResult } from "../../src/core/engine/result/result.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 import { ENV, SINK, scriptOf, type Wanted } from "./sink.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Json } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/core/event/event.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runFile } from "./program.ts";
 import { statusesOf, toldBy } from "./sink.ts";

@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { openServerContents } from "../../src/loaders/mcp/contents.ts";
 import { runFile } from "./program.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { type Plan, planDigest } from "../../src/core/operation.ts";
+import { type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
 import { FLOW, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf } from "./program.ts";

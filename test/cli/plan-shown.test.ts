@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 import { ENV, plannedRun, SINK, scriptOf, statusesOf, toldBy, WORKFLOW } from "./sink.ts";

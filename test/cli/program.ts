@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inject } from "vitest";
-import type { RunEvent } from "../../src/core/event/event.ts";
-import type { RunResult } from "../../src/core/record/result.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { RunResult } from "../../src/core/engine/result/result.ts";
 import { digestOf, seal } from "../../src/stores/chain.ts";
 
 /** The built program as a process, in a project of its own. */

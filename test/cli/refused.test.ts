@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { publishedSchemas } from "../../src/core/published.ts";
+import { publishedSchemas } from "../../src/core/outward/published.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../src/core/values.ts";
+import type { Json } from "../../src/core/base/values.ts";
 import { runsPython } from "../sandbox/python.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { liveProgress } from "../../src/cli/progress/live.ts";
-import { wrapLines } from "../../src/cli/wrap.ts";
-import type { RunEvent } from "../../src/core/event/event.ts";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import { liveProgress } from "../../src/cli/terminal/progress/live.ts";
+import { wrapLines } from "../../src/cli/terminal/wrap.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Operation } from "../../src/core/operation.ts";
+import type { Operation } from "../../src/core/engine/event/operation.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 

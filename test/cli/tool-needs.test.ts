@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runFile } from "./program.ts";
 

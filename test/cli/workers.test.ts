@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openDatabase } from "../../src/stores/dbos/database.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import { type Fleet, openFleet, workingAnswer } from "./fleet.ts";

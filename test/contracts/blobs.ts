@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Blobs } from "../../src/core/blobs.ts";
+import type { Blobs } from "../../src/core/base/blobs.ts";
 import type { BlobLimits } from "../../src/stores/blobs.ts";
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");

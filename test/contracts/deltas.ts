@@ -1,4 +1,4 @@
-import type { StateChange, StateDelta } from "../../src/core/ports.ts";
+import type { StateChange, StateDelta } from "../../src/core/engine/ports.ts";
 
 /** What runs write into states, for those that keep them. */
 

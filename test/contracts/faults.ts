@@ -1,7 +1,7 @@
 import type { JsonObject, Skill, ToolContext } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { spreadOf } from "../long.ts";
+import { spreadOf } from "../harness/long.ts";
 import { callTool, failureOf } from "./skill.ts";
 
 /** What a skill brings so that the suite can have its service fail in every way. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { runHere } from "../cli/in-process.ts";
 import { makeProject } from "../cli/program.ts";
 import { statusesOf, toldBy } from "../cli/sink.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 
 /** What `apply` reports of each writing tool when its service fails, and how often the service is written to. */
 

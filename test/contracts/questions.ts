@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { JsonObject, Skill, ToolContext } from "skillflow";
 import { describe, expect, it } from "vitest";
-import { toolsNamed } from "../../src/core/own/disclosure.ts";
+import { toolsNamed } from "../../src/core/engine/tools/disclosure.ts";
 import { callTool, fits } from "./skill.ts";
 
 /** What a model calls for a question, in order; an input may take from what was told before. */

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { SkillflowError } from "../../src/core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../src/core/sandbox.ts";
+import { SkillflowError } from "../../src/core/base/errors.ts";
+import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../src/core/skill/sandbox.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 

@@ -4,8 +4,8 @@ import type { Json, JsonObject, JsonSchema, Skill, ToolContext } from "skillflow
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { schemaProblems } from "../../src/core/schema/schema.ts";
-import { LONG, turnOf } from "../long.ts";
+import { schemaProblems } from "../../src/core/base/schema/schema.ts";
+import { LONG, turnOf } from "../harness/long.ts";
 import { describeOutcomes, type WritingCase } from "./outcomes.ts";
 
 /** What a skill brings so that the suite can run every one of its tools. */

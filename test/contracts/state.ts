@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { StateEntry } from "../../src/core/event/state-entry.ts";
-import type { StateStore } from "../../src/core/ports.ts";
+import type { StateEntry } from "../../src/core/engine/event/state-entry.ts";
+import type { StateStore } from "../../src/core/engine/ports.ts";
 import { AT, deltaOf, putOf } from "./deltas.ts";
 
 /** What every place where states are kept must do; `open` gives one that nobody has used, and how a later process sees it. */

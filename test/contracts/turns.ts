@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Rate, Turns } from "../../src/core/ports.ts";
+import type { Rate, Turns } from "../../src/core/engine/ports.ts";
 
 /** What every keeper of turns does. */
 export function describeTurns(name: string, open: () => Turns): void {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
-import type { Mount, Sandbox } from "../../src/core/sandbox.ts";
+import type { Mount, Sandbox } from "../../src/core/skill/sandbox.ts";
 import type { LoaderHost } from "../../src/loaders/folder/host.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";

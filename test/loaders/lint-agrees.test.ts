@@ -2,12 +2,12 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isReservedTool } from "../../src/core/own/own-tools.ts";
-import { compileSchema } from "../../src/core/schema/schema.ts";
+import { isReservedTool } from "../../src/core/engine/tools/own-tools.ts";
+import { compileSchema } from "../../src/core/base/schema/schema.ts";
 import { discoverSkills } from "../../src/loaders/registry/discover.ts";
 import { foldersAt, lintSkills } from "../../src/loaders/registry/lint.ts";
 import { FORMATS } from "../../src/loaders/registry/open.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
 /** What the loader refuses of a generated skill, the lint calls an error; what it takes whole, the lint does not. */

@@ -7,7 +7,7 @@ import { openSkillFolder, readSkillDocument } from "../../src/loaders/folder/ski
 import { handlerConfig, recordSkill } from "../../src/loaders/registry/entry.ts";
 import { openSkillSet } from "../../src/loaders/registry/open.ts";
 import type { InlineSkills, ServerChoice, SkillSetOptions } from "../../src/loaders/registry/skill-set.ts";
-import type { Trust, TrustEntry } from "../../src/loaders/trust-memory.ts";
+import type { Trust, TrustEntry } from "../../src/loaders/trust/trust-memory.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));
 let directory = "";

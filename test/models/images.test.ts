@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { ShownImage } from "../../src/core/image.ts";
-import type { Model, ModelCall } from "../../src/core/ports.ts";
-import type { Turn } from "../../src/core/prompt.ts";
+import type { ShownImage } from "../../src/core/base/image.ts";
+import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
+import type { Turn } from "../../src/core/engine/event/prompt.ts";
 import { anthropicModel } from "../../src/models/anthropic.ts";
 import { openaiModel } from "../../src/models/openai.ts";
 import { compatibleModel } from "../../src/models/openai-compatible.ts";
 import { API_KEY, callOf, promptOf, TOOLS } from "../contracts/model.ts";
-import { PICTURES, pictureBytes, vastPicture } from "../pictures.ts";
+import { PICTURES, pictureBytes, vastPicture } from "../harness/pictures.ts";
 import { startAnthropic } from "../services/anthropic.ts";
 import { startChat } from "../services/chat.ts";
 import { startOpenai } from "../services/openai.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Prompt, sectioned } from "../../src/core/prompt.ts";
+import { type Prompt, sectioned } from "../../src/core/engine/event/prompt.ts";
 import { compatibleModel } from "../../src/models/openai-compatible.ts";
 import { API_KEY, callOf, describeModel, promptOf, SECTIONS, TOOLS } from "../contracts/model.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";

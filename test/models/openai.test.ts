@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Prompt, sectioned } from "../../src/core/prompt.ts";
+import { type Prompt, sectioned } from "../../src/core/engine/event/prompt.ts";
 import { openaiModel } from "../../src/models/openai.ts";
 import { API_KEY, callOf, describeModel, promptOf, SECTIONS, TOOLS } from "../contracts/model.ts";
 import { type OpenaiRequest, startOpenai } from "../services/openai.ts";

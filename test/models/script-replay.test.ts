@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Model, ModelCall } from "../../src/core/ports.ts";
-import type { ChangedPrompt, Prompt } from "../../src/core/prompt.ts";
-import { scriptSchema } from "../../src/core/testing/script.ts";
+import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
+import type { ChangedPrompt, Prompt } from "../../src/core/engine/event/prompt.ts";
+import { scriptSchema } from "../../src/core/outward/testing/script.ts";
 import { type Resumed, replayModel } from "../../src/models/replay.ts";
 import { scriptModel } from "../../src/models/script.ts";
-import { breaks, calls, gives, OPS, type Played, play, recordOf, says, workflowOf } from "../harness.ts";
+import { breaks, calls, gives, OPS, type Played, play, recordOf, says, workflowOf } from "../harness/harness.ts";
 
 const PROMPT: Prompt = { text: "x", turns: [], tools: [] };
 const ask = (model: Model, parts: Partial<ModelCall> = {}, prompt = PROMPT) =>

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isObject } from "../../src/core/values.ts";
+import { isObject } from "../../src/core/base/values.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 
 /** Clients of `skillflow mcp` read no skill's text: the schemas of the tools say what each parameter is. */

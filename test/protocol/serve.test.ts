@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import jayson from "jayson/promise/index.js";
 import { afterAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/core/values.ts";
+import type { JsonObject } from "../../src/core/base/values.ts";
 import { runHere } from "../cli/in-process.ts";
 import { type Ended, makeProject, runProgram } from "../cli/program.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 import { runsPython } from "../sandbox/python.ts";
 import { COUNT, packageFiles } from "./packages.ts";
 

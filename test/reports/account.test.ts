@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { EventBody, RunEvent } from "../../src/core/event/event.ts";
-import type { Json } from "../../src/core/values.ts";
-import { html } from "../../src/reports/html/markup.ts";
-import { proseHtml } from "../../src/reports/html/prose.ts";
-import { valueHtml } from "../../src/reports/html/value.ts";
+import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
+import type { Json } from "../../src/core/base/values.ts";
+import { html } from "../../src/reports/html/markup/markup.ts";
+import { proseHtml } from "../../src/reports/html/markup/prose.ts";
+import { valueHtml } from "../../src/reports/html/markup/value.ts";
 import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { accountOf } from "../../src/reports/model/account.ts";

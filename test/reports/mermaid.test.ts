@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Workflow } from "../../src/core/document/workflow.ts";
-import type { NodeTaint } from "../../src/core/taint/taint.ts";
+import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
+import type { NodeTaint } from "../../src/core/outward/taint/taint.ts";
 import { runDot, workflowDot } from "../../src/reports/drawing/dot.ts";
 import { runMermaid, workflowMermaid } from "../../src/reports/drawing/mermaid.ts";
 import { embedSvg } from "../../src/reports/drawing/svg.ts";
-import { runsOf } from "../long.ts";
+import { runsOf } from "../harness/long.ts";
 import { hostileText } from "./hostile-text.ts";
 import { triageRun } from "./triage-run.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { markQuotes } from "../../src/reports/html/marks.ts";
-import { html } from "../../src/reports/html/markup.ts";
-import { proseHtml } from "../../src/reports/html/prose.ts";
-import { valueHtml } from "../../src/reports/html/value.ts";
+import { markQuotes } from "../../src/reports/html/markup/marks.ts";
+import { html } from "../../src/reports/html/markup/markup.ts";
+import { proseHtml } from "../../src/reports/html/markup/prose.ts";
+import { valueHtml } from "../../src/reports/html/markup/value.ts";
 
 /** What a stranger's text may cost a page: each of these took minutes, or more text than there is room for. */
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { renderReport } from "../../src/app/reports.ts";
-import type { RunEvent } from "../../src/core/event/event.ts";
-import type { RunRecord } from "../../src/core/event/record.ts";
+import { renderReport } from "../../src/app/views/reports.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { reportHtml } from "../../src/reports/html/report.ts";
-import { LONG, sliceOf } from "../long.ts";
+import { LONG, sliceOf } from "../harness/long.ts";
 import { axeSource, CHROMIUM, lookAt } from "./browser.ts";
 import { longRun, reportOf, triageRun } from "./triage-run.ts";
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type CallCode, NothingDone, SkillflowError } from "../../src/core/errors.ts";
-import { createRedactor } from "../../src/core/redact/redact.ts";
-import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
+import { type CallCode, NothingDone, SkillflowError } from "../../src/core/base/errors.ts";
+import { createRedactor } from "../../src/core/base/redact/redact.ts";
+import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill/skill.ts";
 import { type CallOptions, createCall } from "../../src/run/call.ts";
-import { MOST_RESULT } from "../../src/run/large.ts";
-import { requestsOf } from "../../src/skill-http.ts";
+import { MOST_RESULT } from "../../src/run/results/large.ts";
+import { requestsOf } from "../../src/kit/http.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { toolContext } from "../../src/testing.ts";
-import { toolOf } from "../harness.ts";
+import { toolOf } from "../harness/harness.ts";
 
 const { logger } = toolContext();
 type Handler = (input: never, context: ToolContext) => unknown;

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { linkProgram } from "../../src/core/engine/link.ts";
-import { fold } from "../../src/core/engine/past/fold.ts";
-import { begin } from "../../src/core/engine/past/state.ts";
-import { planOf } from "../../src/core/engine/planning.ts";
-import { SkillflowError } from "../../src/core/errors.ts";
-import type { EventBody, EventOf, RunEvent } from "../../src/core/event/event.ts";
-import type { RunRecord } from "../../src/core/event/record.ts";
-import type { Call } from "../../src/core/own/call.ts";
-import type { Model, Observer } from "../../src/core/ports.ts";
-import type { ChangedPrompt } from "../../src/core/prompt.ts";
-import { createRedactor } from "../../src/core/redact/redact.ts";
-import type { Outcome } from "../../src/core/skill.ts";
-import type { Script } from "../../src/core/testing/script.ts";
+import { linkProgram } from "../../src/core/engine/decide/link.ts";
+import { fold } from "../../src/core/engine/fold/fold.ts";
+import { begin } from "../../src/core/engine/fold/state.ts";
+import { planOf } from "../../src/core/engine/decide/planning.ts";
+import { SkillflowError } from "../../src/core/base/errors.ts";
+import type { EventBody, EventOf, RunEvent } from "../../src/core/engine/event/event.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import type { Call } from "../../src/core/engine/event/call.ts";
+import type { Model, Observer } from "../../src/core/engine/ports.ts";
+import type { ChangedPrompt } from "../../src/core/engine/event/prompt.ts";
+import { createRedactor } from "../../src/core/base/redact/redact.ts";
+import type { Outcome } from "../../src/core/skill/skill.ts";
+import type { Script } from "../../src/core/outward/testing/script.ts";
 import { replayModel } from "../../src/models/replay.ts";
 import { scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";
@@ -20,8 +20,8 @@ import { driveRun } from "../../src/run/drive.ts";
 import { type Afterwards, afterwardsIn, bodyOf, type Recall, recallRun } from "../../src/run/recall.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { SCRIPT, recordOf as triageOf } from "../contracts/triage.ts";
-import { eventsOf, lines, OPS, recordOf, workflowOf } from "../harness.ts";
-import { LONG } from "../long.ts";
+import { eventsOf, lines, OPS, recordOf, workflowOf } from "../harness/harness.ts";
+import { LONG } from "../harness/long.ts";
 
 /** A recorded run, run again from its recording alone. */
 

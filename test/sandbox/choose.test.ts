@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Sandbox } from "../../src/core/sandbox.ts";
+import type { Sandbox } from "../../src/core/skill/sandbox.ts";
 import { firstThatWorks, openSandbox } from "../../src/sandbox/choose.ts";
 import { commandOf } from "./command.ts";
 import { sandboxHost } from "./host.ts";

@@ -1,4 +1,4 @@
-import type { Sandbox } from "../../src/core/sandbox.ts";
+import type { Sandbox } from "../../src/core/skill/sandbox.ts";
 import { firstThatWorks } from "../../src/sandbox/choose.ts";
 import { bubblewrapSandbox } from "../../src/sandbox/isolation/bubblewrap.ts";
 import { unshareSandbox } from "../../src/sandbox/isolation/unshare.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ForeignCommand, SandboxLimits } from "../../src/core/sandbox.ts";
+import type { ForeignCommand, SandboxLimits } from "../../src/core/skill/sandbox.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
 import { describeSandbox } from "../contracts/sandbox.ts";
 import { commandOf, nodeProgram } from "./command.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { JavaScriptCall } from "../../src/core/sandbox.ts";
+import type { JavaScriptCall } from "../../src/core/skill/sandbox.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";
-import { spreadOf } from "../long.ts";
+import { spreadOf } from "../harness/long.ts";
 
 function call(module: string, parts: Partial<JavaScriptCall> = {}) {
   const limits = { wallMs: 20_000, outputBytes: 10_000, ...parts.limits };

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Json } from "../../src/core/values.ts";
+import type { Json } from "../../src/core/base/values.ts";
 import { type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
 
 /** What a scripted model service answers to one request, whatever its API. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate } from "../../skills/betterstack/sql-gate.ts";
-import { tablesOf } from "../../skills/betterstack/sql-tables.ts";
-import { runsOf } from "../long.ts";
+import { gate } from "../../skills/betterstack/sql/gate.ts";
+import { tablesOf } from "../../skills/betterstack/sql/tables.ts";
+import { runsOf } from "../harness/long.ts";
 
 const TABLES = tablesOf("t1_app");
 const pass = (sql: string) => gate(sql, TABLES);

@@ -3,7 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import betterstack from "../../skills/betterstack/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { turnOf } from "../long.ts";
+import { turnOf } from "../harness/long.ts";
 import {
   exception,
   flood,

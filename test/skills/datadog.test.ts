@@ -3,7 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import datadog from "../../skills/datadog/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { turnOf } from "../long.ts";
+import { turnOf } from "../harness/long.ts";
 import { API_KEY, APP_KEY, flood, startDatadog } from "../services/datadog.ts";
 import { readPublished } from "../services/published.ts";
 import type { Answer, RestService, Script } from "../services/rest.ts";

@@ -8,7 +8,7 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import skill from "../../skills/git/skill.ts";
 import { callTool } from "../contracts/skill.ts";
-import { LONG, runsOf, turnOf } from "../long.ts";
+import { LONG, runsOf, turnOf } from "../harness/long.ts";
 
 let root = "";
 let repo = "";

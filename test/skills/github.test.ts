@@ -2,10 +2,10 @@ import { type JsonObject, markerOf, refusalOf, type ToolContext } from "skillflo
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import github from "../../skills/github/skill.ts";
-import { audienceOf, type Tool } from "../../src/core/skill.ts";
+import { audienceOf, type Tool } from "../../src/core/skill/skill.ts";
 import { checkedSkill } from "../../src/loaders/formats/module/skill-module.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { turnOf } from "../long.ts";
+import { turnOf } from "../harness/long.ts";
 import {
   type Answer,
   type Asked,

@@ -2,7 +2,7 @@ import { type Json, type JsonObject, refusalOf, type ToolContext } from "skillfl
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import gitlab from "../../skills/gitlab/skill.ts";
-import { audienceOf } from "../../src/core/skill.ts";
+import { audienceOf } from "../../src/core/skill/skill.ts";
 import { describeFaults } from "../contracts/faults.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
 import { flood, ISSUE, PROJECT, startGitLab, TOKEN } from "../services/gitlab.ts";

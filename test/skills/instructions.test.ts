@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { toolsNamed } from "../../src/core/own/disclosure.ts";
+import { toolsNamed } from "../../src/core/engine/tools/disclosure.ts";
 import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
 
 const root = join(import.meta.dirname, "../../skills");

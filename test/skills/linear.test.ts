@@ -3,7 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import linear from "../../skills/linear/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { turnOf } from "../long.ts";
+import { turnOf } from "../harness/long.ts";
 import {
   FLOOD_ID,
   flood,

@@ -11,7 +11,7 @@ import { convertCsv } from "../../skills/logs/rows/csv.ts";
 import { convertDocuments } from "../../skills/logs/rows/document.ts";
 import skill from "../../skills/logs/skill.ts";
 import { callTool } from "../contracts/skill.ts";
-import { runsOf } from "../long.ts";
+import { runsOf } from "../harness/long.ts";
 
 let dir = "";
 

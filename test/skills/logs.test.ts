@@ -22,7 +22,7 @@ import { blocksOf } from "../../skills/logs/read/blocks.ts";
 import { matchesGlob } from "../../skills/logs/read/glob.ts";
 import skill from "../../skills/logs/skill.ts";
 import { callTool } from "../contracts/skill.ts";
-import { runsOf } from "../long.ts";
+import { runsOf } from "../harness/long.ts";
 
 let root = "";
 let dir = "";

@@ -10,7 +10,7 @@ import { type LoopbackRequest, toolContext } from "skillflow/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import notification from "../../skills/notification/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { LONG, turnOf } from "../long.ts";
+import { LONG, turnOf } from "../harness/long.ts";
 import { hostileText } from "../reports/hostile-text.ts";
 import { headerOf, MAIL_PASSWORD, MAIL_USER, type MailService, parseMail, startMail } from "../services/mail.ts";
 import {

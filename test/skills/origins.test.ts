@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import { describeTools, type ToolDescriptor } from "../../src/core/skill.ts";
+import { describeTools, type ToolDescriptor } from "../../src/core/skill/skill.ts";
 import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
 
 const root = join(import.meta.dirname, "../../skills");

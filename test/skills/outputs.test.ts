@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { compileSchema } from "../../src/core/schema/schema.ts";
+import { compileSchema } from "../../src/core/base/schema/schema.ts";
 import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
 
 const root = join(import.meta.dirname, "../../skills");

@@ -3,7 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import sentry from "../../skills/sentry/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { turnOf } from "../long.ts";
+import { turnOf } from "../harness/long.ts";
 import { flood, hasContract, type Script, type SentryService, startSentry, TOKEN } from "../services/sentry.ts";
 
 const FROM_TO = { start: "2026-01-31T09:00:00+01:00", end: "2026-01-31T10:00:00Z" };

@@ -3,7 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import slack from "../../skills/slack/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { turnOf } from "../long.ts";
+import { turnOf } from "../harness/long.ts";
 import { BOT_TOKEN, type Script, type SlackService, startSlack, USER_TOKEN, WEBHOOK_PATH } from "../services/slack.ts";
 
 const FIRST = "1700000000.000100";

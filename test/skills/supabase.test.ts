@@ -5,7 +5,7 @@ import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolConte
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import supabase from "../../skills/supabase/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { LONG as LONG_FORM } from "../long.ts";
+import { LONG as LONG_FORM } from "../harness/long.ts";
 import { type Database, startDatabase, whyNoDatabase } from "../services/postgrest.ts";
 
 const KEY = "sb_secret_canary0123456789";

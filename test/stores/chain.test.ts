@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import type { EventBody } from "../../src/core/event/event.ts";
-import type { RecordCheck } from "../../src/core/ports.ts";
-import { fileStore } from "../../src/stores/file.ts";
+import type { EventBody } from "../../src/core/engine/event/event.ts";
+import type { RecordCheck } from "../../src/core/engine/ports.ts";
+import { fileStore } from "../../src/stores/file/store.ts";
 import { checkRecord } from "../../src/stores/record-check.ts";
 import { codeOf, does, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 
 const END: EventBody = { type: "workflow:end", results: {}, status: "succeeded", reason: "" };
 

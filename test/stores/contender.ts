@@ -1,6 +1,6 @@
-import { SkillflowError } from "../../src/core/errors.ts";
-import type { ProcessMark } from "../../src/core/ports.ts";
-import { fileStore } from "../../src/stores/file.ts";
+import { SkillflowError } from "../../src/core/base/errors.ts";
+import type { ProcessMark } from "../../src/core/engine/ports.ts";
+import { fileStore } from "../../src/stores/file/store.ts";
 
 /** A process that opens each run it is told, says whether it got it, and keeps what it got. */
 

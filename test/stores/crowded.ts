@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { fileStore } from "../../src/stores/file.ts";
+import { fileStore } from "../../src/stores/file/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 
 /** A process that may write next to nothing: tells how its runs were refused, and how many files it left open. */

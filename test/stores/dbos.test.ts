@@ -1,21 +1,21 @@
 import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RunQueue, Store } from "../../src/core/ports.ts";
+import type { RunQueue, Store } from "../../src/core/engine/ports.ts";
 import { databaseBlobs } from "../../src/stores/dbos/blobs.ts";
 import { type Database, openDatabase } from "../../src/stores/dbos/database.ts";
 import { openEngine } from "../../src/stores/dbos/engine.ts";
 import { type Locks, openLocks } from "../../src/stores/dbos/locks.ts";
 import { databaseState } from "../../src/stores/dbos/states.ts";
 import { dbosStore, openDbosStore } from "../../src/stores/dbos/store.ts";
-import { skimRun } from "../../src/stores/run-skim.ts";
+import { skimRun } from "../../src/stores/file/run-skim.ts";
 import { describeBlobs } from "../contracts/blobs.ts";
 import { AT } from "../contracts/deltas.ts";
 import { describeStates } from "../contracts/state.ts";
 import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 import { describeTurns } from "../contracts/turns.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 
 const missing = whyNoEngine();

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import type { EventBody } from "../../src/core/event/event.ts";
+import type { EventBody } from "../../src/core/engine/event/event.ts";
 import { createJournal } from "../../src/stores/journal.ts";
 
 const usage = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, costUsd: 0 };

@@ -3,11 +3,11 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fileStore } from "../../src/stores/file.ts";
+import { fileStore } from "../../src/stores/file/store.ts";
 import { describeKills } from "../contracts/kills.ts";
 import { does, type StoreWorld, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
-import { LONG } from "../long.ts";
+import { LONG } from "../harness/long.ts";
 
 /** How much of each file has reached the disk for certain, by its inode. */
 const synced = new Map<number, number>();

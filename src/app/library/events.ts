@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../core/event/event.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
 
 /** The events of a run as they come, for as many readers as there are: each begins with the first one, and what it gets is its own. */
 interface EventLog extends AsyncIterable<RunEvent> {

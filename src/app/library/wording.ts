@@ -1,4 +1,4 @@
-import type { OptionName, OptionWriter } from "../../core/errors.ts";
+import type { OptionName, OptionWriter } from "../../core/base/errors.ts";
 
 /** The options of a program that uses the library, where it has them. */
 const OPTIONS: Partial<Record<OptionName, string>> = {

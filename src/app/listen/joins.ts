@@ -1,7 +1,7 @@
-import { SkillflowError } from "../../core/errors.ts";
-import type { StateDelta } from "../../core/ports.ts";
-import { endOf } from "../../core/record/waiting.ts";
-import { isObject } from "../../core/values.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { StateDelta } from "../../core/engine/ports.ts";
+import { endOf } from "../../core/engine/result/waiting.ts";
+import { isObject } from "../../core/base/values.ts";
 import type { Workspace } from "../host.ts";
 import { hasUnwritten } from "../runs/memory.ts";
 

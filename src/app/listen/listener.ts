@@ -1,5 +1,5 @@
-import { SkillflowError } from "../../core/errors.ts";
-import type { RunChoices } from "../../core/settings/settings.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
 import { takeRun } from "../runs/queued.ts";

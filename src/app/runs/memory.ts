@@ -1,12 +1,12 @@
-import type { Workflow } from "../../core/document/workflow.ts";
-import { fold } from "../../core/engine/past/fold.ts";
-import { begin, type State } from "../../core/engine/past/state.ts";
-import type { RunEvent } from "../../core/event/event.ts";
-import type { RunRecord } from "../../core/event/record.ts";
-import type { Settings } from "../../core/event/settings.ts";
-import type { Operation } from "../../core/operation.ts";
-import { placedPut, touchOf } from "../../core/own/state.ts";
-import type { Journal, Observer, StoredRun } from "../../core/ports.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { fold } from "../../core/engine/fold/fold.ts";
+import { begin, type State } from "../../core/engine/fold/state.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { Settings } from "../../core/engine/event/settings.ts";
+import type { Operation } from "../../core/engine/event/operation.ts";
+import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
+import type { Journal, Observer, StoredRun } from "../../core/engine/ports.ts";
 import {
   beginDelta,
   coolDownKey,
@@ -18,9 +18,9 @@ import {
   hasDayLimits,
   limitsOf,
   memoryOfEnd,
-} from "../../core/record/memory.ts";
-import { COOL_DOWNS, changesOf, DAYS } from "../../core/state/delta.ts";
-import { isObject, type Json, type JsonObject } from "../../core/values.ts";
+} from "../../core/engine/record/memory.ts";
+import { COOL_DOWNS, changesOf, DAYS } from "../../core/engine/state/delta.ts";
+import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { tell } from "../../run/drive.ts";
 import type { Workspace } from "../host.ts";
 

@@ -1,7 +1,7 @@
-import { messageOf } from "../../core/errors.ts";
-import type { Rate, Turns } from "../../core/ports.ts";
-import { declaredRates, describeRate } from "../../core/settings/rates.ts";
-import { refusedCall } from "../../core/skill.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import type { Rate, Turns } from "../../core/engine/ports.ts";
+import { declaredRates, describeRate } from "../../core/engine/settings/rates.ts";
+import { refusedCall } from "../../core/skill/skill.ts";
 import type { AskOptions } from "../../run/ask.ts";
 import type { CallTool } from "../../run/call.ts";
 import type { Stopping } from "../../run/stop.ts";

@@ -1,12 +1,12 @@
-import type { Blobs } from "../../core/blobs.ts";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { RunEvent } from "../../core/event/event.ts";
-import { operationDigest } from "../../core/operation.ts";
-import type { RecordCheck, RecordProblem, StoredRun } from "../../core/ports.ts";
-import { isUnchained } from "../../core/record/chain.ts";
-import { endOf } from "../../core/record/waiting.ts";
+import type { Blobs } from "../../core/base/blobs.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import { operationDigest } from "../../core/engine/event/operation.ts";
+import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
+import { isUnchained } from "../../core/engine/record/chain.ts";
+import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Workspace } from "../host.ts";
-import { checkRun } from "../stores.ts";
+import { checkRun } from "../adapters/stores.ts";
 
 /** Whether a run's record is what was written (trust 15), as `runs verify` tells it. */
 export interface Verification {

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
-import { type ApiDescription, describeApi } from "../../core/openapi/description.ts";
-import { parseJson } from "../../core/values.ts";
-import { readRegular } from "../../files.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { type ApiDescription, describeApi } from "../../core/skill/openapi/description.ts";
+import { parseJson } from "../../core/base/values.ts";
+import { readRegular } from "../../files/files.ts";
 import { parseYaml } from "../../loaders/text/yaml-text.ts";
 
 /** The largest that are published have about 12 MB. */

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { Diagnostic } from "../../core/diagnostic.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { SkillLevel } from "../../loaders/folder/level.ts";
-import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../../loaders/project-config.ts";
-import { ownPath, packagePath } from "../../own-files.ts";
+import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../../loaders/documents/project-config.ts";
+import { ownPath, packagePath } from "../../files/own-files.ts";
 import { documentsOf, type Host, type WorkspaceOptions } from "../host.ts";
 import type { SkillChoices } from "./choices.ts";
 

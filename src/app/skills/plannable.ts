@@ -1,4 +1,4 @@
-import { lackOfConfig } from "../../core/config.ts";
+import { lackOfConfig } from "../../core/document/config.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "./entries.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { SkillflowError } from "../../core/errors.ts";
-import { projectRoot } from "../../loaders/project-config.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { documentsOf, type Host } from "../host.ts";
 import { nearFile } from "../workspace.ts";
 

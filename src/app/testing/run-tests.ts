@@ -1,6 +1,6 @@
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import { SkillflowError } from "../../core/errors.ts";
-import type { TestCase } from "../../core/testing/test-file.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { TestCase } from "../../core/outward/testing/test-file.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import type { Host, Workspace, WorkspaceOptions } from "../host.ts";
 import { openWorkspace } from "../workspace.ts";

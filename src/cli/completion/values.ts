@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { knownSkills } from "../../app/skills/known.ts";
-import { openState } from "../../app/states.ts";
-import { findRun, openStore } from "../../app/stores.ts";
-import { PROVIDERS } from "../../core/model-name.ts";
-import { FORMATS } from "../../core/skill.ts";
-import { APPLIED } from "../../core/state/delta.ts";
+import { openState } from "../../app/adapters/states.ts";
+import { findRun, openStore } from "../../app/adapters/stores.ts";
+import { PROVIDERS } from "../../core/document/model-name.ts";
+import { FORMATS } from "../../core/skill/skill.ts";
+import { APPLIED } from "../../core/engine/state/delta.ts";
 import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";
@@ -98,17 +98,17 @@ async function model({ host, typed }: Place): Promise<readonly string[]> {
 }
 
 async function kinds({ path }: Place): Promise<readonly string[]> {
-  const { PLAN_REPORTS, REPORT_KINDS } = await import("../../app/reports.ts");
+  const { PLAN_REPORTS, REPORT_KINDS } = await import("../../app/views/reports.ts");
   return path === "apply" ? PLAN_REPORTS : REPORT_KINDS;
 }
 
 async function schemas(): Promise<readonly string[]> {
-  const { publishedSchemas } = await import("../../core/published.ts");
+  const { publishedSchemas } = await import("../../core/outward/published.ts");
   return [...publishedSchemas().keys(), "protocol"];
 }
 
 async function codes(): Promise<readonly string[]> {
-  const { explainedCodes } = await import("../../core/codes/explained.ts");
+  const { explainedCodes } = await import("../../core/base/codes/explained.ts");
   return explainedCodes().map(({ code }) => code);
 }
 

@@ -18,7 +18,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       FROM_REF,
       ...PROJECT,
     ],
-    load: async () => (await import("../commands/validate.ts")).validate,
+    load: async () => (await import("../commands/author/validate.ts")).validate,
   },
   {
     usage: "init [name]",
@@ -65,12 +65,12 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ...PROJECT,
       ...STORE,
     ],
-    load: async () => (await import("../commands/draw.ts")).graph,
+    load: async () => (await import("../commands/author/draw.ts")).graph,
   },
   {
     usage: "doctor [workflow]",
     summary: "tell which skills and models can be used, and what the others need",
     options: [["--live", "ask each configured service, by reading only"], JSON_FLAG, FROM_REF, ...PROJECT, ...ENGINE],
-    load: async () => (await import("../commands/doctor.ts")).doctor,
+    load: async () => (await import("../commands/author/doctor.ts")).doctor,
   },
 ];

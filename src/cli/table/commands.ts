@@ -19,20 +19,20 @@ export const COMMANDS: readonly CommandSpec[] = [
     details:
       "Asks the servers of all skills and of the workflows (without any, those in the project's workflows/), if they are trusted.",
     options: [...PROJECT],
-    load: async () => (await import("../commands/mcp-lock.ts")).mcpLock,
+    load: async () => (await import("../commands/author/mcp-lock.ts")).mcpLock,
   },
   {
     usage: "schema <document>",
     summary:
       "print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, event or record; protocol: the tools that serve answers",
     options: [["--for <provider>", "the tools of the protocol as openai or anthropic takes them"]],
-    load: async () => (await import("../commands/schema.ts")).printSchema,
+    load: async () => (await import("../commands/author/schema.ts")).printSchema,
   },
   {
     usage: "completion <shell> [word...]",
     summary: "print what completes commands, flags, files, runs and skills in bash, zsh or fish",
     details: "The script asks by --words N -- WORDS...: what may stand in place of word N, the program being word 0.",
     options: [["--words <n>", "tell what completes this word of a command line"]],
-    load: async () => (await import("../commands/completion.ts")).completion,
+    load: async () => (await import("../commands/author/completion.ts")).completion,
   },
 ];

@@ -106,6 +106,6 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
     summary: "a local page over all runs, and over one under way as it goes",
     details: "Prints its address, which holds a token and is for this machine alone. It reads, and changes nothing.",
     options: [["--port <number>", "default: a free one"], ...STORE],
-    load: async () => (await import("../commands/ui.ts")).ui,
+    load: async () => (await import("../commands/serve/ui.ts")).ui,
   },
 ];

@@ -27,7 +27,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       ["--no-cool-down", "run although one of the same key has ended within the workflow's cool-down"],
       ...RUNNING,
     ],
-    load: async () => (await import("../commands/run.ts")).run,
+    load: async () => (await import("../commands/run/run.ts")).run,
   },
   {
     usage: "resume <run>",
@@ -38,7 +38,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       ...RUNNING,
     ],
     continues: "run",
-    load: async () => (await import("../commands/run.ts")).resume,
+    load: async () => (await import("../commands/run/run.ts")).resume,
   },
   {
     usage: "signal <run> <node>",
@@ -53,7 +53,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       ...RUNNING,
     ],
     continues: "run",
-    load: async () => (await import("../commands/run.ts")).signal,
+    load: async () => (await import("../commands/run/run.ts")).signal,
   },
   {
     usage: "replay <run-or-trace>",
@@ -68,14 +68,14 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       ...STORE,
       ...DRIVING,
     ],
-    load: async () => (await import("../commands/run.ts")).replay,
+    load: async () => (await import("../commands/run/run.ts")).replay,
   },
   {
     usage: "report <run-or-trace>",
     summary: "write reports again from a recorded run",
     details: "The run is named by its id, an unambiguous beginning of it, or latest; a trace by its path.",
     options: [...REPORTS, ...STORE],
-    load: async () => (await import("../commands/report.ts")).report,
+    load: async () => (await import("../commands/run/report.ts")).report,
   },
   {
     usage: "apply <run-or-plan>",
@@ -100,6 +100,6 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       STATE,
     ],
     continues: "plan",
-    load: async () => (await import("../commands/apply.ts")).apply,
+    load: async () => (await import("../commands/run/apply.ts")).apply,
   },
 ];

@@ -14,7 +14,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       ...PROJECT,
       WORKDIR,
     ],
-    load: async () => (await import("../commands/serve.ts")).serve,
+    load: async () => (await import("../commands/serve/serve.ts")).serve,
   },
   {
     usage: "mcp [workflow...]",
@@ -31,7 +31,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       WORKDIR,
       ...STORE,
     ],
-    load: async () => (await import("../commands/mcp.ts")).mcp,
+    load: async () => (await import("../commands/serve/mcp.ts")).mcp,
   },
   {
     usage: "worker",
@@ -46,7 +46,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       ...PROJECT,
       WORKDIR,
     ],
-    load: async () => (await import("../commands/worker.ts")).worker,
+    load: async () => (await import("../commands/serve/worker.ts")).worker,
   },
   {
     usage: "listen",
@@ -67,6 +67,6 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       ...STORE,
       STATE,
     ],
-    load: async () => (await import("../commands/listen.ts")).listen,
+    load: async () => (await import("../commands/serve/listen.ts")).listen,
   },
 ];

@@ -1,4 +1,4 @@
-import { FORMATS } from "../../core/skill.ts";
+import { FORMATS } from "../../core/skill/skill.ts";
 import type { CommandSpec } from "./command.ts";
 import { FROM_REF, JSON_FLAG, PROJECT } from "./options.ts";
 
@@ -12,19 +12,19 @@ export const SKILL_COMMANDS: readonly CommandSpec[] = [
         usage: "list",
         summary: "every skill: its format, where it is from, whether its code is trusted, and what it needs",
         options: [JSON_FLAG, FROM_REF, ...PROJECT],
-        load: async () => (await import("../commands/skills.ts")).listSkills,
+        load: async () => (await import("../commands/skills/skills.ts")).listSkills,
       },
       {
         usage: "show <id>",
         summary: "one skill: tools, effects, config and where each value comes from",
         options: [JSON_FLAG, FROM_REF, ...PROJECT],
-        load: async () => (await import("../commands/skills.ts")).showSkill,
+        load: async () => (await import("../commands/skills/skills.ts")).showSkill,
       },
       {
         usage: "lint [path-or-id...]",
         summary: "check skills by the strict rules of their formats (without any: every skill that is found)",
         options: [JSON_FLAG, FROM_REF, ...PROJECT],
-        load: async () => (await import("../commands/lint.ts")).lintSkills,
+        load: async () => (await import("../commands/skills/lint.ts")).lintSkills,
       },
       {
         usage: "new [id] [file]",

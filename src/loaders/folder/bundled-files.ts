@@ -1,7 +1,7 @@
 import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/errors.ts";
-import { wholeText } from "../../core/own/blob.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { wholeText } from "../../core/engine/tools/blob.ts";
 import { openInside, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
 

@@ -1,7 +1,7 @@
 import { constants, realpathSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
-import { isWithin, PLAIN_FILE } from "../../files.ts";
+import { isWithin, PLAIN_FILE } from "../../files/files.ts";
 
 export interface Inside {
   readonly inside: true;

@@ -1,5 +1,5 @@
-import { faultOfHost, parseDeclaredHost } from "../../core/address/declared-host.ts";
-import { isObject } from "../../core/values.ts";
+import { faultOfHost, parseDeclaredHost } from "../../core/base/address/declared-host.ts";
+import { isObject } from "../../core/base/values.ts";
 
 /** The hosts that `metadata.network` of a SKILL.md names, with spaces between them. */
 interface DeclaredNetwork {

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../core/diagnostic.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { LoadedSkill } from "./format.ts";
 import type { Contents } from "./skill-contents.ts";
 

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import { isWithin } from "../../files.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { isWithin } from "../../files/files.ts";
 import { SKIPPED, type SkillFolder } from "./skill-folder.ts";
 
 const MOST_FILES = 2000;

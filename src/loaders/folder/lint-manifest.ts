@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
 import type { ZodType } from "zod";
-import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/diagnostic.ts";
-import { messageOf } from "../../core/errors.ts";
-import { isObject, nearest } from "../../core/values.ts";
+import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { isObject, nearest } from "../../core/base/values.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
 import type { SkillFolder } from "./skill-folder.ts";

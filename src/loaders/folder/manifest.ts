@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import { messageOf } from "../../core/errors.ts";
-import { isObject } from "../../core/values.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { isObject } from "../../core/base/values.ts";
 import { parseYaml } from "../text/yaml-text.ts";
 import { type SkillFolder, skipped } from "./skill-folder.ts";
 

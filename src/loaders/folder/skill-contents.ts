@@ -3,7 +3,7 @@ import { type BigIntStats, existsSync, lstatSync, readdirSync, readlinkSync, rea
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isWithin, readRegular } from "../../files.ts";
+import { isWithin, readRegular } from "../../files/files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
 import { type Copier, copyPlaces, type Digested } from "./temporary-folders.ts";
 

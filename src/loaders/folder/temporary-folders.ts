@@ -1,9 +1,9 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import type { ProcessMark } from "../../core/ports.ts";
-import { temporaryName, temporaryOwner } from "../../core/temporary-name.ts";
-import { isWithin } from "../../files.ts";
+import type { ProcessMark } from "../../core/engine/ports.ts";
+import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
+import { isWithin } from "../../files/files.ts";
 
 interface Sweeper {
   readonly self: ProcessMark;

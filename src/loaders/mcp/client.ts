@@ -1,18 +1,18 @@
-import type { Environment } from "../../core/config.ts";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
-import { compileSchema } from "../../core/schema/schema.ts";
-import type { McpServerConfig, Tool } from "../../core/skill.ts";
-import type { JsonObject } from "../../core/values.ts";
-import { type Auth, openAuth } from "./auth.ts";
-import type { Links } from "./links.ts";
-import type { AuthPlaces } from "./logins.ts";
+import type { Environment } from "../../core/document/config.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { compileSchema } from "../../core/base/schema/schema.ts";
+import type { McpServerConfig, Tool } from "../../core/skill/skill.ts";
+import type { JsonObject } from "../../core/base/values.ts";
+import { type Auth, openAuth } from "./login/auth.ts";
+import type { Links } from "./offer/links.ts";
+import type { AuthPlaces } from "./login/logins.ts";
 import type { Processes } from "./processes.ts";
-import { promptReader } from "./prompts.ts";
-import { resourceReader } from "./resources.ts";
-import { readResult } from "./results.ts";
+import { promptReader } from "./offer/prompts.ts";
+import { resourceReader } from "./offer/resources.ts";
+import { readResult } from "./offer/results.ts";
 import { reach, type Server } from "./server.ts";
 import { httpUrl, openSession, type Session } from "./session.ts";
-import { type ListedTool, quote, saidOf } from "./tools.ts";
+import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
 
 export interface McpOptions {
   /** The skill whose server it is. */

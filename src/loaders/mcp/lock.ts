@@ -1,13 +1,13 @@
 import { closeSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { fieldPath } from "../../core/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { McpServerConfig } from "../../core/skill.ts";
-import { deepEqual, type Fitting, lazy } from "../../core/values.ts";
-import { openPlainNow, replaceFile } from "../../files.ts";
+import { fieldPath } from "../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { McpServerConfig } from "../../core/skill/skill.ts";
+import { deepEqual, type Fitting, lazy } from "../../core/base/values.ts";
+import { openPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
-import { quote } from "./tools.ts";
+import { quote } from "./offer/tools.ts";
 
 /** `skillflow.lock`: what MCP servers offered when somebody looked (extensions G40, fine-print T32). */
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { messageOf } from "../../core/errors.ts";
-import { temporaryName } from "../../core/temporary-name.ts";
-import { isObject, parseJson } from "../../core/values.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
+import { isObject, parseJson } from "../../core/base/values.ts";
 import type { Processes } from "./processes.ts";
 
 interface ServerCommand {

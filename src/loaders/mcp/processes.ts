@@ -1,4 +1,4 @@
-import type { ProcessMark } from "../../core/ports.ts";
+import type { ProcessMark } from "../../core/engine/ports.ts";
 
 /** What ending a process takes. A negative id means the group of a process. */
 export interface Processes {

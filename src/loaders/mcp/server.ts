@@ -1,6 +1,6 @@
-import { refusalOf, SkillflowError } from "../../core/errors.ts";
-import type { ToolContext } from "../../core/skill.ts";
-import { isUntouched } from "./results.ts";
+import { refusalOf, SkillflowError } from "../../core/base/errors.ts";
+import type { ToolContext } from "../../core/skill/skill.ts";
+import { isUntouched } from "./offer/results.ts";
 import type { Session } from "./session.ts";
 
 /** A server as its tools see it. */

@@ -1,5 +1,5 @@
-import type { Environment } from "../../core/config.ts";
-import type { McpAuth, McpServerConfig } from "../../core/skill.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { McpAuth, McpServerConfig } from "../../core/skill/skill.ts";
 
 /** `${NAME}` in the header of a server that is asked over HTTP stands for a variable that its mcp.env declares. */
 

@@ -1,5 +1,5 @@
-import { messageOf } from "../../core/errors.ts";
-import type { RunOutlook } from "../../core/skill.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import type { RunOutlook } from "../../core/skill/skill.ts";
 import { handlerConfig } from "./entry.ts";
 import type { SkillEntry } from "./skill-set.ts";
 

@@ -1,10 +1,10 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import { messageOf } from "../../core/errors.ts";
-import { describeReserved, isReservedTool } from "../../core/own/own-tools.ts";
-import type { Skill } from "../../core/skill.ts";
-import { isWithin } from "../../files.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { describeReserved, isReservedTool } from "../../core/engine/tools/own-tools.ts";
+import type { Skill } from "../../core/skill/skill.ts";
+import { isWithin } from "../../files/files.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Discovery, FoundSkill, SkillLevel } from "../folder/level.ts";

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Unavailable } from "../../core/availability/unavailable.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import {
   configValues,
   isReservedVariable,
@@ -8,19 +8,19 @@ import {
   missingForTool,
   resolveConfig,
   settledParameters,
-} from "../../core/config.ts";
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import { messageOf } from "../../core/errors.ts";
-import type { SkillRecord } from "../../core/event/record.ts";
+} from "../../core/document/config.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import type { SkillRecord } from "../../core/engine/event/record.ts";
 import {
   claimedEffects,
   loosenings,
   readReachMaps,
   unvouched,
   withoutLoosenings,
-} from "../../core/formats/tool-reach.ts";
-import { nameTools } from "../../core/own/disclosure.ts";
-import { RUN_SCRIPT } from "../../core/own/own-tools.ts";
+} from "../../core/skill/formats/tool-reach.ts";
+import { nameTools } from "../../core/engine/tools/disclosure.ts";
+import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import {
   type ConfigField,
   describeTools,
@@ -30,12 +30,12 @@ import {
   type Skill,
   type Tool,
   type ToolDescriptor,
-} from "../../core/skill.ts";
-import { describeAbsence } from "../../core/skill-reference.ts";
-import { defined } from "../../core/values.ts";
+} from "../../core/skill/skill.ts";
+import { describeAbsence } from "../../core/skill/skill-reference.ts";
+import { defined } from "../../core/base/values.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { Contents } from "../folder/skill-contents.ts";
-import type { SkillScripts } from "../folder/skill-script.ts";
+import type { SkillScripts } from "../programs/skill-script.ts";
 import { openServerContents } from "../mcp/contents.ts";
 import { leaveOutReserved } from "./discover.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
@@ -193,7 +193,7 @@ const NOTHING_SAID: SkillEntry["said"] = new Map();
 async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
   if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
   const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
-  const { compileSchema } = await import("../../core/schema/schema.ts");
+  const { compileSchema } = await import("../../core/base/schema/schema.ts");
   const unsound: Diagnostic[] = [...findings];
   const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
     try {

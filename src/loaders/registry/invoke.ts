@@ -1,9 +1,9 @@
-import { NothingDone, SkillflowError } from "../../core/errors.ts";
-import { describeMisfit } from "../../core/formats/contract.ts";
-import type { Tool, ToolContext } from "../../core/skill.ts";
-import { callHandler } from "../../core/skill.ts";
-import { describeAbsence, parseSkillReference } from "../../core/skill-reference.ts";
-import { type Json, toJson } from "../../core/values.ts";
+import { NothingDone, SkillflowError } from "../../core/base/errors.ts";
+import { describeMisfit } from "../../core/skill/formats/contract.ts";
+import type { Tool, ToolContext } from "../../core/skill/skill.ts";
+import { callHandler } from "../../core/skill/skill.ts";
+import { describeAbsence, parseSkillReference } from "../../core/skill/skill-reference.ts";
+import { type Json, toJson } from "../../core/base/values.ts";
 import type { Invocation, Invoke, LoaderHost } from "../folder/host.ts";
 import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";
@@ -26,8 +26,8 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
     const why = `the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`;
     throw new SkillflowError("call.refused", why);
   }
-  const { schemaProblems } = await import("../../core/schema/schema.ts");
-  const { misfitOf } = await import("../../core/engine/tool-input.ts");
+  const { schemaProblems } = await import("../../core/base/schema/schema.ts");
+  const { misfitOf } = await import("../../core/engine/tools/tool-input.ts");
   if (tool.dialect) return { entry, tool, misfit: misfitOf(tool, call.arguments) };
   const problems = schemaProblems(tool.input_schema, call.arguments);
   return { entry, tool, misfit: problems.length > 0 ? describeMisfit("invalid_input", problems) : undefined };
@@ -113,7 +113,7 @@ function callServer(
 /** A result that does not fit is no result (O12). */
 async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Json> {
   if (!output_schema) return output;
-  const { schemaProblems } = await import("../../core/schema/schema.ts");
+  const { schemaProblems } = await import("../../core/base/schema/schema.ts");
   const problems = schemaProblems(output_schema, output);
   if (problems.length > 0) throw new SkillflowError("output.invalid", describeMisfit("invalid_output", problems));
   return output;

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { LookUp } from "../../core/availability/config-form.ts";
+import type { LookUp } from "../../core/skill/availability/config-form.ts";
 
 /** Looks up paths of the config, which are relative to the working directory. */
 export function lookUpIn(cwd: string): LookUp {

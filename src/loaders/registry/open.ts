@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { refuseAmbiguous } from "../../core/config.ts";
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import { boundTo } from "../../core/formats/tool-reach.ts";
-import { describeTools, type Skill } from "../../core/skill.ts";
-import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill-reference.ts";
+import { refuseAmbiguous } from "../../core/document/config.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { boundTo } from "../../core/skill/formats/tool-reach.ts";
+import { describeTools, type Skill } from "../../core/skill/skill.ts";
+import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill/skill-reference.ts";
 import type { FolderFormat } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";

@@ -1,14 +1,14 @@
-import type { Unavailable } from "../../core/availability/unavailable.ts";
-import type { Environment, ResolvedField } from "../../core/config.ts";
-import type { Diagnostic } from "../../core/diagnostic.ts";
-import type { InlineSkill, Workflow } from "../../core/document/workflow.ts";
-import type { Effect, Format, McpServerConfig, Skill, SkillKind, Tool, ToolReach } from "../../core/skill.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
+import type { Environment, ResolvedField } from "../../core/document/config.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import type { InlineSkill, Workflow } from "../../core/document/workflow/workflow.ts";
+import type { Effect, Format, McpServerConfig, Skill, SkillKind, Tool, ToolReach } from "../../core/skill/skill.ts";
 import type { RunnablePackage, SkillPackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";
 import type { Contents } from "../folder/skill-contents.ts";
-import type { SkillScripts } from "../folder/skill-script.ts";
-import type { Trust } from "../trust-memory.ts";
+import type { SkillScripts } from "../programs/skill-script.ts";
+import type { Trust } from "../trust/trust-memory.ts";
 import type { LintedSkill } from "./lint.ts";
 import type { Withheld } from "./withheld.ts";
 

@@ -1,8 +1,8 @@
-import type { McpServerConfig } from "../../core/skill.ts";
+import type { McpServerConfig } from "../../core/skill/skill.ts";
 import type { LoadedSkill } from "../folder/format.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import { handedVariables } from "../mcp/variables.ts";
-import { isRemembered, type Trust } from "../trust-memory.ts";
+import { isRemembered, type Trust } from "../trust/trust-memory.ts";
 
 /** What of a skill waits for the operator's word (trust 6): its code, and the server that is named for it. */
 export interface Held {

@@ -10,7 +10,7 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { deepEqual, isObject, type Json } from "../../core/values.ts";
+import { deepEqual, isObject, type Json } from "../../core/base/values.ts";
 
 /** A value that is to stand at a place of a document, whether or not something stands there. */
 export interface YamlEdit {

@@ -1,4 +1,4 @@
-import { isObject } from "../../core/values.ts";
+import { isObject } from "../../core/base/values.ts";
 import { parsePlainYaml } from "./plain-yaml.ts";
 import { type Place, parseYaml, type YamlProblem, type YamlText } from "./yaml-text.ts";
 

@@ -1,4 +1,4 @@
-import type { Json } from "../../core/values.ts";
+import type { Json } from "../../core/base/values.ts";
 import { type Place, parseYaml, type YamlText } from "./yaml-text.ts";
 
 /** JSON of an author who may mean harm, read strictly: no comments, no comma too many, not nested too deep. */

@@ -17,8 +17,8 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { messageOf } from "../../core/errors.ts";
-import { isNestedBeyond } from "../../core/values.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { isNestedBeyond } from "../../core/base/values.ts";
 
 /** YAML 1.2 core or JSON, one document, of an author who may mean harm: read in about linear time, or refused. */
 export interface YamlText {

@@ -1,5 +1,5 @@
 import type { Asked as AskedFor, Links } from "../../app/listen/links.ts";
-import { SkillflowError } from "../../core/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 import type { Asked } from "../http-server.ts";
 
 /** One-time links of approvals. Only a POST decides: what previews a link in a chat, or looks at it for viruses, reads alone. */

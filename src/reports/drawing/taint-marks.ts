@@ -1,5 +1,5 @@
-import type { Edge } from "../../core/document/node.ts";
-import type { NodeTaint, TaintCode } from "../../core/taint/taint.ts";
+import type { Edge } from "../../core/document/workflow/node.ts";
+import type { NodeTaint, TaintCode } from "../../core/outward/taint/taint.ts";
 
 /** How a drawing tells taint: each by a colour and in words, for no colour stands alone. */
 export type Mark = "tainted" | "private" | "tainted_private";

@@ -1,9 +1,9 @@
-import { nodePath } from "../../core/inner/place.ts";
-import { signalCommands } from "../../core/record/signal-command.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
+import { signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Account } from "../model/account.ts";
 import type { Visit } from "../model/visit.ts";
-import { formatTime } from "../preview.ts";
-import { html, type Markup } from "./markup.ts";
+import { formatTime } from "../../core/base/preview.ts";
+import { html, type Markup } from "./markup/markup.ts";
 
 /** What a person was asked, what they said and when; while nobody has, the commands that answer. */
 export function approvalHtml({ asked, word, at, node }: Visit, account: Account): Markup | undefined {

@@ -1,13 +1,13 @@
-import type { RunEvent } from "../../core/event/event.ts";
-import { nodePath } from "../../core/inner/place.ts";
-import type { Json, JsonObject } from "../../core/values.ts";
-import { toJson } from "../../core/values.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
+import { toJson } from "../../core/base/values.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
 import { durationOf } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../preview.ts";
-import { html, type Markup } from "./markup.ts";
-import { valueHtml } from "./value.ts";
+import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
+import { html, type Markup } from "./markup/markup.ts";
+import { valueHtml } from "./markup/value.ts";
 
 /** What each node took, and what is kept for those who check a run afterwards. */
 

@@ -1,8 +1,8 @@
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { durationOf, type InnerRun, type Visit } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../preview.ts";
-import { html, type Markup } from "./markup.ts";
-import { folded, valueHtml } from "./value.ts";
+import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
+import { html, type Markup } from "./markup/markup.ts";
+import { folded, valueHtml } from "./markup/value.ts";
 
 /** The runs inside a visit: what was called, or a map's items, those that failed first and open. */
 export function innerHtml({ inner, left }: Visit, draw: (visit: Visit) => Markup): Markup | undefined {

@@ -10,9 +10,9 @@ import {
   type ShownOperation,
   STANDING_WORDS,
 } from "../model/plan.ts";
-import { formatCount, formatTime, plural, shortText } from "../preview.ts";
-import { html, type Markup } from "./markup.ts";
-import { pageHtml } from "./page.ts";
+import { formatCount, formatTime, plural, shortText } from "../../core/base/preview.ts";
+import { html, type Markup } from "./markup/markup.ts";
+import { pageHtml } from "./markup/page.ts";
 
 /** A plan as a page of its own, for review. */
 export function planPage(plan: PlanView): string {

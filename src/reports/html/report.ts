@@ -1,12 +1,12 @@
 import { accountOf } from "../model/account.ts";
 import { countStandings, viewReport } from "../model/plan.ts";
 import type { Report } from "../model/report.ts";
-import { shortText } from "../preview.ts";
+import { shortText } from "../../core/base/preview.ts";
 import { auditHtml, costHtml } from "./audit.ts";
 import { evidenceHtml, evidenceTitle } from "./evidence.ts";
 import { findingHtml, headHtml } from "./finding.ts";
-import { html } from "./markup.ts";
-import { pageHtml, type Section } from "./page.ts";
+import { html } from "./markup/markup.ts";
+import { pageHtml, type Section } from "./markup/page.ts";
 import { planHtml } from "./plan.ts";
 import { visitHtml, visitPage } from "./visit.ts";
 import { barsOf, wayHtml } from "./way.ts";

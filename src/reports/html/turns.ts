@@ -1,12 +1,12 @@
-import type { RunEvent } from "../../core/event/event.ts";
-import { nodePath } from "../../core/inner/place.ts";
-import { answerText, type Part, type Prompt } from "../../core/prompt.ts";
-import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
+import { answerText, type Part, type Prompt } from "../../core/engine/event/prompt.ts";
+import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Account } from "../model/account.ts";
 import { type Asked, durationOf, type VisitTurn } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural } from "../preview.ts";
-import { html, type Markup } from "./markup.ts";
-import { folded, type Showing, valueHtml } from "./value.ts";
+import { formatCost, formatCount, formatDuration, plural } from "../../core/base/preview.ts";
+import { html, type Markup } from "./markup/markup.ts";
+import { folded, type Showing, valueHtml } from "./markup/value.ts";
 
 /** What was asked and answered, turn by turn. What several prompts share stands on the page once. */
 export interface Prompts {

@@ -1,4 +1,4 @@
-import { documentOf, nodePath } from "../../core/inner/place.ts";
+import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { Visit } from "./visit.ts";
 
 /** What each node took, all of its visits together. */

@@ -1,9 +1,9 @@
-import type { MapSettings } from "../../core/document/node.ts";
-import type { EventOf, RunEvent } from "../../core/event/event.ts";
-import { listAt } from "../../core/inner/items.ts";
-import { placeOf } from "../../core/inner/place.ts";
-import { defined, isObject, type Json, type JsonObject } from "../../core/values.ts";
-import { shortText } from "../preview.ts";
+import type { MapSettings } from "../../core/document/workflow/node.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import { listAt } from "../../core/document/inner/items.ts";
+import { placeOf } from "../../core/document/inner/place.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { shortText } from "../../core/base/preview.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 

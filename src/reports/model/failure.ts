@@ -1,7 +1,7 @@
-import { nodePath } from "../../core/inner/place.ts";
-import { parseModel } from "../../core/model-name.ts";
-import { resumeCommand } from "../../core/record/resume-command.ts";
-import { doctorCommand, shellWord } from "../../core/record/signal-command.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
+import { parseModel } from "../../core/document/model-name.ts";
+import { resumeCommand } from "../../core/engine/result/resume-command.ts";
+import { doctorCommand, shellWord } from "../../core/engine/result/signal-command.ts";
 import type { Place, Report } from "./report.ts";
 import { complaintOf, type Visit } from "./visit.ts";
 

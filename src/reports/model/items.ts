@@ -1,4 +1,4 @@
-import { plural } from "../preview.ts";
+import { plural } from "../../core/base/preview.ts";
 import type { InnerRun, VisitStatus } from "./visit.ts";
 
 /** What became of the items of a map, in words. */

@@ -1,7 +1,7 @@
-import type { EventOf, RunEvent } from "../../core/event/event.ts";
-import type { RunRecord } from "../../core/event/record.ts";
-import type { Prompt } from "../../core/prompt.ts";
-import type { RunResult } from "../../core/record/result.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { Prompt } from "../../core/engine/event/prompt.ts";
+import type { RunResult } from "../../core/engine/result/result.ts";
 
 /** All that a report is drawn from. */
 export interface Report {

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../core/event/event.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Visit } from "./visit.ts";
 
 /** When things were, on a clock that stands still while no process drives the run. */

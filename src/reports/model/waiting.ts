@@ -1,6 +1,6 @@
-import type { Waiting } from "../../core/event/end.ts";
-import { documentOf } from "../../core/inner/place.ts";
-import { type Answers, signalCommands } from "../../core/record/signal-command.ts";
+import type { Waiting } from "../../core/engine/event/end.ts";
+import { documentOf } from "../../core/document/inner/place.ts";
+import { type Answers, signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Report } from "./report.ts";
 
 /** A person's word that a run waits for, and the commands that say it. */

@@ -1,5 +1,5 @@
 import { structuredPatch } from "diff";
-import { openingTexts, type Prompt } from "../../core/prompt.ts";
+import { openingTexts, type Prompt } from "../../core/engine/event/prompt.ts";
 
 /** The lines of a diff of two prompts, each with its sign. */
 export function diffPrompts(before: Prompt, after: Prompt): readonly string[] {

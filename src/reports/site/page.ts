@@ -1,4 +1,4 @@
-import { html, type Markup, trustedMarkup } from "../html/markup.ts";
+import { html, type Markup, trustedMarkup } from "../html/markup/markup.ts";
 import { SITE_STYLE } from "./style.ts";
 
 interface SitePage {

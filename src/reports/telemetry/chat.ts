@@ -1,9 +1,9 @@
-import type { EventOf, RunEvent } from "../../core/event/event.ts";
-import type { RunRecord } from "../../core/event/record.ts";
-import type { CallUsage } from "../../core/event/reply.ts";
-import { parseModel } from "../../core/model-name.ts";
-import type { Part } from "../../core/prompt.ts";
-import { defined } from "../../core/values.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { CallUsage } from "../../core/engine/event/reply.ts";
+import { parseModel } from "../../core/document/model-name.ts";
+import type { Part } from "../../core/engine/event/prompt.ts";
+import { defined } from "../../core/base/values.ts";
 import { inputContent, outputContent } from "./messages.ts";
 import type { Attributes } from "./span.ts";
 import { errorOf, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";

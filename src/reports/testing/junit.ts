@@ -1,6 +1,6 @@
-import type { CaseFailure } from "../../core/testing/expectations.ts";
-import { cutText } from "../../core/values.ts";
-import { xmlText } from "../inert.ts";
+import type { CaseFailure } from "../../core/outward/testing/expectations.ts";
+import { cutText } from "../../core/base/values.ts";
+import { xmlText } from "../../core/base/inert.ts";
 
 interface TestedCase {
   readonly file: string;

@@ -1,4 +1,4 @@
-import type { Sandbox } from "../../core/sandbox.ts";
+import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { seccompFilter } from "./seccomp.ts";

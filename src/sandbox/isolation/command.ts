@@ -1,6 +1,6 @@
-import { parseDeclaredHost } from "../../core/address/declared-host.ts";
-import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand } from "../../core/sandbox.ts";
+import { parseDeclaredHost } from "../../core/base/address/declared-host.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { ForeignCommand } from "../../core/skill/sandbox.ts";
 
 /** Refuses what no system can start, with the reason. */
 export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand): void {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, isIPv6, type Server as ListeningServer, type LookupFunction, type Socket } from "node:net";
 import { pipeline } from "node:stream";
-import { isLocalName, isRefusedAddress } from "../../core/address/address.ts";
+import { isLocalName, isRefusedAddress } from "../../core/base/address/address.ts";
 import {
   type DeclaredHost,
   declarationOf,
@@ -11,8 +11,8 @@ import {
   isDeclared,
   parseDeclaredHost,
   parseEndpoint,
-} from "../../core/address/declared-host.ts";
-import { VOICE } from "../../core/voice.ts";
+} from "../../core/base/address/declared-host.ts";
+import { VOICE } from "../../core/base/voice.ts";
 
 /** A proxy for the time of one foreign program. */
 export interface Egress {

@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount, Sandbox, Turn } from "../../core/sandbox.ts";
-import { temporaryName } from "../../core/temporary-name.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox, Turn } from "../../core/skill/sandbox.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { withLimits } from "../limits.ts";
 import { type Channel, type Launch, runTree, type TreeEnd } from "../tree.ts";

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ForeignCommand } from "../../core/sandbox.ts";
+import type { ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view-step.ts";
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, Mount } from "../../core/sandbox.ts";
-import { temporaryName, temporaryOwner } from "../../core/temporary-name.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
+import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcess } from "../processes.ts";
 

@@ -1,7 +1,7 @@
 import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ForeignCommand, SandboxLimits } from "../../core/sandbox.ts";
-import { ownPath } from "../../own-files.ts";
+import type { ForeignCommand, SandboxLimits } from "../../core/skill/sandbox.ts";
+import { ownPath } from "../../files/own-files.ts";
 import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view-step.ts";
 

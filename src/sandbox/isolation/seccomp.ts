@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { arch } from "node:os";
-import { SkillflowError } from "../../core/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 
 /** What the filter needs to know of a processor: how the kernel names it, and its numbers of system calls. */
 export interface Machine {

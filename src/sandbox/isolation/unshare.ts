@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Sandbox } from "../../core/sandbox.ts";
+import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcesses } from "../processes.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";

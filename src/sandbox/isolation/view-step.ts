@@ -1,4 +1,4 @@
-import type { Mount } from "../../core/sandbox.ts";
+import type { Mount } from "../../core/skill/sandbox.ts";
 
 /** One step in making the files that a program sees, beginning with an empty root. */
 export type ViewStep =

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, Mount } from "../../core/sandbox.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { hostsOf, proxyVariables, showRelay } from "./relay.ts";
 import type { ViewStep } from "./view-step.ts";

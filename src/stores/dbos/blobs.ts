@@ -1,11 +1,11 @@
 import { mkdtemp, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BlobInfo, Blobs } from "../../core/blobs.ts";
-import { isBlobId } from "../../core/own/blob.ts";
-import type { ProcessMark } from "../../core/ports.ts";
-import { temporaryName } from "../../core/temporary-name.ts";
-import { replaceFile } from "../../files.ts";
+import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
+import { isBlobId } from "../../core/engine/tools/blob.ts";
+import type { ProcessMark } from "../../core/engine/ports.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
+import { replaceFile } from "../../files/files.ts";
 import { BLOB_LIMITS, type BlobLimits, changedBlob, createRoom, creating, unknownBlob } from "../blobs.ts";
 import type { Database } from "./database.ts";
 

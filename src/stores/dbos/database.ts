@@ -1,4 +1,4 @@
-import { type Hint, messageOf, SkillflowError } from "../../core/errors.ts";
+import { type Hint, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 

@@ -15,9 +15,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { ProcessMark } from "../../core/ports.ts";
-import { makeFolder } from "../../files.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { ProcessMark } from "../../core/engine/ports.ts";
+import { makeFolder } from "../../files/files.ts";
 import { lock } from "../lock.ts";
 import { hasCode } from "../store-error.ts";
 import { findPostgres, loadPostgres, type PostgresPrograms } from "./packages.ts";

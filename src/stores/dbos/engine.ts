@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { SkillflowError } from "../../core/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 import { type Database, ENGINE_SCHEMA } from "./database.ts";
 import type { Locks } from "./locks.ts";
 import { type DbosClient, loadDbos, type SegmentWork } from "./packages.ts";

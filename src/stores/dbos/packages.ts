@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
-import { SkillflowError } from "../../core/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 
 /**
  * The engine's package, which those install who want it: what we use of it, and of the client that it talks to Postgres

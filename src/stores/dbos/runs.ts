@@ -1,9 +1,9 @@
-import { SkillflowError } from "../../core/errors.ts";
-import type { RunEvent } from "../../core/event/event.ts";
-import type { RunRecord } from "../../core/event/record.ts";
-import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/skim.ts";
-import { checkedAs, parseJson } from "../../core/values.ts";
-import { skimRun } from "../run-skim.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
+import { checkedAs, parseJson } from "../../core/base/values.ts";
+import { skimRun } from "../file/run-skim.ts";
 import { type Database, ENGINE_SCHEMA } from "./database.ts";
 
 /** What the database holds of runs: each as the lines that a file of it would have. */

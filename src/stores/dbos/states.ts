@@ -1,5 +1,5 @@
-import type { StateEntry } from "../../core/event/state-entry.ts";
-import type { StateStore, States } from "../../core/ports.ts";
+import type { StateEntry } from "../../core/engine/event/state-entry.ts";
+import type { StateStore, States } from "../../core/engine/ports.ts";
 import { stateStore } from "../state/table.ts";
 import type { Database } from "./database.ts";
 import type { Session } from "./packages.ts";

@@ -1,10 +1,10 @@
-import { SkillflowError } from "../../core/errors.ts";
-import type { RunRecord } from "../../core/event/record.ts";
-import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/ports.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { digestOf } from "../chain.ts";
-import { checkRunId, existingRun } from "../file.ts";
+import { checkRunId, existingRun } from "../file/store.ts";
 import { createJournal, newestFirst } from "../journal.ts";
-import { parseRun, type Stored, verifyBytes } from "../run-lines.ts";
+import { parseRun, type Stored, verifyBytes } from "../file/run-lines.ts";
 import { storeError } from "../store-error.ts";
 import { databaseBlobs } from "./blobs.ts";
 import { type Database, ENGINE_SCHEMA, openDatabase } from "./database.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Stopped, Turns } from "../../core/ports.ts";
+import type { Stopped, Turns } from "../../core/engine/ports.ts";
 import type { Database } from "./database.ts";
 import type { Locks } from "./locks.ts";
 import { HOLDER } from "./tables.ts";

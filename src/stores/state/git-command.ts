@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { SkillflowError } from "../../core/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 
 /** One git command at a time, which nothing of the checkout can make run or reach anything else. */
 

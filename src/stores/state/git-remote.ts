@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SkillflowError } from "../../core/errors.ts";
-import { isWithin } from "../../files.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { isWithin } from "../../files/files.ts";
 import { gitIn } from "./git-command.ts";
 
 /** The remote of a checkout, and what of the checkout's config is needed to reach it. Nothing else of it counts. */

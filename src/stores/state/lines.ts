@@ -1,6 +1,6 @@
-import { SkillflowError } from "../../core/errors.ts";
-import type { StateEntry } from "../../core/event/state-entry.ts";
-import { entryLine, parseEntry } from "../../core/state/entries.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { StateEntry } from "../../core/engine/event/state-entry.ts";
+import { entryLine, parseEntry } from "../../core/engine/state/entries.ts";
 
 /** A state as a file: one JSON line an entry. */
 

@@ -1,5 +1,5 @@
-import type { StateEntry } from "../../core/event/state-entry.ts";
-import type { StateStore } from "../../core/ports.ts";
+import type { StateEntry } from "../../core/engine/event/state-entry.ts";
+import type { StateStore } from "../../core/engine/ports.ts";
 import { stateStore } from "./table.ts";
 
 /** States in memory: the twin of the others, for tests and for what nobody wants to keep. */

@@ -1,5 +1,5 @@
-import type { StateStore, States } from "../../core/ports.ts";
-import { APPLIED, applyDelta } from "../../core/state/delta.ts";
+import type { StateStore, States } from "../../core/engine/ports.ts";
+import { APPLIED, applyDelta } from "../../core/engine/state/delta.ts";
 
 /** Where the entries of states are kept, by the states' names. */
 export interface StateTable {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { chooseSkills, NO_FLAGS, type SkillFlags } from "../../../src/app/skills/choices.ts";
-import type { ProjectConfig } from "../../../src/core/config.ts";
+import type { ProjectConfig } from "../../../src/core/document/config.ts";
 
 interface Said {
   readonly flags?: Partial<SkillFlags>;

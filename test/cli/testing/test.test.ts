@@ -210,7 +210,7 @@ async function theRun(cwd: string) {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
-  return { record, events } as Awaited<ReturnType<import("../../../src/core/ports.ts").Store["read"]>>;
+  return { record, events } as Awaited<ReturnType<import("../../../src/core/engine/ports.ts").Store["read"]>>;
 }
 
 describe("runs of tests", () => {

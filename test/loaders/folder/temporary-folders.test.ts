@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { temporaryName, temporaryOwner } from "../../../src/core/temporary-name.ts";
+import { temporaryName, temporaryOwner } from "../../../src/files/temporary-name.ts";
 import { sweepFolder } from "../../../src/loaders/folder/temporary-folders.ts";
 import { makeFolder } from "../foreign.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { challengeError } from "../../../src/loaders/mcp/auth-fetch.ts";
+import { challengeError } from "../../../src/loaders/mcp/login/auth-fetch.ts";
 
 test.each<[string | null, string | undefined]>([
   [null, undefined],

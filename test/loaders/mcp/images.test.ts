@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { openLinks } from "../../../src/loaders/mcp/links.ts";
+import { openLinks } from "../../../src/loaders/mcp/offer/links.ts";
 import { memoryStore } from "../../../src/testing.ts";
-import { PICTURES, vastPicture } from "../../pictures.ts";
+import { PICTURES, vastPicture } from "../../harness/pictures.ts";
 import { type Answers, stdioServer } from "../../services/mcp.ts";
 import { open } from "./open.ts";
 

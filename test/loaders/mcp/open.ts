@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import type { McpServerConfig } from "../../../src/core/skill.ts";
+import type { McpServerConfig } from "../../../src/core/skill/skill.ts";
 import { type McpConnection, type McpOptions, openMcp } from "../../../src/loaders/mcp/client.ts";
 import { followProcess } from "../../../src/sandbox/processes.ts";
 import { toolContext } from "../../../src/testing.ts";

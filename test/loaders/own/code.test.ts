@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { SkillflowError } from "../../../src/core/errors.ts";
-import type { JsonObject } from "../../../src/core/values.ts";
+import { SkillflowError } from "../../../src/core/base/errors.ts";
+import type { JsonObject } from "../../../src/core/base/values.ts";
 import { codeSkill } from "../../../src/loaders/own/code.ts";
 import { openSkillSet } from "../../../src/loaders/registry/open.ts";
 import type { SkillSet } from "../../../src/loaders/registry/skill-set.ts";

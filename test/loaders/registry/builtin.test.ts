@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { audienceOf, callHandler } from "../../../src/core/skill.ts";
+import { audienceOf, callHandler } from "../../../src/core/skill/skill.ts";
 import { loadBuiltinSkill, tellBuiltinSkill } from "../../../src/loaders/registry/builtin.ts";
 import { toolContext } from "../../../src/testing.ts";
 import { installation, makeProject } from "../../cli/program.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { fillTemplate } from "../../../src/cli/commands/skills/templates.ts";
-import type { Diagnostic } from "../../../src/core/diagnostic.ts";
-import { type Format, FORMATS as LABELS } from "../../../src/core/skill.ts";
+import type { Diagnostic } from "../../../src/core/base/diagnostic.ts";
+import { type Format, FORMATS as LABELS } from "../../../src/core/skill/skill.ts";
 import { foldersAt, lintSkills } from "../../../src/loaders/registry/lint.ts";
 import { FORMATS } from "../../../src/loaders/registry/open.ts";
 

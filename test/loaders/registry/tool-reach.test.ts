@@ -7,7 +7,7 @@ import {
   type McpServerConfig,
   type ToolReach,
   wholeReach,
-} from "../../../src/core/skill.ts";
+} from "../../../src/core/skill/skill.ts";
 import { openSkillSet } from "../../../src/loaders/registry/open.ts";
 import type { InlineSkills, ServerChoice, SkillSetOptions } from "../../../src/loaders/registry/skill-set.ts";
 import { toolContext } from "../../../src/testing.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseJsonText } from "../../../src/loaders/text/json-text.ts";
-import { runsOf } from "../../long.ts";
+import { runsOf } from "../../harness/long.ts";
 
 describe("JSON text", () => {
   test.each<[string, string, number, number]>([

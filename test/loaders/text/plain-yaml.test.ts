@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parsePlainYaml } from "../../../src/loaders/text/plain-yaml.ts";
 import { parseYaml } from "../../../src/loaders/text/yaml-text.ts";
-import { runsOf } from "../../long.ts";
+import { runsOf } from "../../harness/long.ts";
 
 describe("plain YAML", () => {
   test("is what most documents are", () => {

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { readSetting } from "../../../src/app/listen/setting.ts";
-import { SkillflowError } from "../../../src/core/errors.ts";
-import type { Model } from "../../../src/core/ports.ts";
+import { SkillflowError } from "../../../src/core/base/errors.ts";
+import type { Model } from "../../../src/core/engine/ports.ts";
 import { makeProject, readEvents, removeProjects, runFile } from "../../cli/program.ts";
 import { type Listening, SECRET, send, signed, startListening, workspaceAt } from "./listening.ts";
 

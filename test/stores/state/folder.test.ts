@@ -16,13 +16,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { StateStore } from "../../../src/core/ports.ts";
+import type { StateStore } from "../../../src/core/engine/ports.ts";
 import { folderState } from "../../../src/stores/state/folder.ts";
 import { memoryState } from "../../../src/stores/state/memory.ts";
-import { bundled } from "../../bundled.ts";
+import { bundled } from "../../harness/bundled.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
-import { LONG } from "../../long.ts";
+import { LONG } from "../../harness/long.ts";
 
 const folders: string[] = [];
 afterEach(() => {

@@ -4,13 +4,13 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { StateStore } from "../../../src/core/ports.ts";
+import type { StateStore } from "../../../src/core/engine/ports.ts";
 import { gitState } from "../../../src/stores/state/git.ts";
-import { bundled } from "../../bundled.ts";
+import { bundled } from "../../harness/bundled.ts";
 import { makeProject } from "../../cli/program.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
-import { LONG } from "../../long.ts";
+import { LONG } from "../../harness/long.ts";
 
 const folders: string[] = [];
 afterEach(() => {

@@ -1,4 +1,4 @@
-import type { ProcessMark, StateStore } from "../../../src/core/ports.ts";
+import type { ProcessMark, StateStore } from "../../../src/core/engine/ports.ts";
 import { folderState } from "../../../src/stores/state/folder.ts";
 import { gitState } from "../../../src/stores/state/git.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";

@@ -1,6 +1,6 @@
-import { defined } from "../../../core/values.ts";
-import { ACTION_TO_FILL_IN, GITHUB_FILE, githubJob, type StartedBy } from "../../jobs/github.ts";
-import { GITLAB_FILE, gitlabJob } from "../../jobs/gitlab.ts";
+import { defined } from "../../../core/base/values.ts";
+import { ACTION_TO_FILL_IN, GITHUB_FILE, githubJob, type StartedBy } from "./jobs/github.ts";
+import { GITLAB_FILE, gitlabJob } from "./jobs/gitlab.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
 

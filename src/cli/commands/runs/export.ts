@@ -1,16 +1,16 @@
 import { resolve } from "node:path";
 import { reportOf } from "../../../app/runs/inspect.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
-import { findRecording } from "../../../app/stores.ts";
-import { exportSpans, OTLP_URL } from "../../../app/telemetry/otlp.ts";
+import { findRecording } from "../../../app/adapters/stores.ts";
+import { exportSpans, OTLP_URL } from "../../../app/adapters/otlp.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { SkillflowError } from "../../../core/errors.ts";
-import { VERSION } from "../../../own-files.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { VERSION } from "../../../files/own-files.ts";
 import { atifTrajectory } from "../../../reports/telemetry/atif.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { writeReport } from "../../outputs.ts";
-import { amount, jsonText } from "../../terminal.ts";
+import { amount, jsonText } from "../../terminal/terminal.ts";
 
 /** Gives a recorded run to other tools. */
 export const exportRun: Action = async (io, [given = ""], flags) => {

@@ -1,12 +1,12 @@
 import { openWorkspace } from "../../../app/workspace.ts";
-import { type RunSummary, summarizeRun } from "../../../core/record/run-summary.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { stateOf } from "../../../reports/model/account.ts";
-import { formatCost, formatCount } from "../../../reports/preview.ts";
+import { formatCost, formatCount } from "../../../core/base/preview.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { describeFailure, duration, jsonText, type Paint, painter, programName } from "../../terminal.ts";
-import { statusMark } from "../../verdict.ts";
+import { describeFailure, duration, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { statusMark } from "../../terminal/verdict.ts";
 
 export const listRuns: Action = async (io, _args, flags) => {
   const store = openWorkspace(io.host, projectOptions(flags)).store;

@@ -1,11 +1,11 @@
 import { openWorkspace } from "../../../app/workspace.ts";
-import { SkillflowError } from "../../../core/errors.ts";
-import { endOf } from "../../../core/record/waiting.ts";
-import { durationOf } from "../../../core/settings/bounds.ts";
-import type { SkimmedRun } from "../../../core/skim.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { endOf } from "../../../core/engine/result/waiting.ts";
+import { durationOf } from "../../../core/engine/settings/bounds.ts";
+import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
 import { flagValue, integer, projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { amount, describeFailure, jsonText } from "../../terminal.ts";
+import { amount, describeFailure, jsonText } from "../../terminal/terminal.ts";
 
 /** Removes runs that nobody needs; one that is being driven, or waits for a person's word, stays. */
 export const pruneRuns: Action = async (io, _args, flags) => {

@@ -1,11 +1,11 @@
 import { inspectNode, type NodeVisits } from "../../../app/runs/inspect.ts";
-import type { StoredRun } from "../../../core/ports.ts";
-import { answerText, type Part, type Turn } from "../../../core/prompt.ts";
-import type { Json } from "../../../core/values.ts";
-import { plainLine, plainText } from "../../../reports/inert.ts";
-import { formatCost, formatCount, formatDuration, plural } from "../../../reports/preview.ts";
+import type { StoredRun } from "../../../core/engine/ports.ts";
+import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
+import type { Json } from "../../../core/base/values.ts";
+import { plainLine, plainText } from "../../../core/base/inert.ts";
+import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
 import type { Flags, Io } from "../../io.ts";
-import { describeData, jsonText, type Paint, painter } from "../../terminal.ts";
+import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
 /** What was said and done at one node of a run. */
 export async function showNode(io: Io, stored: StoredRun, given: string, flags: Flags): Promise<number> {

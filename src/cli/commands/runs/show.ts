@@ -1,16 +1,16 @@
-import { findRun } from "../../../app/stores.ts";
+import { findRun } from "../../../app/adapters/stores.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { fold } from "../../../core/engine/past/fold.ts";
-import { begin } from "../../../core/engine/past/state.ts";
-import { reasonIn } from "../../../core/engine/route.ts";
-import type { RunEvent } from "../../../core/event/event.ts";
-import type { StoredRun } from "../../../core/ports.ts";
-import { describeResult } from "../../../core/record/result.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { fold } from "../../../core/engine/fold/fold.ts";
+import { begin } from "../../../core/engine/fold/state.ts";
+import { reasonIn } from "../../../core/engine/decide/route.ts";
+import type { RunEvent } from "../../../core/engine/event/event.ts";
+import type { StoredRun } from "../../../core/engine/ports.ts";
+import { describeResult } from "../../../core/engine/result/result.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { amount, jsonLine, jsonText, oneLine, painter, programName } from "../../terminal.ts";
-import { describeVerdict } from "../../verdict.ts";
+import { amount, jsonLine, jsonText, oneLine, painter, programName } from "../../terminal/terminal.ts";
+import { describeVerdict } from "../../terminal/verdict.ts";
 
 export const showRun: Action = async (io, [given = "", node], flags) => {
   const store = openWorkspace(io.host, projectOptions(flags)).store;

@@ -1,9 +1,9 @@
 import { type Verification, verifyRun } from "../../../app/runs/verify.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { amount, jsonText, type Paint, painter, programName } from "../../terminal.ts";
+import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 
 const MOST_SHOWN = 10;
 

@@ -1,14 +1,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
-import { FORMATS, type Format } from "../../../core/skill.ts";
-import { nearest } from "../../../core/values.ts";
-import { makeFolder } from "../../../files.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { FORMATS, type Format } from "../../../core/skill/skill.ts";
+import { nearest } from "../../../core/base/values.ts";
+import { makeFolder } from "../../../files/files.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
-import { painter, programName } from "../../terminal.ts";
+import { painter, programName } from "../../terminal/terminal.ts";
 import { fillTemplate, SKILL_TEMPLATES } from "./templates.ts";
 
 /** A skill to be written. */

@@ -1,4 +1,4 @@
-import type { Format } from "../../../core/skill.ts";
+import type { Format } from "../../../core/skill/skill.ts";
 
 /** What a new skill is begun with: its files by their paths in the folder. In them `{{id}}` and `{{title}}` are filled in. */
 interface SkillTemplate {

@@ -1,8 +1,8 @@
-import type { StateEntry } from "../../../core/event/state-entry.ts";
-import { entryLine } from "../../../core/state/entries.ts";
+import type { StateEntry } from "../../../core/engine/event/state-entry.ts";
+import { entryLine } from "../../../core/engine/state/entries.ts";
 import { text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { jsonText } from "../../terminal.ts";
+import { jsonText } from "../../terminal/terminal.ts";
 import { entriesIn, statesAt } from "./states.ts";
 
 export const exportState: Action = async (io, [name = ""], flags) => {

@@ -1,7 +1,7 @@
-import { SkillflowError } from "../../../core/errors.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import type { Action } from "../../io.ts";
-import { jsonText } from "../../terminal.ts";
+import { jsonText } from "../../terminal/terminal.ts";
 import { entriesIn, statesAt, unknownKey } from "./states.ts";
 
 export const forgetState: Action = async (io, [name = "", ...keys], flags) => {

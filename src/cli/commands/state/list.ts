@@ -1,7 +1,7 @@
-import { byLastSeen } from "../../../core/state/entries.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { byLastSeen } from "../../../core/engine/state/entries.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import type { Action } from "../../io.ts";
-import { jsonText, painter, programName } from "../../terminal.ts";
+import { jsonText, painter, programName } from "../../terminal/terminal.ts";
 import { namesIn, statesAt } from "./states.ts";
 
 export const listStates: Action = async (io, _args, flags) => {

@@ -1,8 +1,8 @@
-import type { StateEntry } from "../../../core/event/state-entry.ts";
-import { byLastSeen } from "../../../core/state/entries.ts";
-import { plainLine, plainText } from "../../../reports/inert.ts";
+import type { StateEntry } from "../../../core/engine/event/state-entry.ts";
+import { byLastSeen } from "../../../core/engine/state/entries.ts";
+import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { Action, Paint } from "../../io.ts";
-import { jsonText, painter } from "../../terminal.ts";
+import { jsonText, painter } from "../../terminal/terminal.ts";
 import { entriesIn, statesAt, unknownKey } from "./states.ts";
 
 export const showState: Action = async (io, [name = "", key], flags) => {

@@ -2,8 +2,8 @@ import { relative } from "node:path";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { testFromRun } from "../../../app/testing/from-run.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
-import { replaceFile } from "../../../files.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { replaceFile } from "../../../files/files.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 

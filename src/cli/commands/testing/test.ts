@@ -2,14 +2,14 @@ import type { Workspace } from "../../../app/host.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
 import { openTestWorkspace, runTests, type TestedCase } from "../../../app/testing/run-tests.ts";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
-import { countOf } from "../../../core/settings/bounds.ts";
-import { replaceFile } from "../../../files.ts";
-import { plainLine } from "../../../reports/inert.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { countOf } from "../../../core/engine/settings/bounds.ts";
+import { replaceFile } from "../../../files/files.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
 import { flagValue, list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
-import { jsonText, painter } from "../../terminal.ts";
+import { jsonText, painter } from "../../terminal/terminal.ts";
 import {
   describeCase,
   describeFailures,
@@ -151,7 +151,7 @@ async function write(path: string, content: string, options: Parameters<typeof r
 /** In GitHub Actions each failure stands where its case does. */
 async function annotate(io: Io, failed: readonly TestedCase[]): Promise<void> {
   if (io.host.env.GITHUB_ACTIONS !== "true" || failed.length === 0) return;
-  const { annotationOf } = await import("../../github.ts");
+  const { annotationOf } = await import("../../ci/github.ts");
   for (const { ready, index, name, runs } of failed) {
     const at = ready.loaded.position(["cases", index, "name"]);
     const [failure] = runs.flatMap(({ failures }) => failures);

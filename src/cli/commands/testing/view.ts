@@ -1,8 +1,8 @@
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
-import type { Update } from "../../../core/testing/update.ts";
-import { defined, type Json } from "../../../core/values.ts";
-import { plainLine, plainText } from "../../../reports/inert.ts";
-import { amount, duration, oneLine, type Paint } from "../../terminal.ts";
+import type { Update } from "../../../core/outward/testing/update.ts";
+import { defined, type Json } from "../../../core/base/values.ts";
+import { plainLine, plainText } from "../../../core/base/inert.ts";
+import { amount, duration, oneLine, type Paint } from "../../terminal/terminal.ts";
 
 /** What people and programs are told of tests. */
 

@@ -2,10 +2,10 @@ import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { findTests } from "../../../app/testing/find.ts";
 import { openTestWorkspace, type TestedCase } from "../../../app/testing/run-tests.ts";
-import { SkillflowError } from "../../../core/errors.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Flags, Io } from "../../io.ts";
-import { describeFailure, painter } from "../../terminal.ts";
+import { describeFailure, painter } from "../../terminal/terminal.ts";
 import { runOnce } from "./test.ts";
 
 /** Several writes of an editor are one change. */

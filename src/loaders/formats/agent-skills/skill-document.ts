@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Diagnostic } from "../../../core/diagnostic.ts";
-import type { Skill } from "../../../core/skill.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import type { Skill } from "../../../core/skill/skill.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import { readSkillDocument, type SkillDocument } from "../../folder/skill-folder.ts";
 

@@ -1,6 +1,6 @@
-import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { compileSchema } from "../../../core/schema/schema.ts";
-import { isObject, type Json, type JsonSchema, nearest } from "../../../core/values.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { compileSchema } from "../../../core/base/schema/schema.ts";
+import { isObject, type Json, type JsonSchema, nearest } from "../../../core/base/values.ts";
 import { type Complain, openManifest, type Path, unknownKeys } from "../../folder/lint-manifest.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 

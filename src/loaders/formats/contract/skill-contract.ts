@@ -1,16 +1,16 @@
 import valid from "semver/functions/valid.js";
-import type { Unavailable } from "../../../core/availability/unavailable.ts";
-import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
-import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";
-import { readReach } from "../../../core/formats/tool-reach.ts";
-import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
-import type { Skill, Tool } from "../../../core/skill.ts";
-import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
+import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { describeMisfit, readHints, relaxDefaults } from "../../../core/skill/formats/contract.ts";
+import { readReach } from "../../../core/skill/formats/tool-reach.ts";
+import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
+import type { Skill, Tool } from "../../../core/skill/skill.ts";
+import { isObject, type JsonObject, type JsonSchema } from "../../../core/base/values.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Manifest, readManifest } from "../../folder/manifest.ts";
-import { mountOf } from "../../folder/package-run.ts";
+import { mountOf } from "../../programs/package-run.ts";
 import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";
@@ -113,7 +113,7 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, carry
     output_schema: output,
     ...readHints(metadata),
     async handler(given: JsonObject, context) {
-      const { fillValue } = await import("../../../core/schema/schema.ts");
+      const { fillValue } = await import("../../../core/base/schema/schema.ts");
       const { value, problems } = fillValue(input, given);
       if (problems.length > 0) throw new SkillflowError("input.invalid", describeMisfit("invalid_input", problems));
       return carry(value as JsonObject, context);

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
-import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { messageOf } from "../../../core/errors.ts";
-import { readSmall } from "../../../files.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { messageOf } from "../../../core/base/errors.ts";
+import { readSmall } from "../../../files/files.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { Discovery, SkillLevel } from "../../folder/level.ts";

@@ -4,9 +4,9 @@ import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { JitiOptions, TransformOptions, TransformResult } from "jiti";
-import { isObject } from "../../../core/values.ts";
-import { ownPath } from "../../../own-files.ts";
-import { loadTypescript, typescriptFolder } from "../../folder/typescript.ts";
+import { isObject } from "../../../core/base/values.ts";
+import { ownPath } from "../../../files/own-files.ts";
+import { loadTypescript, typescriptFolder } from "../../programs/typescript.ts";
 
 /**
  * Runs a module of any kind, TypeScript or JavaScript, and gives its default export; undefined where it has none. It

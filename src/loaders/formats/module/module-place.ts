@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { messageOf } from "../../../core/errors.ts";
-import { isObject, nearest } from "../../../core/values.ts";
-import { isWithin, readRegular } from "../../../files.ts";
+import { messageOf } from "../../../core/base/errors.ts";
+import { isObject, nearest } from "../../../core/base/values.ts";
+import { isWithin, readRegular } from "../../../files/files.ts";
 
 /** Where the code of a plug-in is. */
 export interface ModulePlace {

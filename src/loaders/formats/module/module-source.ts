@@ -1,4 +1,4 @@
-import { isObject } from "../../../core/values.ts";
+import { isObject } from "../../../core/base/values.ts";
 
 /** What the text of a module tells without running it. */
 

@@ -1,9 +1,9 @@
 import { pathToFileURL } from "node:url";
 import { toJSONSchema } from "zod";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
-import { checkSkillDefinition, isZod } from "../../../core/formats/skill-definition.ts";
-import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../../../core/skill.ts";
-import { defined, isObject, type JsonSchema } from "../../../core/values.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { checkSkillDefinition, isZod } from "../../../core/skill/formats/skill-definition.ts";
+import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../../../core/skill/skill.ts";
+import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { importDefault, type Verify } from "./module-import.ts";
 
 /** Imports a built-in skill: a module whose default export is a skill definition. */
@@ -41,7 +41,7 @@ async function defaultOf(file: string, verify?: Verify): Promise<unknown> {
 }
 
 async function checkCompiles(file: string, what: string, schema: JsonSchema): Promise<void> {
-  const { compileSchema } = await import("../../../core/schema/schema.ts");
+  const { compileSchema } = await import("../../../core/base/schema/schema.ts");
   try {
     compileSchema(schema);
   } catch (error) {

@@ -1,9 +1,9 @@
-import { type Diagnostic, hasErrors } from "../../../core/diagnostic.ts";
-import { below, doubtful, isText, skippedTool, translateParameters } from "../../../core/formats/parameter-map.ts";
-import { readReach } from "../../../core/formats/tool-reach.ts";
-import { RESERVED_TOOLS } from "../../../core/own/own-tools.ts";
-import type { ToolReach } from "../../../core/skill.ts";
-import { isObject, type Json, type JsonSchema } from "../../../core/values.ts";
+import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
+import { below, doubtful, isText, skippedTool, translateParameters } from "../../../core/skill/formats/parameter-map.ts";
+import { readReach } from "../../../core/skill/formats/tool-reach.ts";
+import { RESERVED_TOOLS } from "../../../core/engine/tools/own-tools.ts";
+import type { ToolReach } from "../../../core/skill/skill.ts";
+import { isObject, type Json, type JsonSchema } from "../../../core/base/values.ts";
 import { type JsonText, parseJsonText } from "../../text/json-text.ts";
 
 /** The tools.json of Skill Tools 1.0.0 (skill-formats 2). */

@@ -1,5 +1,5 @@
-import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { isObject } from "../../../core/values.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { isObject } from "../../../core/base/values.ts";
 import { type Manifest, openManifest, unknownKeys } from "../../folder/lint-manifest.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 

@@ -1,20 +1,20 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
-import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
-import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import {
   isPackageName,
   isPackageVersion,
   namespaceOf,
   readInputSchema,
   unimportableSegments,
-} from "../../../core/formats/skill-package.ts";
-import { claimedEffects } from "../../../core/formats/tool-reach.ts";
-import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
-import type { Skill, Tool } from "../../../core/skill.ts";
-import { defined, isObject, type JsonObject } from "../../../core/values.ts";
+} from "../../../core/skill/formats/skill-package.ts";
+import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
+import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
+import type { Skill, Tool } from "../../../core/skill/skill.ts";
+import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import type {
   FolderFormat,
   LoadedSkill,
@@ -24,7 +24,7 @@ import type {
   SkillPackage,
 } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { keepMade, runPackage } from "../../folder/package-run.ts";
+import { keepMade, runPackage } from "../../programs/package-run.ts";
 import { type SkillFolder, skipped } from "../../folder/skill-folder.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";
 import { parsePlainYaml } from "../../text/plain-yaml.ts";

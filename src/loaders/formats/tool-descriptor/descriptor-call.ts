@@ -1,8 +1,8 @@
 import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { actedOf, callCodeOf, messageOf, SkillflowError } from "../../../core/errors.ts";
-import { type Allowlist, type DescribedTool, refusedBy } from "../../../core/formats/descriptor.ts";
+import { actedOf, callCodeOf, messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { type Allowlist, type DescribedTool, refusedBy } from "../../../core/skill/formats/descriptor.ts";
 import {
   type ArgumentValue,
   buildCommand,
@@ -14,17 +14,17 @@ import {
   splitValue,
   subcommandTokens,
   withDefaults,
-} from "../../../core/formats/descriptor-argv.ts";
-import { addHints, limitLines } from "../../../core/formats/descriptor-output.ts";
-import type { Argument, Execution, Helper, SideRead } from "../../../core/formats/descriptor-shapes.ts";
-import { wholeText } from "../../../core/own/blob.ts";
-import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/sandbox.ts";
-import type { Skill, ToolContext } from "../../../core/skill.ts";
-import type { Json, JsonObject } from "../../../core/values.ts";
-import { defined } from "../../../core/values.ts";
+} from "../../../core/skill/formats/descriptor-argv.ts";
+import { addHints, limitLines } from "../../../core/skill/formats/descriptor-output.ts";
+import type { Argument, Execution, Helper, SideRead } from "../../../core/skill/formats/descriptor-shapes.ts";
+import { wholeText } from "../../../core/engine/tools/blob.ts";
+import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
+import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
+import type { Json, JsonObject } from "../../../core/base/values.ts";
+import { defined } from "../../../core/base/values.ts";
 import { type Inside, openInside, type Refused, resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { declaredEnv } from "../../folder/script-handler.ts";
+import { declaredEnv } from "../../programs/script-handler.ts";
 
 /** A tool of a descriptor, and what it runs with. */
 export interface DescriptorHome {

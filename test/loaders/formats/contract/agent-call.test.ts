@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { openFetch } from "../../../../src/app/fetch.ts";
+import { openFetch } from "../../../../src/app/adapters/fetch.ts";
 import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";

@@ -1,0 +1,96 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { isObject } from "../../src/core/base/values.ts";
+import type { Incident } from "./truth.ts";
+
+/** What an investigator may see of an incident: the alert, and the folder without what tells the answer. */
+
+const HIDDEN = new Set(["README.md", "truth.yml", "make.mjs", "make", "history"]);
+
+/** Copies the evidence below a folder of its own, where its paths are those that the alert names; returns what `work` does. */
+export async function withEvidence<T>(incident: Incident, work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), "skillflow-score-"));
+  try {
+    const folder = join(directory, "workflows/incidents", incident.name);
+    mkdirSync(dirname(folder), { recursive: true });
+    const isShown = (path: string) => dirname(path) !== incident.folder || !HIDDEN.has(basename(path));
+    cpSync(incident.folder, folder, { recursive: true, filter: isShown });
+    touch(folder, readAlert(incident.alert).at);
+    return await work(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** A log whose lines have no year takes it from its file. */
+function touch(path: string, at: string): void {
+  if (statSync(path).isDirectory()) for (const name of readdirSync(path)) touch(join(path, name), at);
+  utimesSync(path, new Date(at), new Date(at));
+}
+
+/** What one reads out of an alert, whichever system posted it. */
+export interface Alert {
+  /** When it was raised. */
+  readonly at: string;
+  readonly logs: string;
+  readonly deploys: string;
+  readonly metrics: string;
+  readonly repository: string;
+  /** Of its title and summary, longest first. */
+  readonly words: readonly string[];
+}
+
+export function readAlert(payload: unknown): Alert {
+  const values = [...textsOf(payload)];
+  const all = values.map(({ text }) => text).join("\n");
+  const places = all.match(/workflows\/incidents\/[\w./*-]*\w/g) ?? [];
+  const place = (pattern: RegExp) => places.find((one) => pattern.test(one)) ?? "";
+  return {
+    at: newestTime(all),
+    logs: place(/\/logs\//),
+    deploys: place(/deploys\.jsonl$/),
+    metrics: place(/\/metrics\./),
+    repository: place(/\.bundle$/),
+    words: wordsOf(values.filter(({ key }) => TITLES.has(key)).map(({ text }) => text)),
+  };
+}
+
+/** The keys under which the monitoring systems tell in words what is the matter. */
+const TITLES = new Set([
+  ...["title", "summary", "description", "name", "cause", "Subject", "culprit", "alertname", "AlarmDescription"],
+]);
+
+function* textsOf(value: unknown, key = ""): Generator<{ readonly key: string; readonly text: string }> {
+  if (typeof value === "string") {
+    yield { key, text: value };
+    if (value.startsWith("{")) yield* textsOf(parsed(value));
+  } else if (typeof value === "number") yield { key, text: String(value) };
+  else if (Array.isArray(value)) for (const one of value) yield* textsOf(one, key);
+  else if (isObject(value)) for (const [name, one] of Object.entries(value)) yield* textsOf(one, name);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function newestTime(text: string): string {
+  const written = text.match(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g) ?? [];
+  const epochs = (text.match(/\b1[789]\d{11}\b/g) ?? []).map((digits) => new Date(Number(digits)).toISOString());
+  return [...written, ...epochs].sort().at(-1) ?? "";
+}
+
+const COMMON =
+  /^(?:https?|workflows|incidents|repository|deploys|metrics|threshold|seconds|example|triggered|alarm|above)$/;
+
+function wordsOf(titles: readonly string[]): readonly string[] {
+  const plain = titles.map((title) => title.replace(/\S*workflows\/incidents\S*|https?:\S*/g, " "));
+  const words = plain.flatMap((title) => title.toLowerCase().match(/[a-z][a-z0-9_-]{3,}/g) ?? []);
+  return [...new Set(words)]
+    .filter((word) => !COMMON.test(word))
+    .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+}

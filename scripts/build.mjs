@@ -1,0 +1,201 @@
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
+
+/**
+ * Bundles the program, the public entries and the built-in skills into dist/program.js, so that they share what they are
+ * made of, with every package that they use: those who install us install little else. Beside it are the entries that
+ * load it, and in dist/vendor/ what few runs need, and what runs elsewhere, in a sandbox or a thread.
+ */
+
+rmSync("dist", { recursive: true, force: true });
+/** What is imported of packages that are files of their own, by the names of the files. */
+const apart = new Map();
+const program = await build({
+  ...shape,
+  plugins: [packagesApart()],
+  stdin: { contents: parts(), resolveDir: ".", sourcefile: "program.js" },
+  outfile: "dist/program.js",
+  define: { ...whole.define, __PARTS__: '"."' },
+  alias: whole.alias,
+  // A function for src/load.ts to call.
+  banner: {
+    js: "(function(module,require,__import,__filename,__dirname){const __url=require('node:url').pathToFileURL(__filename).href;",
+  },
+  footer: { js: "})" },
+});
+const vendored = await build({
+  ...shape,
+  ...interpreter,
+  entryPoints: { ...interpreter.entryPoints, ...Object.fromEntries([...apart.keys()].map((file) => [file, file])) },
+  plugins: [wholePackages()],
+  outdir: "dist/vendor",
+  // All of it by require: code that src/load.ts compiles has no import().
+  supported: { "dynamic-import": false },
+});
+copyParts("dist");
+writeFileSync("dist/package.json", JSON.stringify({ type: "commonjs" }));
+mkdirSync("dist/types");
+writeFileSync("dist/types/package.json", JSON.stringify({ type: "module" }));
+// Written in ASCII, in regular expressions and templates too: such a text is read and compiled in half the time.
+const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const code = readFileSync("dist/program.js", "utf8")
+  .replace(/[^\0-\x7f]/g, escaped)
+  // Not the types that the text of a new skill names.
+  .replace(/(?<![\w.$])import\((?!"skillflow"\))/g, "__import(");
+writeFileSync("dist/program.js", code);
+await build({
+  ...shape,
+  entryPoints: { load: "src/entry/load.ts" },
+  outdir: "dist",
+  define: { __BUILD__: JSON.stringify(digestOf(code)) },
+});
+const { loadProgram } = createRequire(import.meta.url)("./dist/load.js");
+const { COMMANDS, main, builtin, ...entries } = loadProgram();
+for (const entry of ["index", "testing"]) writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
+for (const id of skills) {
+  // With its id in plain text, as whoever looks for skills expects it.
+  const source = `module.exports={...require("../../load.js").loadProgram().skill("${id}"),id:"${id}"};\n`;
+  writeFileSync(join("dist/skills", id, "skill.js"), source);
+  writeFileSync(join("dist/skills", id, "skill.json"), await builtin.tellBuiltinSkill(join("dist/skills", id)));
+}
+writeFileSync("dist/answers.json", JSON.stringify(await answers()));
+await build({
+  ...shape,
+  entryPoints: { bin: "src/entry/bin.ts" },
+  outdir: "dist",
+  define: { __COMMANDS__: JSON.stringify(COMMANDS.map(({ usage }) => nameOf(usage))) },
+  // By require, which spares Node its loader of ECMAScript modules.
+  supported: { "dynamic-import": false },
+  plugins: [loadedOnce()],
+});
+chmodSync("dist/bin.js", 0o755);
+writeFileSync(
+  "dist/LICENSES.txt",
+  licencesOf([...Object.keys({ ...program.metafile.inputs, ...vendored.metafile.inputs }), "node_modules/jiti"]),
+);
+
+/** Of the program and of all that is loaded with it: V8 knows what it compiled by no more than its length. */
+function digestOf(code) {
+  const digest = createHash("sha256").update(code);
+  const files = readdirSync("dist/vendor").filter((name) => name.endsWith(".cjs"));
+  for (const name of files.sort()) digest.update(readFileSync(join("dist/vendor", name)));
+  return digest.digest("hex").slice(0, 16);
+}
+
+/** The program's own code, each part of it loaded when it is asked for. */
+function parts() {
+  return `
+    const commandLine = () => import("../src/entry/command-line.ts").then(({ commandLine }) => commandLine());
+    const endProcess = (code) => require("../src/entry/process-host.ts").endProcess(code);
+    const main = (...given) => import("../src/cli/main.ts").then(({ main }) => main(...given));
+    const skill = (id) => SKILLS[id]();
+    const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };
+    module.exports = {
+      commandLine,
+      endProcess,
+      main,
+      skill,
+      get COMMANDS() { return require("../src/cli/table/commands.ts").COMMANDS; },
+      get index() { return require("../src/index.ts"); },
+      get testing() { return require("../src/testing.ts"); },
+      get builtin() { return require("../src/loaders/registry/builtin.ts"); },
+    };`;
+}
+
+/** Written so that Node finds the names for those who import them. */
+function exportsOf(entry, exported) {
+  const lines = Object.keys(exported).map((name) => `exports.${name}=own.${name};`);
+  return `"use strict";const own=require("./load.js").loadProgram().${entry};\n${lines.join("\n")}\n`;
+}
+
+/** Packages that few runs need are files of their own, and answer as Node itself would have imported them. */
+function packagesApart() {
+  return {
+    name: "packages-apart",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^[^./]/, namespace: "file" }, ({ path, kind, importer }) =>
+        kind === "dynamic-import" && !path.startsWith("node:") && !importer.includes("node_modules")
+          ? { path, namespace: "apart" }
+          : undefined,
+      );
+      onResolve({ filter: /^/, namespace: "apart" }, ({ path }) => ({ path, external: true }));
+      onLoad({ filter: /^/, namespace: "apart" }, ({ path }) => {
+        const file = /^(?:@[^/]+\/)?[^/]+/.exec(path)[0].replace("@", "").replace("/", "-");
+        apart.set(file, new Set(apart.get(file)).add(path));
+        return { contents: `export * from "./vendor/${file}.cjs"; export { default } from "./vendor/${file}.cjs";` };
+      });
+    },
+  };
+}
+
+/** All that is imported of a package, in one file. */
+function wholePackages() {
+  return {
+    name: "whole-packages",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^/ }, ({ path, kind }) =>
+        kind === "entry-point" && apart.has(path) ? { path, namespace: "whole" } : undefined,
+      );
+      onLoad({ filter: /^/, namespace: "whole" }, async ({ path }) => {
+        const lines = [...apart.get(path)].map(async (name) => {
+          const main = "default" in (await import(name)) ? `export { default } from "${name}";` : "";
+          return `export * from "${name}";${main}`;
+        });
+        return { contents: (await Promise.all(lines)).join(""), resolveDir: "." };
+      });
+    },
+  };
+}
+
+/** The one loader, of whoever asks. */
+function loadedOnce() {
+  return {
+    name: "loaded-once",
+    setup({ onResolve }) {
+      onResolve({ filter: /\/load\.ts$/ }, () => ({ path: "./load.js", external: true }));
+    },
+  };
+}
+
+/** What the program says of itself, as it says it: by the width of the terminal, and by the words that ask for it. */
+async function answers() {
+  const asked = [
+    [],
+    ...COMMANDS.flatMap(({ usage, commands = [] }) => {
+      const name = nameOf(usage);
+      return [[name], ...commands.map((inner) => [name, nameOf(inner.usage)])];
+    }),
+  ].map((words) => [...words, "--help"]);
+  const byWidth = [80, 110].map(async (columns) => {
+    const answered = [["--version"], ...asked].map(async (argv) => [argv.join(" "), await said(argv, columns)]);
+    return [columns, Object.fromEntries(await Promise.all(answered))];
+  });
+  return Object.fromEntries(await Promise.all(byWidth));
+}
+
+async function said(argv, columns) {
+  let text = "";
+  const nothing = () => undefined;
+  const out = async (more) => {
+    text += more;
+  };
+  await main(argv, {
+    runtime: {},
+    host: { env: {} },
+    out,
+    err: out,
+    isTerminal: false,
+    columns,
+    onFault: nothing,
+    onInterrupt: nothing,
+  });
+  return text;
+}
+
+function nameOf(usage) {
+  return usage.split(" ")[0];
+}

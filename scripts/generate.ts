@@ -1,0 +1,271 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type FieldsOf, fieldsPage } from "./generate-fields.ts";
+import { ACTION_TO_FILL_IN, githubJob } from "../src/cli/commands/init/jobs/github.ts";
+import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
+import { DIAGNOSTIC_THEMES } from "../src/core/base/codes/diagnostics.ts";
+import { type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
+import { publishedSchemas } from "../src/core/outward/published.ts";
+import { describeTools, exposedName, type Skill, type Tool, wholeReach } from "../src/core/skill/skill.ts";
+import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
+import { codeSkill } from "../src/loaders/own/code.ts";
+import { toolMakerSkill } from "../src/loaders/own/tool-maker.ts";
+
+/** Writes the files that are made from the code and checked in: schemas/, .env.example, examples/ and pages of docs/. */
+
+/** Every generated file's path and content. */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const schemas = [...publishedSchemas()].map(([name, schema]) => {
+    return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
+  });
+  const folders = await Promise.all(readdirSync("skills").sort().map(loadSkill));
+  const skills = [...folders, codeSkill(noRegistry), toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return new Map([
+    ...schemas,
+    [".env.example", envExample(skills)],
+    ["src/core/skill-variables.json", skillVariables(skills)],
+    ["docs/skills.md", skillsPage(skills)],
+    ["docs/errors.md", errorsPage()],
+    ["docs/fields.md", fieldsPage(writtenDocuments())],
+    ...exampleJobs(),
+  ]);
+}
+
+/** The jobs that `init` writes, for the workflow that comes along. */
+function exampleJobs(): [path: string, content: string][] {
+  const triage = {
+    workflow: "workflows/incident-triage.yml",
+    key: "ANTHROPIC_API_KEY",
+    reads: ["GITHUB_TOKEN", "SENTRY_AUTH_TOKEN"],
+    writes: ["GITHUB_TOKEN", "SLACK_WEBHOOK_URL"],
+  };
+  const board = { ...triage, workflow: "workflows/board-triage.yml", state: "skillflow-state" };
+  const review = { workflow: "workflows/review.yml", reads: [], writes: [] };
+  return [
+    ["examples/triage-on-github.yml", githubJob({ ...triage, action: "./", startedBy: "alert" })],
+    ["examples/schedule-on-github.yml", githubJob({ ...triage, action: "./", startedBy: "schedule" })],
+    [
+      "examples/pull-request-on-github.yml",
+      githubJob({ ...review, action: ACTION_TO_FILL_IN, startedBy: "pull request" }),
+    ],
+    ["examples/triage-on-gitlab.yml", gitlabJob(triage)],
+    ["examples/board-on-github.yml", githubJob({ ...board, action: "./", startedBy: "schedule" })],
+    ["examples/board-on-gitlab.yml", gitlabJob(board)],
+  ];
+}
+
+const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skill whose required variables are not set is left out.
+# A file like this one is read only when it is named: skillflow run WORKFLOW --env-from .env
+# It may hold no SKILLFLOW_… and no GIT_…: those count in the environment alone.
+# Secrets in a .env of the checkout are redacted in any case: docs/safety.md, "Values of .env".
+
+# Models: one of them is enough
+#ANTHROPIC_API_KEY=
+#OPENAI_API_KEY=
+# Another server that speaks Chat Completions, for --model openai-compatible:NAME
+#OPENAI_BASE_URL=
+# The default model, as --model takes it
+#SKILLFLOW_MODEL=
+# What a run may do at most, as --writes, --max-cost, --max-tokens, --max-steps and --timeout say it
+#SKILLFLOW_WRITES=
+#SKILLFLOW_MAX_COST=
+#SKILLFLOW_MAX_TOKENS=
+#SKILLFLOW_MAX_STEPS=
+#SKILLFLOW_TIMEOUT=
+
+# The Sentry project that is told of faults of skillflow itself; without it nobody is
+#SENTRY_DSN=
+`;
+
+function noRegistry(): never {
+  throw new Error("no tool is called here");
+}
+
+function loadSkill(id: string): Promise<Skill> {
+  return loadSkillModule(join(import.meta.dirname, "skills", id, "skill.ts"));
+}
+
+function envExample(skills: readonly Skill[]): string {
+  return [MODELS, ...skills.map(envSection)].filter((section) => section !== "").join("\n");
+}
+
+function envSection({ id, name, config }: Skill): string {
+  const fields = Object.values(config).filter(({ env }) => env !== undefined && env !== "PATH");
+  if (fields.length === 0) return "";
+  const lines = fields.map(({ description, env, required, unless }) => {
+    const needed = required ? ` (required${unless ? `, or ${unless}` : ""})` : "";
+    return `# ${description}${needed}\n#${env}=\n`;
+  });
+  return `# ${name} (${id})\n${lines.join("")}`;
+}
+
+/** The variables of the built-in skills, by whether their values may be seen. */
+function skillVariables(skills: readonly Skill[]): string {
+  const fields = skills.flatMap(({ config }) => Object.entries(config));
+  const named = (isReadable: boolean) =>
+    [
+      ...new Set(fields.flatMap(([key, field]) => ((field.secret === false) === isReadable ? [field.env ?? key] : []))),
+    ].sort();
+  return `${JSON.stringify({ readable: named(true), secret: named(false) }, undefined, 2)}\n`;
+}
+
+function skillsPage(skills: readonly Skill[]): string {
+  const head = `# Skills
+
+Made from the skills themselves by \`npm run generate\`. A tool's name here is the one that the model sees and that
+\`tools: { allow, deny }\` takes. Whose texts a tool gives, who reads what it writes and whether its source is private:
+[Origin, audience and source](skill-formats.md#origin-audience-and-source).
+`;
+  return [head, ...skills.map(skillSection)].join("\n");
+}
+
+function skillSection(skill: Skill): string {
+  const config = Object.entries(skill.config).map(([key, { description, env, required, unless }]) => {
+    const needed = required ? (unless ? `yes, or \`${unless}\`` : "yes") : "no";
+    return `| \`${env ?? key}\` | ${needed} | ${cell(description)} |`;
+  });
+  const tools = skill.tools.map((tool) => {
+    const repeatable = tool.effect === "write" && tool.idempotent ? ", repeatable" : "";
+    const name = exposedName(skill.id, tool.name);
+    return `| \`${name}\` | ${tool.effect}${repeatable} | ${reachCells(skill, tool)} | ${cell(tool.description)} |`;
+  });
+  return [
+    `## ${skill.name} (\`${skill.id}\`, ${skill.category})`,
+    `${skill.description}`,
+    ...(config.length > 0
+      ? [["| Variable | Required | What it is |", "| --- | --- | --- |", ...config].join("\n")]
+      : []),
+    [
+      "| Tool | Effect | Origin | Audience | Reads | What it does |",
+      "| --- | --- | --- | --- | --- | --- |",
+      ...tools,
+    ].join("\n"),
+    "",
+  ].join("\n\n");
+}
+
+function reachCells(skill: Skill, tool: Tool): string {
+  const [described] = describeTools(skill, [tool]);
+  const { origin, audience = "", reads = "" } = described ? wholeReach(described) : {};
+  return [origin, typeof tool.audience === "function" ? "asked of each call" : audience, reads].join(" | ");
+}
+
+function writtenDocuments(): readonly FieldsOf[] {
+  const schemas = publishedSchemas();
+  return [
+    {
+      title: "Workflow",
+      about:
+        "A YAML or JSON file. How its parts work together: [a first workflow](../README.md#a-first-workflow), [routes](routes.md).",
+      schema: schemas.get("workflow"),
+      parts: {
+        "nodes.ID": "Node",
+        "edges.[]": "Edge",
+        "rules.[]": "Source",
+        "nodes.ID.rules": "Node sources: The rules or the context of a node, in addition to those of the workflow",
+        "nodes.ID.eval.[]": "Evaluator",
+        "nodes.ID.requires": "Requires",
+        "edges.[].if": "Condition",
+        "nodes.ID.requires.output_matches.[]": "Comparison",
+        "skills.ID.mcp": "MCP server",
+      },
+    },
+    {
+      title: "Config",
+      about:
+        "`.skillflow.yml` in the project, and the same shape in `~/.config/skillflow/config.yml`. A project's file may choose, never raise trust.",
+      schema: schemas.get("config"),
+      parts: {},
+    },
+    {
+      title: "Skill",
+      about:
+        "What every format becomes, and what a `skill.ts` exports ([how skills are written](skill-formats.md)); handlers of tools come beside it in code.",
+      schema: schemas.get("skill"),
+      parts: { "tools.[]": "Tool" },
+    },
+    {
+      title: "tools.json",
+      about:
+        "Beside a SKILL.md: a list of script tools, a descriptor, or a list of described tools beside `allowlist.json` and `execution.json`.",
+      schema: schemas.get("tools"),
+      parts: { "#0.[]": "Script tool", "#1": "Descriptor", "#1.tools.[]": "Described tool" },
+    },
+    {
+      title: "Test",
+      about: "A file that ends in `.test.yml`: [tests of workflows](testing.md).",
+      schema: schemas.get("test"),
+      parts: {
+        "cases.[]": "Case",
+        "tools.ID.[]": "Fixture",
+        "cases.[].expect": "Expectations",
+        "cases.[].expect.planned.[]": "Planned write",
+        "cases.[].expect.evidence": "Evidence counts",
+        "cases.[].expect.status.#1": "Matcher",
+      },
+    },
+    {
+      title: "Listen",
+      about: "`listen.yml`: [webhooks that start runs](listen.md).",
+      schema: schemas.get("listen"),
+      parts: { "sources.ID": "Source of webhooks" },
+    },
+    {
+      title: "Script",
+      about: "What `--model script:FILE` answers, and the `model` of a test.",
+      schema: schemas.get("script"),
+      parts: { "replies.[]": "Reply" },
+    },
+  ];
+}
+
+/** What each exit status means that an error can end with. */
+const EXITS: readonly (readonly [exitCode: number, meaning: string])[] = [
+  [1, "the workflow ran and failed"],
+  [2, "the workflow, input, skill or command line is wrong"],
+  [3, "required config or skills are missing, at the start or when the run was resumed"],
+  [4, "something outside broke"],
+  [5, "a limit stopped the run"],
+  [130, "interrupted"],
+];
+
+function errorsPage(): string {
+  const head = `# Codes of findings and errors
+
+Made from the program itself by \`npm run generate\`. \`skillflow validate --explain CODE\` prints the same, with \`--json\` as
+\`skillflow.explanation/1\`; without a code it lists all of them. Capitals do not matter there.
+
+A **finding** is about something that somebody wrote: it has a place in a file, and a severity. An **error** is why the
+program could not go on, and decides its exit code; some are the code of one failed call of a tool as well.`;
+  const findings = DIAGNOSTIC_THEMES.flatMap(([title, codes]) => {
+    return [`## ${title}`, ...codes.flatMap((code) => explainCode(code) ?? []).flatMap(codeSection)];
+  });
+  const errors = EXITS.flatMap(([exitCode, meaning]) => {
+    const ending = explainedCodes().filter((found) => found.kind === "error" && found.exitCode === exitCode);
+    return [`## Errors with exit code ${exitCode}: ${meaning}`, ...ending.flatMap(codeSection)];
+  });
+  return `${[head, ...findings, ...errors].join("\n\n")}\n`;
+}
+
+function codeSection({ code, what, why, mend, example }: Explained): string[] {
+  return [
+    `### <a id="${code}"></a>\`${code}\``,
+    what,
+    ...(why === undefined ? [] : [`**Usual cause:** ${why}`]),
+    `**What to do:** ${mend}`,
+    ...(example ? ["Wrong:", fenced(example.wrong), "Right:", fenced(example.right)] : []),
+  ];
+}
+
+function fenced(text: string): string {
+  return `\`\`\`${text.startsWith("[") ? "json" : "yaml"}\n${text}\n\`\`\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const folder of ["schemas", "docs", "examples"]) mkdirSync(folder, { recursive: true });
+  for (const [path, content] of await generatedFiles()) writeFileSync(path, content);
+}

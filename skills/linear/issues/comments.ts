@@ -1,0 +1,119 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { type Linear, withLinear } from "../client.ts";
+import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
+import { createOnce, identityOf } from "../identity.ts";
+import { aboutIssue } from "../missing.ts";
+
+export const commentTools = [
+  defineTool({
+    name: "list_comments",
+    description: "Reads the comments of an issue, newest first; `parent_id` names the comment that one replies to.",
+    effect: "read",
+    input_schema: z.strictObject({ issue, limit, cursor }),
+    output_schema: pageSchema("comments", {
+      id: "text",
+      author: "text",
+      created_at: "text",
+      edited_at: "text",
+      resolved_at: "text",
+      parent_id: "text",
+      url: "text",
+      body: "text",
+    }),
+    handler: (input, context) =>
+      withLinear(context, (linear) =>
+        aboutIssue(linear, input.issue, async () => {
+          const variables = { id: input.issue, ...paging(input) };
+          const { issue: found } = await linear.ask<{ issue: { comments: Page<Comment> } }>(LIST, variables);
+          return { comments: found.comments.nodes.map(commentOf), next_cursor: nextCursor(found.comments) };
+        }),
+      ),
+  }),
+  defineTool({
+    name: "add_comment",
+    description: "Comments on an issue, or replies to a comment.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      issue,
+      body: body.min(1),
+      parent_id: z
+        .string()
+        .max(36)
+        .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
+        .optional()
+        .describe("The comment to reply to, from list_comments."),
+    }),
+    output_schema: resultSchema({ id: "text", url: "text", created_at: "text", existing: "flag" }, "id"),
+    handler: (input, context) =>
+      withLinear(context, (linear) =>
+        aboutIssue(linear, input.issue, () => {
+          const id = identityOf(context, input);
+          const { issue: issueId, body: text, parent_id: parentId } = input;
+          const comment = { id, issueId, body: text, ...(parentId ? { parentId } : {}) };
+          return createOnce(
+            () => findComment(linear, id),
+            () => createComment(linear, comment),
+          );
+        }),
+      ),
+  }),
+];
+
+const COMMENT = `id body url createdAt editedAt resolvedAt parentId
+  user { displayName } botActor { name } externalUser { displayName }`;
+
+const LIST = `query Comments($id: String!, $first: Int, $after: String) {
+  issue(id: $id) { comments(first: $first, after: $after) { nodes { ${COMMENT} } pageInfo { hasNextPage endCursor } } }
+}`;
+const FIND = `query FindComment($id: ID!) {
+  comments(filter: { id: { eq: $id } }, first: 1, includeArchived: true) { nodes { id url createdAt } }
+}`;
+const CREATE = `mutation CreateComment($input: CommentCreateInput!) {
+  result: commentCreate(input: $input) { success comment { id url createdAt } }
+}`;
+
+interface Comment {
+  readonly id: string;
+  readonly body: string;
+  readonly url: string;
+  readonly createdAt: string;
+  readonly editedAt: string | null;
+  readonly resolvedAt: string | null;
+  readonly parentId: string | null;
+  readonly user: { readonly displayName: string } | null;
+  readonly botActor: { readonly name: string | null } | null;
+  readonly externalUser: { readonly displayName: string } | null;
+}
+
+function commentOf(comment: Comment) {
+  const { user, botActor, externalUser } = comment;
+  return {
+    id: comment.id,
+    author: user?.displayName ?? botActor?.name ?? externalUser?.displayName,
+    created_at: comment.createdAt,
+    edited_at: comment.editedAt,
+    resolved_at: comment.resolvedAt,
+    parent_id: comment.parentId,
+    url: comment.url,
+    body: comment.body,
+  };
+}
+
+type Written = Pick<Comment, "id" | "url" | "createdAt">;
+
+async function findComment(linear: Linear, id: string) {
+  const { comments } = await linear.ask<{ comments: { nodes: readonly Written[] } }>(FIND, { id });
+  return comments.nodes[0] && writtenOf(comments.nodes[0]);
+}
+
+async function createComment(linear: Linear, input: Readonly<Record<string, string>>) {
+  const { result } = await linear.ask<{ result: { success: boolean; comment: Written } }>(CREATE, { input });
+  if (!result.success) throw new Error("Linear says that it did not save the comment: look before doing it again.");
+  return writtenOf(result.comment);
+}
+
+function writtenOf({ id, url, createdAt }: Written) {
+  return { id, url, created_at: createdAt };
+}

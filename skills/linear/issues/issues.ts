@@ -1,0 +1,98 @@
+import { clip, defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { type Linear, withLinear } from "../client.ts";
+import * as fields from "../fields.ts";
+import { checkNames, issueFilter } from "../filters.ts";
+import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
+import { aboutIssue } from "../missing.ts";
+
+const timestamp = z
+  .string()
+  .max(40)
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
+  .describe("A time in ISO 8601, such as 2026-01-31T08:00:00Z.");
+
+export const issueTools = [
+  defineTool({
+    name: "search_issues",
+    description: "Finds issues by words and filters, or lists the latest that fit the filters.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that fit."),
+      team: fields.team.optional(),
+      state: fields.state.optional(),
+      status: z.enum(["open", "closed"]).optional().describe("Whatever the state's name; default both."),
+      label: z.string().min(1).max(200).optional().describe("Name or id."),
+      project: fields.project.optional(),
+      assignee: fields.assignee.optional(),
+      created_after: timestamp.optional().describe("ISO 8601."),
+      updated_after: timestamp.optional().describe("ISO 8601."),
+      include_comments: z.boolean().optional(),
+      limit: fields.limit,
+      cursor: fields.cursor,
+    }),
+    output_schema: fields.pageSchema("issues", { ...ISSUE, excerpt: "text" }),
+    handler: (input, context) =>
+      withLinear(context, async (linear) => {
+        const page = await search(linear, input);
+        if (page.nodes.length === 0 && !input.cursor) await checkNames(linear, input);
+        const issues = page.nodes.map((issue) => ({ ...briefOf(issue), excerpt: excerptOf(issue.description) }));
+        return { issues, next_cursor: fields.nextCursor(page) };
+      }),
+  }),
+  defineTool({
+    name: "get_issue",
+    description: "Reads one issue: its whole text, parent, sub-issues, relations and links.",
+    effect: "read",
+    input_schema: z.strictObject({ issue: fields.issue }),
+    output_schema: resultSchema(ISSUE_DETAILS, "id", "identifier"),
+    handler: ({ issue: id }, context) =>
+      withLinear(context, (linear) =>
+        aboutIssue(linear, id, async () => {
+          const { issue } = await linear.ask<{ issue: IssueDetails }>(
+            `query Issue($id: String!) { issue(id: $id) { ${DETAILS} } }`,
+            { id },
+          );
+          return detailsOf(issue);
+        }),
+      ),
+  }),
+];
+
+const SEARCH = `query Search($term: String!, $filter: IssueFilter, $comments: Boolean, $first: Int, $after: String) {
+  list: searchIssues(term: $term, filter: $filter, includeComments: $comments, first: $first, after: $after) {
+    nodes { ${BRIEF} description }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+const LATEST = `query Latest($filter: IssueFilter, $first: Int, $after: String) {
+  list: issues(filter: $filter, orderBy: updatedAt, first: $first, after: $after) {
+    nodes { ${BRIEF} description }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+type Search = Parameters<typeof issueFilter>[0] &
+  Parameters<typeof fields.paging>[0] & {
+    readonly query?: string | undefined;
+    readonly include_comments?: boolean | undefined;
+  };
+
+async function search(linear: Linear, input: Search): Promise<fields.Page<Issue>> {
+  const variables = { filter: issueFilter(input), ...fields.paging(input) };
+  const { list } = input.query
+    ? await linear.ask<{ list: fields.Page<Issue> }>(SEARCH, {
+        ...variables,
+        term: input.query,
+        comments: input.include_comments ?? false,
+      })
+    : await linear.ask<{ list: fields.Page<Issue> }>(LATEST, variables);
+  return list;
+}
+
+const EXCERPT_LENGTH = 300;
+
+function excerptOf(text: string | null | undefined): string {
+  return clip((text ?? "").replace(/\s+/g, " ").trim(), EXCERPT_LENGTH);
+}

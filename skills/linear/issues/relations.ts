@@ -1,0 +1,144 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { type Linear, withLinear } from "../client.ts";
+import { issue } from "../fields.ts";
+import { createOnce, identityOf } from "../identity.ts";
+import { aboutIssue } from "../missing.ts";
+
+export const relationTools = [
+  defineTool({
+    name: "relate_issues",
+    description:
+      "Relates two issues, or marks one as the other's duplicate, which closes it. A part of a whole: `parent`.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      issue,
+      is: z.enum(["related", "blocks", "blocked_by", "duplicate_of"]).describe("What issue is to other."),
+      other: issue,
+    }),
+    output_schema: resultSchema({ id: "text", issue: "text", is: "text", other: "text", existing: "flag" }, "id"),
+    handler: (input, context) =>
+      withLinear(context, (linear) =>
+        aboutIssue(linear, input.issue, async () => {
+          const { type, from, to } = directed(input);
+          const relation = { id: identityOf(context, input), issueId: from, relatedIssueId: to, type };
+          const made = await createOnce(
+            () => findRelation(linear, { type, from, to }),
+            () => createRelation(linear, relation),
+          );
+          return { ...made, issue: input.issue, is: input.is, other: input.other };
+        }),
+      ),
+  }),
+  defineTool({
+    name: "attach_link",
+    description:
+      "Attaches an address to an issue: a run, a report, an error's page. Each address once; a remark is a comment.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      issue,
+      url: z
+        .string()
+        .max(1000)
+        .regex(/^https?:\/\/[^\s<>"]+$/),
+      title: z.string().min(1).max(200),
+      subtitle: z.string().min(1).max(300).optional(),
+    }),
+    output_schema: resultSchema({ id: "text", url: "text", title: "text", existing: "flag" }, "id", "url"),
+    handler: (input, context) =>
+      withLinear(context, (linear) =>
+        aboutIssue(linear, input.issue, () => {
+          const { issue: issueId, ...link } = input;
+          return createOnce(
+            () => findLink(linear, issueId, link.url),
+            () => createLink(linear, { id: identityOf(context, input), issueId, ...link }),
+          );
+        }),
+      ),
+  }),
+];
+
+interface Direction {
+  readonly type: "related" | "blocks" | "duplicate";
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Linear knows one direction: what is blocked is said from the other side. */
+function directed({
+  issue,
+  is,
+  other,
+}: {
+  readonly issue: string;
+  readonly is: string;
+  readonly other: string;
+}): Direction {
+  if (issue.toLowerCase() === other.toLowerCase()) throw new Error("Name two issues: one is not related to itself.");
+  if (is === "blocked_by") return { type: "blocks", from: other, to: issue };
+  return { type: is === "duplicate_of" ? "duplicate" : is === "blocks" ? "blocks" : "related", from: issue, to: other };
+}
+
+const RELATED = `query Relations($from: String!, $to: String!) {
+  from: issue(id: $from) {
+    id relations(first: 100) { nodes { id type relatedIssue { id } } }
+    inverseRelations(first: 100) { nodes { id type issue { id } } }
+  }
+  to: issue(id: $to) { id }
+}`;
+const CREATE_RELATION = `mutation CreateRelation($input: IssueRelationCreateInput!) {
+  result: issueRelationCreate(input: $input) { success issueRelation { id } }
+}`;
+const LINKS = `query Links($id: String!, $url: String!) {
+  issue(id: $id) { attachments(first: 1, filter: { url: { eq: $url } }) { nodes { id url title } } }
+}`;
+const CREATE_LINK = `mutation CreateLink($input: AttachmentCreateInput!) {
+  result: attachmentCreate(input: $input) { success attachment { id url title } }
+}`;
+
+interface Related {
+  readonly from: {
+    readonly relations: { readonly nodes: readonly { id: string; type: string; relatedIssue: { id: string } }[] };
+    readonly inverseRelations: { readonly nodes: readonly { id: string; type: string; issue: { id: string } }[] };
+  };
+  readonly to: { readonly id: string };
+}
+
+async function findRelation(linear: Linear, { type, from, to }: Direction) {
+  const { from: source, to: target } = await linear.ask<Related>(RELATED, { from, to });
+  const own = source.relations.nodes.find((one) => one.type === type && one.relatedIssue.id === target.id);
+  // "Related" holds both ways.
+  const inverse = source.inverseRelations.nodes.find((one) => one.type === type && one.issue.id === target.id);
+  const found = own ?? (type === "related" ? inverse : undefined);
+  return found && { id: found.id };
+}
+
+async function createRelation(linear: Linear, input: object) {
+  const { result } = await linear.ask<{ result: { success: boolean; issueRelation: { id: string } } }>(
+    CREATE_RELATION,
+    {
+      input,
+    },
+  );
+  if (!result.success) throw new Error("Linear says that it did not save the relation: look before doing it again.");
+  return { id: result.issueRelation.id };
+}
+
+interface Link {
+  readonly id: string;
+  readonly url: string;
+  readonly title: string;
+}
+
+async function findLink(linear: Linear, id: string, url: string) {
+  const { issue: found } = await linear.ask<{ issue: { attachments: { nodes: readonly Link[] } } }>(LINKS, { id, url });
+  return found.attachments.nodes[0];
+}
+
+async function createLink(linear: Linear, input: object) {
+  const { result } = await linear.ask<{ result: { success: boolean; attachment: Link } }>(CREATE_LINK, { input });
+  if (!result.success) throw new Error("Linear says that it did not save the link: look before doing it again.");
+  return result.attachment;
+}

@@ -1,0 +1,161 @@
+import type { LinearDocument } from "@linear/sdk";
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { type Linear, withLinear } from "../client.ts";
+import { findDestination } from "../destination.ts";
+import * as fields from "../fields.ts";
+import { createOnce, identityOf } from "../identity.ts";
+import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
+import { aboutIssue } from "../missing.ts";
+
+export const issueWriteTools = [
+  defineTool({
+    name: "create_issue",
+    description: "Creates an issue. Search for an existing one first.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      team: fields.team,
+      title: fields.title,
+      body: fields.body.optional(),
+      state: fields.state.optional(),
+      priority: fields.priority.optional(),
+      labels: fields.labels.optional(),
+      project: fields.project.optional(),
+      assignee: fields.assignee.optional(),
+      parent: fields.issue.optional().describe("The issue that this is a part of."),
+    }),
+    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "id", "identifier"),
+    handler: (input, context) =>
+      withLinear(context, (linear) => {
+        const id = identityOf(context, input);
+        return createOnce(
+          () => findById(linear, id),
+          async () => {
+            const { labelIds, ...place } = await findDestination(linear, input);
+            return create(linear, {
+              id,
+              ...textOf(input),
+              ...place,
+              ...(input.labels ? { labelIds: [...labelIds.values()] } : {}),
+            });
+          },
+        );
+      }),
+  }),
+  defineTool({
+    name: "update_issue",
+    description: "Changes an issue: only the fields given. `labels` replaces what is there.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      issue: fields.issue,
+      title: fields.title.optional(),
+      body: fields.body.optional(),
+      team: fields.team.optional().describe("Moves the issue there: name, key or id."),
+      state: fields.state.optional(),
+      priority: fields.priority.optional(),
+      labels: fields.labels.optional().describe("Names or ids: replaces all."),
+      add_labels: fields.labels.optional().describe("Names or ids."),
+      remove_labels: fields.labels.optional().describe("Names or ids."),
+      project: fields.project.optional(),
+      assignee: fields.assignee.optional().describe("E-mail address, display name, `me`, id or `none`."),
+      parent: fields.parent.optional().describe("The issue that this is a part of, or `none`."),
+    }),
+    output_schema: resultSchema(ISSUE, "id", "identifier"),
+    handler: (input, context) =>
+      withLinear(context, (linear) => {
+        const { issue: id, ...changes } = input;
+        if (Object.keys(changes).length === 0) throw new Error("Name at least one field to change.");
+        if (changes.labels && (changes.add_labels || changes.remove_labels)) {
+          throw new Error("Give either `labels`, which replaces all, or `add_labels` and `remove_labels`.");
+        }
+        return aboutIssue(linear, id, async () =>
+          update(linear, id, { ...textOf(changes), ...(await placeOf(linear, id, changes)) }),
+        );
+      }),
+  }),
+];
+
+interface Text {
+  readonly title?: string | undefined;
+  readonly body?: string | undefined;
+  readonly priority?: Parameters<typeof fields.priorityNumber>[0] | undefined;
+  readonly parent?: string | undefined;
+}
+
+/** What needs no name looked up, as Linear calls it. */
+function textOf({ title, body, priority, parent }: Text) {
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(body === undefined ? {} : { description: body }),
+    ...(parent === undefined ? {} : { parentId: parent === "none" ? null : parent }),
+    ...(priority === undefined ? {} : { priority: fields.priorityNumber(priority) }),
+  };
+}
+
+const FIND = `query FindIssue($id: ID!) {
+  issues(filter: { id: { eq: $id } }, first: 1, includeArchived: true) { nodes { ${BRIEF} } }
+}`;
+const CREATE = `mutation CreateIssue($input: IssueCreateInput!) {
+  result: issueCreate(input: $input) { success issue { ${BRIEF} } }
+}`;
+const UPDATE = `mutation UpdateIssue($id: String!, $input: IssueUpdateInput!) {
+  result: issueUpdate(id: $id, input: $input) { success issue { ${BRIEF} } }
+}`;
+const TEAM = "query IssueTeam($id: String!) { issue(id: $id) { team { id } } }";
+
+interface Written {
+  readonly result: { readonly success: boolean; readonly issue: Issue | null };
+}
+
+async function findById(linear: Linear, id: string) {
+  const { issues } = await linear.ask<{ issues: { nodes: readonly Issue[] } }>(FIND, { id });
+  return issues.nodes[0] && briefOf(issues.nodes[0]);
+}
+
+async function create(linear: Linear, input: LinearDocument.IssueCreateInput) {
+  return writtenOf(await linear.ask<Written>(CREATE, { input }));
+}
+
+async function update(linear: Linear, id: string, input: LinearDocument.IssueUpdateInput) {
+  return writtenOf(await linear.ask<Written>(UPDATE, { id, input }));
+}
+
+function writtenOf({ result }: Written) {
+  if (!result.success || !result.issue)
+    throw new Error("Linear says that it did not save the issue: look before doing it again.");
+  return briefOf(result.issue);
+}
+
+interface Changes {
+  readonly team?: string | undefined;
+  readonly state?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly add_labels?: readonly string[] | undefined;
+  readonly remove_labels?: readonly string[] | undefined;
+  readonly project?: string | undefined;
+  readonly assignee?: string | undefined;
+}
+
+/** The changes that need names looked up: none are looked up where there are none. */
+async function placeOf(linear: Linear, id: string, changes: Changes): Promise<LinearDocument.IssueUpdateInput> {
+  const { labels, add_labels: added = [], remove_labels: removed = [], state, project } = changes;
+  const unassigned = changes.assignee === "none" ? { assigneeId: null } : {};
+  const assignee = changes.assignee === "none" ? undefined : changes.assignee;
+  const names = [...(labels ?? []), ...added, ...removed];
+  const isNamed = [changes.team, state, project, assignee].some((name) => name !== undefined) || names.length > 0;
+  if (!isNamed) return { ...unassigned, ...(labels ? { labelIds: [] } : {}) };
+  const team = changes.team ?? (await linear.ask<{ issue: { team: { id: string } } }>(TEAM, { id })).issue.team.id;
+  const found = await findDestination(linear, { team, state, labels: names, project, assignee });
+  const { labelIds, teamId, ...place } = found;
+  const ids = (wanted: readonly string[]) => wanted.flatMap((name) => labelIds.get(name) ?? []);
+  return {
+    ...place,
+    ...unassigned,
+    ...(changes.team ? { teamId } : {}),
+    ...(labels ? { labelIds: ids(labels) } : {}),
+    ...(added.length > 0 ? { addedLabelIds: ids(added) } : {}),
+    ...(removed.length > 0 ? { removedLabelIds: ids(removed) } : {}),
+  };
+}

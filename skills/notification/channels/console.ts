@@ -1,0 +1,17 @@
+import type { Channel } from "../channel.ts";
+import { bodyText, heading } from "../notice.ts";
+
+export const consoleChannel: Channel = {
+  needs: [],
+  open:
+    ({ logger }) =>
+    async (notice) => {
+      logger.info(consoleText(`Notification: ${heading(notice)}\n${bodyText(notice)}`));
+      return {};
+    },
+};
+
+/** CI systems read logs for commands: `::set-output` where a line begins, `##[command]` anywhere. */
+function consoleText(text: string): string {
+  return text.replace(/##(?=\[)/g, "## ").replaceAll("\n", "\n  | ");
+}

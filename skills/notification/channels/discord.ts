@@ -1,0 +1,81 @@
+import { clip } from "skillflow";
+import { webhookAddress } from "../address.ts";
+import type { Channel } from "../channel.ts";
+import { heading, type Notice, type Severity } from "../notice.ts";
+import { replaceAddresses } from "../plain.ts";
+import { member, parseJson, post } from "../post.ts";
+
+const FIELD = "DISCORD_WEBHOOK_URL";
+const VENDOR = {
+  name: "Discord",
+  hosts: ["discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com"],
+} as const;
+
+export const discordChannel: Channel = {
+  needs: [FIELD],
+  open: (context) => {
+    const url = webhookAddress(context, FIELD, VENDOR);
+    if (!/^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+$/.test(url.pathname)) {
+      throw new Error(`${FIELD} is not a webhook's address: Discord shows it as https://discord.com/api/webhooks/….`);
+    }
+    // Discord then answers with the message, and an error if there is none.
+    url.searchParams.set("wait", "true");
+    return async (notice) => {
+      const body = JSON.stringify(discordMessage(notice));
+      const { text } = await post({ service: "Discord", field: FIELD, url, body }, context);
+      const id = member(parseJson(text), "id");
+      if (typeof id === "string" && /^\d{1,25}$/.test(id)) return { message_id: id };
+      throw new Error(`${NOT_DISCORD} Whether the message was sent is unclear: do not send it again unseen.`);
+    };
+  },
+};
+
+const NOT_DISCORD = `The answer is not of Discord's form: check ${FIELD}, and any proxy before it.`;
+
+/** Everything is in the embed: there Discord mentions nobody and fetches no address to show what is behind it. */
+function discordMessage(notice: Notice) {
+  const title = clipped(heading(notice), 256);
+  const fields = notice.fields.map(({ name, value }) => ({ name: clipped(name, 80), value: clipped(value, 300) }));
+  const link = notice.link ? `\n\n${inert(notice.link)}` : "";
+  const used = [title, link, ...fields.flatMap(({ name, value }) => [name, value])].join("").length;
+  const room = Math.min(LONGEST_DESCRIPTION - link.length, LONGEST_EMBED - used);
+  const color = notice.severity ? { color: COLOURS[notice.severity] } : {};
+  const embed = { title, description: clipped(notice.text, room) + link, ...color, fields };
+  return { embeds: [embed], allowed_mentions: { parse: [] } };
+}
+
+const LONGEST_DESCRIPTION = 4096;
+/** What Discord allows for all texts of a message's embeds together. */
+const LONGEST_EMBED = 6000;
+/** How `clip` tells that something is missing. */
+const CLIP_MARK = "… [3500 more characters]".length;
+
+const COLOURS: Readonly<Record<Severity, number>> = {
+  info: 0x3498db,
+  warning: 0xf1c40f,
+  error: 0xe67e22,
+  critical: 0xe74c3c,
+};
+
+function clipped(text: string, longest: number): string {
+  const whole = inert(text);
+  return whole.length <= longest ? whole : clip(whole, longest - CLIP_MARK);
+}
+
+/**
+ * Discord's Markdown without what misleads: no `[text](address)`, no mention of people, roles, channels or commands, no
+ * stamp such as `<t:…>`. A space breaks the mark, so that code can still be read and copied; addresses stay whole.
+ */
+function inert(text: string): string {
+  return replaceAddresses(text, encodeMarks)
+    .replace(/\](?=\()/g, "] ")
+    .replace(/<(?=[@#:/!&]|\w+:)/g, "< ")
+    .replace(/@(?=everyone|here)/gi, "@ ");
+}
+
+/** Characters of an address that Discord's Markdown would take for its own. */
+function encodeMarks(address: string): string {
+  const punctuation = /(?<![.,;:!?)\]}*_~])[.,;:!?)\]}*_~]+$/.exec(address)?.[0] ?? "";
+  const target = address.slice(0, address.length - punctuation.length);
+  return target.replace(/[[\]()*~@]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`) + punctuation;
+}

@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import type { SMTPSentMessageInfo, SMTPTransportOptions } from "nodemailer";
+import { type JsonObject, NothingDone, type ToolContext } from "skillflow";
+import { type Channel, idempotencyKey, setting } from "../channel.ts";
+import { isUnsent, mailAdvice } from "./email-failure.ts";
+import { bodyText, heading, type Notice } from "../notice.ts";
+
+export const emailChannel: Channel = {
+  needs: ["SMTP_URL", "NOTIFICATION_EMAIL_FROM", "NOTIFICATION_EMAIL_TO"],
+  open: (context) => {
+    const server = parseServer(setting(context, "SMTP_URL"));
+    const envelope = {
+      from: parseSender(setting(context, "NOTIFICATION_EMAIL_FROM")),
+      to: parseAddresses("NOTIFICATION_EMAIL_TO", setting(context, "NOTIFICATION_EMAIL_TO")),
+    };
+    return async (notice) => receipt(await sendMail({ server, envelope, notice, context }));
+  },
+};
+
+interface Address {
+  readonly name: string;
+  readonly address: string;
+}
+
+interface Mail {
+  readonly server: SMTPTransportOptions;
+  readonly envelope: { readonly from: Address; readonly to: readonly Address[] };
+  readonly notice: Notice;
+  readonly context: ToolContext;
+}
+
+/** For one message, from the connection to the server's word that it has it. */
+const LONGEST_MS = 30_000;
+
+async function sendMail({ server, envelope, notice, context }: Mail): Promise<SMTPSentMessageInfo> {
+  if (context.offline && !LOOPBACK.test(server.host ?? "")) {
+    throw new NothingDone(`The mail server ${server.host} was not contacted: the run is offline.`);
+  }
+  const { createTransport } = await import("nodemailer");
+  const timeout = AbortSignal.timeout(LONGEST_MS);
+  const { from, to } = envelope;
+  try {
+    return await createTransport(server).sendMail({
+      from,
+      to: [...to],
+      subject: heading(notice),
+      text: bodyText(notice),
+      html: htmlOf(notice),
+      messageId: messageId(notice, from, context),
+      headers: { "auto-submitted": "auto-generated" },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      signal: AbortSignal.any([context.signal, timeout]),
+    });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!timeout.aborted && isUnsent(error)) throw new NothingDone(mailAdvice(error));
+    throw new Error(timeout.aborted ? SILENT : mailAdvice(error));
+  }
+}
+
+const SILENT = `The mail server did not finish within ${LONGEST_MS / 1000} s. Whether the message was sent is unclear.`;
+
+/** A server may take a message for some of its recipients. */
+function receipt({ accepted, rejected }: SMTPSentMessageInfo): JsonObject {
+  const count = { recipients: accepted.length };
+  return rejected.length === 0 ? count : { ...count, refused: rejected };
+}
+
+/** The same for every attempt of one call: mailboxes show a message once. */
+function messageId(notice: Notice, { address }: Address, context: ToolContext): string {
+  const digest = createHash("sha256").update(idempotencyKey(context, notice)).digest("hex").slice(0, 40);
+  return `<skillflow.${digest}@${address.slice(address.lastIndexOf("@") + 1)}>`;
+}
+
+/** Text only: no link, no image, nothing that a mail client would fetch. */
+function htmlOf(notice: Notice): string {
+  const lines = htmlText(bodyText(notice)).replaceAll("\n", "<br>\n");
+  return `<p><strong>${htmlText(heading(notice))}</strong></p>\n<p>${lines}</p>\n`;
+}
+
+function htmlText(text: string): string {
+  return text.replace(/[&<>"'`]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}
+
+/**
+ * Passwords only travel encrypted, except to this machine. Parameters in the address are refused: nodemailer's would
+ * switch certificate checks off.
+ */
+function parseServer(text: string): SMTPTransportOptions {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url?.hostname || !/^smtps?:$/.test(url.protocol)) throw new Error(`SMTP_URL is not ${SMTP_FORM}.`);
+  if (url.search || url.hash || url.pathname.length > 1) {
+    throw new Error(`SMTP_URL holds more than ${SMTP_FORM}; percent-encode its name and password.`);
+  }
+  const secure = url.protocol === "smtps:";
+  const hasPassword = url.username !== "" || url.password !== "";
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    requireTLS: !secure && hasPassword && !LOOPBACK.test(url.hostname),
+    ...(hasPassword ? { auth: { user: decoded(url.username), pass: decoded(url.password) } } : {}),
+    maxResponseSize: 64_000,
+  };
+}
+
+const SMTP_FORM = "smtp://name:password@host:port or smtps://name:password@host:port";
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) throw new Error("SMTP_URL holds a % that encodes nothing: write it as %25.");
+    throw error;
+  }
+}
+
+function parseSender(text: string): Address {
+  const [from, ...others] = parseAddresses("NOTIFICATION_EMAIL_FROM", text);
+  if (from && others.length === 0) return from;
+  throw new Error("NOTIFICATION_EMAIL_FROM holds more than one address.");
+}
+
+const MOST_RECIPIENTS = 20;
+
+function parseAddresses(field: string, text: string): readonly Address[] {
+  const addresses = text.split(",").map((part) => {
+    const [, name = "", framed, bare] = MAILBOX.exec(part.trim()) ?? [];
+    const address = framed ?? bare;
+    if (!address)
+      throw new Error(`${field} is not a list of addresses, such as ops@example.com or Ops <ops@example.com>.`);
+    return { name: name.trimEnd(), address };
+  });
+  if (addresses.length > MOST_RECIPIENTS) throw new Error(`${field} holds more than ${MOST_RECIPIENTS} addresses.`);
+  return addresses;
+}
+
+/** `Name <address>` or an address; on one line, with nothing that begins another header or another mailbox. */
+const MAILBOX =
+  /^(?:"?([^"<>()@,;:\\\p{Cc}]*)(?:"\s*)?<([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+)>|([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+))$/u;

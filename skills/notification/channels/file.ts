@@ -1,0 +1,62 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { NothingDone, resolveInside, type ToolContext } from "skillflow";
+import { type Channel, setting } from "../channel.ts";
+
+/** Appends one JSON object a line. */
+export const fileChannel: Channel = {
+  needs: ["NOTIFICATION_FILE"],
+  open: async (context) => {
+    const path = await placeOf(context);
+    return async (notice) => {
+      const line = { at: new Date().toISOString(), call: context.callId, ...notice };
+      await append(path, `${JSON.stringify(line)}\n`, context);
+      return {};
+    };
+  },
+};
+
+/** Where the file is or will be: inside the working directory, whatever links lead there. */
+async function placeOf(context: ToolContext): Promise<string> {
+  const path = setting(context, "NOTIFICATION_FILE");
+  const place = await resolveInside(context.workDir, path);
+  if (place.inside) return place.path;
+  if (place.reason !== "missing") throw new NothingDone(`NOTIFICATION_FILE ${place.message}.`);
+  const folder = await resolveInside(context.workDir, dirname(path));
+  if (folder.inside) return join(folder.path, basename(path));
+  const what = folder.reason === "missing" ? "is in a folder that does not exist: create it" : folder.message;
+  throw new NothingDone(`NOTIFICATION_FILE ${what}.`);
+}
+
+async function append(path: string, line: string, { workDir }: ToolContext): Promise<void> {
+  const file = await openForAppend(path);
+  try {
+    await lookAgain(file, path, workDir);
+    await file.appendFile(line, "utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+async function openForAppend(path: string): Promise<FileHandle> {
+  // A dangling link is refused by O_NOFOLLOW; without O_NONBLOCK a named pipe would wait for its reader.
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
+  const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  try {
+    return await open(path, flags | careful, 0o600);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw new NothingDone(`NOTIFICATION_FILE cannot be written (${code}): name a file that this user may append to.`);
+  }
+}
+
+/** What is open is a regular file that lies inside the working directory now. */
+async function lookAgain(file: FileHandle, path: string, workDir: string): Promise<void> {
+  const opened = await file.stat();
+  if (!opened.isFile()) throw new NothingDone("NOTIFICATION_FILE is not a regular file.");
+  const place = await resolveInside(workDir, await realpath(path));
+  const now = await lstat(path);
+  if (place.inside && now.ino === opened.ino && now.dev === opened.dev) return;
+  throw new NothingDone("NOTIFICATION_FILE was replaced while it was opened.");
+}

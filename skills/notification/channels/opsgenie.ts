@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import { clip } from "skillflow";
+import { webhookAddress } from "../address.ts";
+import { type Channel, idempotencyKey, setting } from "../channel.ts";
+import { bodyText, type Notice, type Severity } from "../notice.ts";
+import { member, parseJson, post } from "../post.ts";
+
+const KEY = "OPSGENIE_API_KEY";
+const VENDOR = {
+  name: "Opsgenie",
+  hosts: ["api.opsgenie.com", "api.eu.opsgenie.com"],
+  address: "https://api.opsgenie.com/v2/alerts",
+} as const;
+
+/** Creates an alert. The same call, made again, has the same alias, and so is the same alert there. */
+export const opsgenieChannel: Channel = {
+  needs: [KEY],
+  open: (context) => {
+    const url = webhookAddress(context, "OPSGENIE_ALERTS_URL", VENDOR);
+    const key = setting(context, KEY);
+    if (!/^[\w-]{20,64}$/.test(key)) throw new Error(`${KEY} is not the key of an API integration.`);
+    return async (notice) => {
+      const alias = createHash("sha256").update(idempotencyKey(context, notice)).digest("hex").slice(0, 40);
+      const body = JSON.stringify({ alias, source: "skillflow", ...alertOf(notice) });
+      const headers = () => ({ authorization: `GenieKey ${key}` });
+      const { text } = await post({ service: "Opsgenie", field: KEY, url, body, headers, isRepeatable: true }, context);
+      const request = member(parseJson(text), "requestId");
+      return { alias, ...(typeof request === "string" ? { request_id: clip(request, 60) } : {}) };
+    };
+  },
+};
+
+const LONGEST_MESSAGE = 130;
+/** How `clip` tells that something is missing. */
+const CLIP_MARK = "… [150 more characters]".length;
+
+function alertOf(notice: Notice) {
+  const { title, severity = "warning", fields } = notice;
+  const details = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const message = title.length <= LONGEST_MESSAGE ? title : clip(title, LONGEST_MESSAGE - CLIP_MARK);
+  return { message, description: bodyText(notice), priority: PRIORITIES[severity], details };
+}
+
+const PRIORITIES: Readonly<Record<Severity, string>> = { critical: "P1", error: "P2", warning: "P3", info: "P5" };

@@ -1,0 +1,93 @@
+import { clip, jsonSize } from "skillflow";
+import { webhookAddress } from "../address.ts";
+import type { Channel } from "../channel.ts";
+import { heading, type Notice, type Severity } from "../notice.ts";
+import { type Answer, post } from "../post.ts";
+
+const FIELD = "TEAMS_WEBHOOK_URL";
+/** Workflows live on Azure Logic Apps and the Power Platform, incoming webhooks on Office. */
+const VENDOR = {
+  name: "Microsoft Teams",
+  hosts: ["*.logic.azure.com", "*.api.powerplatform.com", "*.webhook.office.com"],
+} as const;
+
+export const teamsChannel: Channel = {
+  needs: [FIELD],
+  open: (context) => {
+    const url = webhookAddress(context, FIELD, VENDOR);
+    return async (notice) => {
+      const body = JSON.stringify(teamsMessage(notice));
+      await post({ service: "Teams", field: FIELD, url, body, statusOf }, context);
+      return {};
+    };
+  },
+};
+
+/** An incoming webhook tells failures with 200: "… Microsoft Teams endpoint returned HTTP error 429 …". */
+function statusOf({ status, text }: Answer): number {
+  const told = /delivery failed with error[\s\S]{0,500}?HTTP error (\d{3})/i.exec(text.slice(0, 4000))?.[1];
+  if (status !== 200) return status;
+  if (told) return Number(told);
+  return /delivery failed/i.test(text) ? 502 : status;
+}
+
+/** Teams refuses more than 28 KB, of which some 21 KB are left for the card. */
+const LARGEST_MESSAGE = 20_000;
+const TEXT_CAPS = [3500, 2500, 1500, 700] as const;
+const SHORTEST_CAP = 300;
+
+function teamsMessage(notice: Notice) {
+  const fitting = TEXT_CAPS.map((cap) => messageWith(notice, cap)).find((each) => jsonSize(each) <= LARGEST_MESSAGE);
+  return fitting ?? messageWith(notice, SHORTEST_CAP);
+}
+
+function messageWith(notice: Notice, cap: number) {
+  const card = {
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    type: "AdaptiveCard",
+    version: "1.4",
+    body: [
+      line([run(heading(notice), { weight: "Bolder", size: "Large", ...colourOf(notice.severity) })]),
+      ...linesOf(clip(notice.text, cap)).map((text) => line([run(text)])),
+      ...notice.fields.map(({ name, value }) => line([run(`${name}: `, { weight: "Bolder" }), run(value)])),
+      ...(notice.link ? [line([run(notice.link)])] : []),
+    ],
+    msteams: { width: "Full" },
+  };
+  const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content: card };
+  return { type: "message", attachments: [attachment] };
+}
+
+const MOST_LINES = 80;
+
+function linesOf(text: string): readonly string[] {
+  const lines = text.split(/(?<!\s)\s*\n\s*/);
+  if (lines.length <= MOST_LINES) return lines;
+  return [...lines.slice(0, MOST_LINES), `… [${lines.length - MOST_LINES} more lines]`];
+}
+
+/**
+ * Rich text, not TextBlock or FactSet: those read Markdown, where text becomes a link to somewhere else. Without
+ * `msteams.entities` no name is a mention, and the card has no actions.
+ */
+function line(inlines: readonly Run[]) {
+  return { type: "RichTextBlock", inlines } as const;
+}
+
+type Run = ReturnType<typeof run>;
+
+function run(text: string, style: Readonly<Record<string, string>> = {}) {
+  // `{{DATE(…)}}` is replaced by clients, in rich text too.
+  return { type: "TextRun", text: text.replace(/\{(?=\{)/g, "{ "), ...style } as const;
+}
+
+function colourOf(severity: Severity | undefined): Readonly<Record<string, string>> {
+  return severity ? { color: COLOURS[severity] } : {};
+}
+
+const COLOURS: Readonly<Record<Severity, string>> = {
+  info: "Accent",
+  warning: "Warning",
+  error: "Attention",
+  critical: "Attention",
+};

@@ -1,0 +1,155 @@
+import { defineTool, type Json, resultSchema } from "skillflow";
+import * as z from "zod";
+import { onTable, type Supabase } from "../client.ts";
+import { parseColumn, renderColumn } from "./columns.ts";
+import { Refusal } from "../failure.ts";
+import { anyOf, renderFilter, where } from "./filters.ts";
+import { type Place, readable, table } from "../places.ts";
+import { fitRows } from "../rows.ts";
+
+const DEFAULT_LIMIT = 20;
+const MEASURES = ["count", "sum", "avg", "min", "max"] as const;
+type Measure = (typeof MEASURES)[number];
+
+export const groupingTools = [
+  defineTool({
+    name: "group",
+    description:
+      "Counts or measures rows by the values of columns, largest group first: instead of reading rows to count them.",
+    effect: "read",
+    reads: "private",
+    input_schema: z.strictObject({
+      table,
+      by: z.array(z.string().min(1).max(300)).min(1).max(3).describe("Columns or paths into json, as in query."),
+      measure: z.enum(MEASURES).optional().describe("Default count; others need of."),
+      of: z.string().min(1).max(300).optional().describe("The column that is measured."),
+      where: where.optional(),
+      any_of: anyOf,
+      limit: z.int().min(1).max(100).optional().describe("Groups; default 20."),
+    }),
+    output_schema: resultSchema(
+      { groups: ["any"], groups_total: "number", rows_counted: "number", incomplete: "text" },
+      "groups",
+      "groups_total",
+    ),
+    handler: (input, context) => {
+      const { measure = "count", limit = DEFAULT_LIMIT } = input;
+      if (measure !== "count" && input.of === undefined) throw new Error(`${measure} needs of: the column to measure.`);
+      const place = readable(input.table, context);
+      const wanted: Wanted = {
+        by: input.by.map((column) => renderColumn(parseColumn(column))),
+        measure,
+        of: measure === "count" ? undefined : renderColumn(parseColumn(input.of ?? "")),
+        filter: renderFilter(input.where ?? [], input.any_of),
+      };
+      return onTable(place, context, async (supabase) => {
+        const { groups, ...notes } = await groupsOf(supabase, place, wanted);
+        const sorted = [...groups].sort((a, b) => Number(b.value ?? 0) - Number(a.value ?? 0));
+        const { rows } = fitRows(sorted.slice(0, limit).map(({ key, value }) => named(input.by, key, measure, value)));
+        return { groups: rows, groups_total: groups.length, ...notes };
+      });
+    },
+  }),
+];
+
+interface Wanted {
+  readonly by: readonly string[];
+  readonly measure: Measure;
+  readonly of: string | undefined;
+  readonly filter: string | undefined;
+}
+
+interface Group {
+  readonly key: readonly Json[];
+  readonly value: Json;
+}
+
+interface Groups {
+  readonly groups: readonly Group[];
+  readonly rows_counted?: number;
+  readonly incomplete?: string;
+}
+
+/** By the database, where it may; a project allows aggregates or, by default, does not. */
+async function groupsOf(supabase: Supabase, place: Place, wanted: Wanted): Promise<Groups> {
+  try {
+    return await groupedThere(supabase, place, wanted);
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === "PGRST123")) throw error;
+    return groupedHere(supabase, place, wanted);
+  }
+}
+
+const MOST_GROUPS = 1_000;
+
+async function groupedThere(supabase: Supabase, place: Place, { by, measure, of, filter }: Wanted): Promise<Groups> {
+  const keys = by.map((column, index) => `k${index}:${column}`);
+  const value = of === undefined ? "value:count()" : `value:${of}.${measure}()`;
+  const request = supabase.table(place).select([...keys, value].join(","));
+  const { data } = await supabase.ask((filter ? request.or(filter) : request).limit(MOST_GROUPS));
+  const groups = rowsOf(data).map((row) => ({
+    key: by.map((_, index) => row[`k${index}`] ?? null),
+    value: row["value"] ?? null,
+  }));
+  const isCut = groups.length >= MOST_GROUPS;
+  return {
+    groups,
+    ...(isCut ? { incomplete: `There are more than ${MOST_GROUPS} groups: these need not be the largest.` } : {}),
+  };
+}
+
+const PAGE = 1_000;
+const MOST_PAGES = 10;
+
+/** The columns alone are read, a page at a time, and counted here. */
+async function groupedHere(supabase: Supabase, place: Place, { by, measure, of, filter }: Wanted): Promise<Groups> {
+  const columns = [...by.map((column, index) => `k${index}:${column}`), ...(of === undefined ? [] : [`value:${of}`])];
+  const found = new Map<string, { readonly key: readonly Json[]; readonly values: number[] }>();
+  let counted = 0;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    let request = supabase.table(place).select(columns.join(","));
+    if (filter) request = request.or(filter);
+    // Pages then differ within a group at most, which counts alike.
+    for (const column of by) request = request.order(column);
+    const { data } = await supabase.ask(request.range(counted, counted + PAGE - 1));
+    const rows = rowsOf(data);
+    for (const row of rows) {
+      const key = by.map((_, index) => row[`k${index}`] ?? null);
+      const group = found.get(JSON.stringify(key)) ?? { key, values: [] };
+      if (of === undefined) group.values.push(1);
+      else if (row["value"] !== null && row["value"] !== undefined) group.values.push(Number(row["value"]));
+      found.set(JSON.stringify(key), group);
+    }
+    counted += rows.length;
+    if (rows.length === 0) break;
+    if (page === MOST_PAGES - 1)
+      return { groups: measured(found.values(), measure), rows_counted: counted, incomplete: MORE };
+  }
+  return { groups: measured(found.values(), measure), rows_counted: counted };
+}
+
+const MORE = "Only so many rows were looked at, since this project's database does not group by itself: narrow where.";
+
+function measured(
+  groups: Iterable<{ readonly key: readonly Json[]; readonly values: readonly number[] }>,
+  measure: Measure,
+) {
+  return [...groups].map(({ key, values }): Group => ({ key, value: measureOf(values, measure) }));
+}
+
+function measureOf(values: readonly number[], measure: Measure): Json {
+  const sum = values.reduce((total, value) => total + value, 0);
+  if (measure === "count" || measure === "sum") return sum;
+  if (values.length === 0) return null;
+  if (measure === "avg") return sum / values.length;
+  return values.reduce((one, other) => (measure === "min" ? Math.min(one, other) : Math.max(one, other)));
+}
+
+function named(by: readonly string[], key: readonly Json[], measure: Measure, value: Json): Json {
+  return { ...Object.fromEntries(by.map((column, index) => [column, key[index] ?? null])), [measure]: value };
+}
+
+function rowsOf(data: Json): readonly Readonly<Record<string, Json>>[] {
+  if (Array.isArray(data)) return data as readonly Readonly<Record<string, Json>>[];
+  throw new Error("Supabase answered without rows: check SUPABASE_URL.");
+}

@@ -1,0 +1,130 @@
+import type { Blobs } from "../../core/base/blobs.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import { replySchema } from "../../core/engine/event/reply.ts";
+import type { Journal, Model, RecordCheck, Store } from "../../core/engine/ports.ts";
+import { isObject, toJson } from "../../core/base/values.ts";
+
+/** Models and stores that a program brings along, held to their contracts: what they throw and give may be anything. */
+
+/** Its failures are those of a model, its replies are ours alone. */
+export function guardModel(prefix: string, model: Model): Model {
+  return {
+    provider: prefix,
+    async reply(prompt, call) {
+      let reply: unknown;
+      try {
+        reply = await model.reply(structuredClone(prompt), call); // which it may make its own
+      } catch (error) {
+        if (error instanceof SkillflowError || call.signal.aborted) throw error;
+        throw new SkillflowError("model.rejected", `the model ${prefix}: ${messageOf(error)}`, { cause: error });
+      }
+      const checked = replySchema().safeParse(jsonOf(reply));
+      if (checked.success) return checked.data;
+      const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "the reply"}: ${message}`);
+      throw new SkillflowError("model.garbled", `the model ${prefix} gave no reply: ${problems.join("; ")}`);
+    },
+  };
+}
+
+function jsonOf(value: unknown): unknown {
+  try {
+    return toJson(value);
+  } catch {
+    return undefined; // what is no JSON is no reply
+  }
+}
+
+/** Its failures are those of a store. */
+export function guardStore(store: Store): Store {
+  return {
+    create: (record) => told(async () => guardJournal(await store.create(record))),
+    open: (run) =>
+      told(async () => {
+        const { record, events, journal } = stored(await store.open(run));
+        return { record, events, journal: guardJournal(journal) };
+      }),
+    read: (run) => told(async () => stored(await store.read(run))),
+    verify: (run) => told(async () => checkOf(await store.verify(run))),
+    skim: (run) => told(async () => stored(await store.skim(run))),
+    list: () => told(async () => idsOf(await store.list())),
+    remove: (run) => told(() => store.remove(run)),
+    blobs(run) {
+      try {
+        return guardBlobs(store.blobs(run));
+      } catch (error) {
+        throw storeFault(error);
+      }
+    },
+  };
+}
+
+function stored<Stored>(run: Stored): Stored {
+  if (isObject(run) && isObject(run.record) && Array.isArray(run.events)) return run;
+  throw new Error("it gave no run");
+}
+
+function checkOf(check: RecordCheck): RecordCheck {
+  if (isObject(check) && typeof check.records === "number" && Array.isArray(check.problems)) return check;
+  throw new Error("it did not say what the record shows");
+}
+
+function idsOf(ids: readonly unknown[]): string[] {
+  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return [...ids];
+  throw new Error("it gave no list of ids");
+}
+
+/** Its verbs alone: they may be those of a class. */
+function guardBlobs(blobs: Blobs): Blobs {
+  return {
+    create: (content, kind) => told(() => blobs.create(content, kind)),
+    info: (id) => told(() => blobs.info(id)),
+    read: (id, offset, length) => told(() => blobs.read(id, offset, length)),
+    file: (id) => told(() => blobs.file(id)),
+  };
+}
+
+/** What goes on without a record would go on without an end. */
+function recordOf(events: readonly RunEvent[]): readonly RunEvent[] {
+  const isEvent = (event: unknown) =>
+    isObject(event) &&
+    typeof event.type === "string" &&
+    typeof event.seq === "number" &&
+    typeof event.time === "string";
+  if (!Array.isArray(events) || events.length === 0 || !events.every(isEvent)) throw new Error("it gave no record");
+  return events;
+}
+
+function guardJournal(journal: Journal): Journal {
+  if (!isObject(journal) || typeof journal.epoch !== "number") throw new Error("it gave no journal");
+  return {
+    epoch: journal.epoch,
+    async record(key, work, isRepeatable) {
+      let ours: unknown;
+      const noted = () =>
+        work().catch((error: unknown) => {
+          ours = error;
+          throw error;
+        });
+      try {
+        return recordOf(await journal.record(key, noted, isRepeatable));
+      } catch (error) {
+        throw ours === undefined || error !== ours ? storeFault(error) : error;
+      }
+    },
+    close: () => told(() => journal.close()),
+  };
+}
+
+async function told<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storeFault(error);
+  }
+}
+
+function storeFault(error: unknown): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  return new SkillflowError("store.failed", `the store: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,187 @@
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isReservedTool } from "../../core/engine/tools/own-tools.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
+import { exposedName, type McpServerConfig, type Skill, type Tool } from "../../core/skill/skill.ts";
+import { cutText, defined } from "../../core/base/values.ts";
+import { UNCONNECTED } from "../../loaders/mcp/call.ts";
+import type { McpConnection, ServedTool } from "../../loaders/mcp/client.ts";
+import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
+import { holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
+import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
+import { projectRoot } from "../../loaders/documents/project-config.ts";
+import { documentsOf, type Host, processesOf } from "../host.ts";
+import type { SkillEntries } from "../skills/entries.ts";
+import type { SkillEntry } from "../workspace.ts";
+
+/** The MCP servers of a run's skills, connected. */
+export interface Servers {
+  /** As they were given, with the tools of their servers; where one cannot be reached, what the skill has without it. */
+  readonly entries: SkillEntries;
+  /** What connecting came upon. */
+  readonly warnings: readonly string[];
+  /** Nothing of them is left when this resolves. */
+  close(): Promise<void>;
+}
+
+export type { Person };
+
+export interface Connecting {
+  readonly host: Host;
+  readonly fetch: typeof fetch;
+  /** Keeps secrets out of what servers say. */
+  readonly redactor: Redactor;
+  /** A program that is started could contact anybody: servers by command are left out. */
+  readonly offline: boolean;
+  /** Interrupts connecting: nothing is left of it. */
+  readonly signal: AbortSignal;
+  /** A server that has not answered by then is gone without; in any case not later than 30 s. */
+  readonly limitMs?: number | undefined;
+  /** Throws, with nothing left open, where a server is not in the lock or not as it says (fine-print T32). */
+  readonly frozen?: boolean | undefined;
+  /** Of a run: what the server of a skill may be asked to read; without it, what reads is not offered. */
+  readonly links?: ((skill: string) => Links) | undefined;
+  /** Who lets us in where a server wants a login; undefined where nobody is asked. */
+  readonly person?: Person | undefined;
+}
+
+/** The skills of a dry run, whose servers are left alone (fine-print T45). */
+export function withoutServers(entries: SkillEntries): SkillEntries {
+  const left = [...entries].map(([id, entry]) => {
+    const isServed = entry?.skill.mcp !== undefined && entry.unavailable === undefined;
+    return [id, isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry] as const;
+  });
+  return new Map(left);
+}
+
+/** Connects the servers of all available skills side by side (S8); a tool that the lock holds otherwise is left out. */
+export async function connectServers(entries: SkillEntries, connecting: Connecting): Promise<Servers> {
+  const served = [...entries.values()].filter((entry) => entry?.skill.mcp && entry.unavailable === undefined);
+  const lock = served.length === 0 ? undefined : readLock(projectRoot(documentsOf(connecting.host)));
+  if (connecting.frozen) requireLocked(new Set(served.flatMap((entry) => entry?.skill.id ?? [])), lock);
+  const connections: McpConnection[] = [];
+  const warnings: string[] = [];
+  const differing: string[] = [];
+  const close = async () => {
+    await Promise.all(connections.map((connection) => connection.close()));
+  };
+  const connected = await Promise.all(
+    [...entries].map(async ([id, entry]) => {
+      if (!entry?.skill.mcp || entry.unavailable !== undefined) return [id, entry] as const;
+      const warn = (message: string) =>
+        void warnings.push(`the MCP server of ${id} ${cutText(connecting.redactor.text(message), MOST_SAID)}`);
+      const locked = lockedOf(lock, entry.skill.id);
+      const result = await connectSkill(entry, { ...connecting, isLocked: locked !== undefined }, warn);
+      if ("reason" in result) return [id, withoutServer(entry, { kind: "server", reason: result.reason })] as const;
+      connections.push(result);
+      const held = locked
+        ? holdToLock(result.tools, entry.skill.mcp, locked)
+        : { tools: result.tools, differences: [] };
+      for (const difference of held.differences) warn(difference);
+      if (held.differences.length > 0) differing.push(entry.skill.id);
+      const offered = [...held.tools.map(withoutDigest), ...result.readers];
+      const tools = offered.map((tool) => ({ ...entry.said.get(tool.name), ...tool }));
+      for (const name of unlisted(entry.skill.mcp, tools)) warn(`has no tool ${name}, of which an effect is told`);
+      return [id, { ...entry, skill: withTools(entry.skill, tools, warn) }] as const;
+    }),
+  );
+  if (connecting.signal.aborted) {
+    await close();
+    throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run began`);
+  }
+  if (connecting.frozen && differing.length > 0) {
+    await close();
+    throw frozen(warnings.join("; "));
+  }
+  return { entries: new Map(connected), warnings, close };
+}
+
+const MOST_SAID = 2000;
+
+function lockedOf(lock: Lock | undefined, id: string) {
+  return lock && Object.hasOwn(lock.servers, id) ? lock.servers[id] : undefined;
+}
+
+function requireLocked(ids: ReadonlySet<string>, lock: Lock | undefined): void {
+  const missing = [...ids].filter((id) => lockedOf(lock, id) === undefined);
+  if (missing.length === 0) return;
+  const where = lock ? "skillflow.lock does not hold" : "there is no skillflow.lock, which has to hold";
+  throw frozen(`${where} the MCP server of ${missing.join(", ")}`);
+}
+
+function frozen(what: string): SkillflowError {
+  return new SkillflowError("lock.differs", `nothing ran, because of --frozen: ${what}`, {
+    hint: "look at what the server offers now, then lock it: skillflow mcp-lock",
+  });
+}
+
+function withoutDigest({ digest: _, ...tool }: ServedTool): Tool {
+  return tool;
+}
+
+function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): readonly string[] {
+  const listed = new Set([...tools.map(({ name }) => name), READ_RESOURCE, READ_PROMPT]);
+  return Object.keys(effects).filter((name) => !listed.has(name));
+}
+
+/** Tools of its own stay; a skill that has none is not there. */
+function withoutServer(entry: SkillEntry, why: Unavailable): SkillEntry {
+  const { mcp: _, ...skill } = entry.skill;
+  return skill.tools.length > 0 ? { ...entry, skill, withheld: why.reason } : { ...entry, unavailable: why };
+}
+
+const OFFLINE = "its MCP server is a command, which was not started: the run is offline";
+
+/** The connection that its server was reached by, or why it was not. */
+export async function connectSkill(
+  { skill, contents }: Pick<SkillEntry, "skill" | "contents">,
+  {
+    host,
+    fetch,
+    redactor,
+    offline,
+    signal,
+    limitMs,
+    person,
+    links,
+    isLocked = false,
+  }: Connecting & { readonly isLocked?: boolean },
+  onWarning: (message: string) => void,
+): Promise<McpConnection | { readonly reason: string }> {
+  if (offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
+  const { openMcp } = await import("../../loaders/mcp/client.ts");
+  const { env, cwd } = host;
+  try {
+    return await openMcp({
+      id: skill.id,
+      config: skill.mcp ?? {},
+      env,
+      cwd,
+      check: () => contents?.check(),
+      processes: processesOf(host),
+      fetch,
+      signal,
+      isLocked,
+      auth: { folder: loginFolder(env, cwd), person },
+      ...defined("timeoutMs", limitMs),
+      ...defined("links", links?.(skill.id)),
+      onWarning,
+    });
+  } catch (error) {
+    return { reason: `its MCP server cannot be used: ${cutText(redactor.text(messageOf(error)), MOST_SAID)}` };
+  }
+}
+
+/** Skill tools before those of the server, which a clash hides (D31). */
+function withTools(skill: Skill, offered: readonly Tool[], warn: (message: string) => void): Skill {
+  const taken = new Set(skill.tools.map((tool) => exposedName(skill.id, tool.name)));
+  const added = offered.filter((tool) => {
+    const name = exposedName(skill.id, tool.name);
+    const isHidden = taken.has(name);
+    const isReserved = isReservedTool(skill.id, tool.name);
+    if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own of that name`);
+    if (isReserved) warn(`offers a tool ${name}, which is left out: skillflow itself has one of that name`);
+    return !isHidden && !isReserved;
+  });
+  return { ...skill, tools: [...skill.tools, ...added] };
+}

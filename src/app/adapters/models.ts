@@ -1,0 +1,162 @@
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Environment } from "../../core/document/config.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../../core/document/model-name.ts";
+import type { Model, StoredRun } from "../../core/engine/ports.ts";
+import type { ChangedPrompt, Part, Reply } from "../../core/engine/event/prompt.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
+import type { Script } from "../../core/outward/testing/script.ts";
+import { checkedAs, defined, toJson } from "../../core/base/values.ts";
+import { isWithin } from "../../files/files.ts";
+import { projectRoot } from "../../loaders/documents/project-config.ts";
+import type { Resumed } from "../../models/replay.ts";
+import { digestPrompt } from "../../run/digest.ts";
+import { readRecording } from "../../stores/file/run-lines.ts";
+import { guardModel } from "./guards.ts";
+import type { Workspace } from "../host.ts";
+import { nearFile } from "../workspace.ts";
+
+/** Opens the models that a run names: the one file that names their adapters. */
+
+interface ModelSetup {
+  readonly workspace: Workspace;
+  readonly model: string;
+  readonly serving: Serving | undefined;
+  readonly fetch: typeof fetch;
+  /** Of a resumed run. */
+  readonly past: readonly RunEvent[];
+  readonly onPromptChanged: (changed: ChangedPrompt) => void;
+}
+
+/** The prefixes that the program which uses us answers itself. */
+export function ownPrefixes({ models }: Workspace): ReadonlySet<string> {
+  return new Set(models.keys());
+}
+
+/** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
+export function modelFinder(setup: ModelSetup) {
+  const own = ownPrefixes(setup.workspace);
+  const { provider: usual } = parseModel(setup.model, own);
+  const opened = new Map<string, Promise<Model>>();
+  return async (text: string) => {
+    const wanted = parseModel(text, own);
+    const provider = setup.serving?.provider ?? wanted.provider ?? usual;
+    const key = provider ?? "anthropic";
+    const model = opened.get(key) ?? openModel(key, setup);
+    opened.set(key, model);
+    return { model: await model, name: wanted.name };
+  };
+}
+
+async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {
+  const { workspace, fetch } = setup;
+  const own = workspace.models.get(prefix);
+  if (own) return guardModel(prefix, own);
+  const { env, keys = {} } = workspace.host;
+  const provider = prefix as Provider;
+  requireKey(provider, env);
+  const used = new Set<string>();
+  const model = await ADAPTERS[provider]({ ...setup, env, keys: noting(keys, used), common: { fetch } });
+  return { provider: model.provider, reply: async (prompt, call) => forget(used, await model.reply(prompt, call)) };
+}
+
+/** The same keys, each noted as it is given. */
+function noting(keys: ShortLivedKeys, used: Set<string>): ShortLivedKeys {
+  const noted = Object.entries(keys).map(([provider, key]) => {
+    const note = async () => {
+      const value = await key();
+      used.add(value);
+      return value;
+    };
+    return [provider, note] as const;
+  });
+  return Object.fromEntries(noted);
+}
+
+/** Keys that came after the run's secrets were gathered are taken out of a reply that quotes them (trust 5). */
+function forget(used: ReadonlySet<string>, reply: Reply): Reply {
+  if (used.size === 0) return reply;
+  const { value } = createRedactor([...used].map((key) => ({ name: "API_KEY", value: key })));
+  const parts = reply.parts.map((part) => (part.type === "opaque" ? part : checkedAs<Part>(value(toJson(part)))));
+  return { ...reply, parts };
+}
+
+interface Opening extends ModelSetup {
+  readonly env: Environment;
+  readonly keys: ShortLivedKeys;
+  readonly common: { readonly fetch: typeof fetch };
+}
+
+/** What answers behind each prefix, loaded when it is first asked. */
+const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
+  async anthropic({ env, keys, common }) {
+    const { anthropicModel } = await import("../../models/anthropic.ts");
+    const baseURL = defined("baseURL", env.ANTHROPIC_BASE_URL);
+    const shortLived = defined("shortLived", keys.anthropic);
+    return anthropicModel({ ...common, apiKey: env.ANTHROPIC_API_KEY ?? "", ...shortLived, ...baseURL });
+  },
+  async openai({ env, keys, common }) {
+    const { openaiModel } = await import("../../models/openai.ts");
+    const baseURL = defined("baseURL", env.OPENAI_BASE_URL);
+    const shortLived = defined("shortLived", keys.openai);
+    return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...shortLived, ...baseURL });
+  },
+  async "openai-compatible"({ env, common }) {
+    const { compatibleModel } = await import("../../models/openai-compatible.ts");
+    const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
+    return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
+  },
+  async replay({ serving, onPromptChanged }) {
+    if (serving?.provider !== "replay") throw notServing("replay");
+    const { replayModel } = await import("../../models/replay.ts");
+    return replayModel({ ...serving, digest: digestPrompt, onChanged: onPromptChanged });
+  },
+  async script({ serving, past }) {
+    if (serving?.provider !== "script") throw notServing("script");
+    const { scriptModel } = await import("../../models/script.ts");
+    return scriptModel(serving.script, past);
+  },
+};
+
+/** A file that answers every model call of a run: read once, before anything runs. */
+export type Serving =
+  | { readonly provider: "replay"; readonly recording: StoredRun; readonly resumed: Resumed }
+  | { readonly provider: "script"; readonly script: Script };
+
+export async function openServing(model: string, workspace: Workspace): Promise<Serving | undefined> {
+  const { provider, name } = parseModel(model, ownPrefixes(workspace));
+  if (provider !== "script" && provider !== "replay") return undefined;
+  const path = resolve(workspace.host.cwd, name);
+  if (!existsSync(path)) {
+    const what = provider === "script" ? "script" : "recording";
+    throw new SkillflowError("recording.invalid", `there is no ${what} ${path}`, { hint: nearFile(path, name) });
+  }
+  if (provider === "script") return { provider, script: await readScript(path, projectRoot(workspace.host.cwd)) };
+  return { provider, recording: readRecording(path), resumed: "latest" };
+}
+
+function notServing(provider: Provider): SkillflowError {
+  return new SkillflowError("config.invalid", `${provider}: answers for a whole run, not for one node`, {
+    hint: ["name it with ", { option: "model", value: `${provider}:FILE` }],
+  });
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** A file outside the project may be named by a checkout: nothing of its text is quoted. */
+async function readScript(path: string, root: string) {
+  const { parseScript } = await import("../../loaders/documents/test-file.ts");
+  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  const read = parseScript(readFileSync(path, "utf8"), path);
+  if ("script" in read) return read.script;
+  const isOwn = isWithin(realpathSync(root), realpathSync(path));
+  const [first, ...others] = read.diagnostics;
+  const why = isOwn ? first?.message : "this does not belong in a script";
+  const more = others.length > 0 ? `; and ${others.length} more` : "";
+  const message = `${path} is not a script: line ${first?.line}, column ${first?.column}: ${why}${more}`;
+  throw new SkillflowError("recording.invalid", message, { diagnostics: isOwn ? read.diagnostics : [] });
+}

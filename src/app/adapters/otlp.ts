@@ -1,0 +1,117 @@
+import type { Environment } from "../../core/document/config.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { StoredRun } from "../../core/engine/ports.ts";
+import { isObject, parseJson } from "../../core/base/values.ts";
+import { VERSION } from "../../files/own-files.ts";
+import { otlpRequests } from "../../reports/telemetry/otlp.ts";
+import { spansOf } from "../../reports/telemetry/spans.ts";
+import { openFetch } from "./fetch.ts";
+import type { Host } from "../host.ts";
+import { exportHeaders } from "../secrets.ts";
+
+/** Sends a run's spans to an OpenTelemetry service, as OTLP/JSON over HTTP. */
+
+export const OTLP_URL = "SKILLFLOW_OTLP_URL";
+
+export interface Export {
+  /** The whole address of traces: `http://localhost:4318/v1/traces`. */
+  readonly url: string;
+  /** Whether prompts, answers, arguments and results are sent. */
+  readonly content: boolean;
+  /** The last part of a run that was resumed; all of it unless told. */
+  readonly isLast?: boolean;
+}
+
+/** Tells the service that the environment names of a run, or of what a resume added to it; what keeps it from that is a warning. */
+export async function exportEnded(
+  { env }: Pick<Host, "env">,
+  run: StoredRun,
+  { content, warn }: { readonly content: boolean; readonly warn: (message: string) => void },
+): Promise<void> {
+  const url = env[OTLP_URL];
+  // Tests of workflows are no news.
+  if (!url || run.record.kind === "test") return;
+  try {
+    await exportSpans(env, run, { url, content, isLast: true });
+  } catch (error) {
+    warn(messageOf(error));
+  }
+}
+
+/** For all requests of a run together. */
+const MOST_MS = 10_000;
+
+/** Resolves with the number of spans that were taken; throws `output.failed` where not all of them were. */
+export async function exportSpans(env: Environment, run: StoredRun, wanted: Export): Promise<number> {
+  const address = checkAddress(wanted.url);
+  const all = spansOf({ ...run, content: wanted.content });
+  const last = all.at(-1)?.part;
+  const spans = wanted.isLast ? all.filter(({ part }) => part === last) : all;
+  const send = await openFetch(env, false);
+  const signal = AbortSignal.timeout(MOST_MS);
+  for (const body of otlpRequests(run.record, spans, VERSION)) await post({ address, send, signal, env }, body);
+  return spans.length;
+}
+
+interface Post {
+  readonly address: URL;
+  readonly send: typeof fetch;
+  readonly signal: AbortSignal;
+  readonly env: Environment;
+}
+
+function checkAddress(url: string): URL {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (address && /^https?:$/.test(address.protocol)) return address;
+  throw new SkillflowError("usage.invalid", "the address for spans is no http or https URL", {
+    hint: "the whole address of traces: http://localhost:4318/v1/traces",
+  });
+}
+
+async function post(to: Post, body: string): Promise<void> {
+  const answer = await ask(to, body);
+  const text = await answer.text().catch(() => "");
+  if (!answer.ok) throw refused(to, `answered ${answer.status}`);
+  const told = parseJson(text);
+  const partial = isObject(told) && isObject(told.partialSuccess) ? told.partialSuccess : {};
+  const rejected = Number(partial.rejectedSpans ?? 0);
+  if (rejected > 0) throw refused(to, `took all but ${rejected} of the spans`);
+}
+
+/** What the protocol says is worth another try, while there is time. */
+const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const FIRST_WAIT_MS = 250;
+
+async function ask(to: Post, body: string): Promise<Response> {
+  const { address, send, signal, env } = to;
+  const headers = { ...Object.fromEntries(exportHeaders(env)), "content-type": "application/json" };
+  for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
+    // Where a redirect leads, the headers are nobody's business.
+    const answer = await send(address, { method: "POST", headers, body, signal, redirect: "manual" }).catch((error) => {
+      throw refused(to, signal.aborted ? `did not answer within ${MOST_MS / 1000} s` : causeOf(error));
+    });
+    if (!AGAIN.has(answer.status)) return answer;
+    const asked = Number(answer.headers.get("retry-after") ?? 0) * 1000;
+    if (!(await waited(Math.max(wait, asked || 0), signal))) return answer;
+  }
+}
+
+function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(!signal.aborted), ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve(false);
+    });
+  });
+}
+
+function causeOf(error: unknown): string {
+  const { cause } = error as Error;
+  return `cannot be reached: ${messageOf(cause ?? error)}`;
+}
+
+/** Of the address only what holds no secret. */
+function refused({ address }: Post, why: string): SkillflowError {
+  return new SkillflowError("output.failed", `the spans were not sent: ${address.origin} ${why}`);
+}

@@ -1,0 +1,28 @@
+import type { Sandbox } from "../../core/skill/sandbox.ts";
+import type { LoaderHost } from "../../loaders/folder/host.ts";
+import type { Host, Workspace } from "../host.ts";
+
+/** The sandboxes, opened when something is first run in them. */
+export function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {
+  const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
+    let opened: Promise<Sandbox> | undefined;
+    return async (command, turn) => {
+      opened ??= open();
+      return (await opened).run(command, turn);
+    };
+  };
+  return {
+    runProgram: lazily(async () => (await import("../../sandbox/process.ts")).processSandbox(host)),
+    runForeign: lazily(() => foreignSandbox(host)),
+    runJavaScript: async (call) => (await import("../../sandbox/quickjs.ts")).runJavaScript(call),
+  };
+}
+
+async function foreignSandbox(host: Host): Promise<Sandbox> {
+  return (await import("../../sandbox/choose.ts")).openSandbox(host);
+}
+
+/** What runs code of skills on this machine; the name is `missing` where nothing does. */
+export async function sandboxName({ host }: Workspace): Promise<string> {
+  return (await foreignSandbox(host)).name;
+}

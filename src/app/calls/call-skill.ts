@@ -1,0 +1,175 @@
+import type { Blobs } from "../../core/base/blobs.ts";
+import { callCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
+import { describeTools, type Logger, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
+import type { Invocation } from "../../loaders/folder/host.ts";
+import { handlerConfig, recordSkill } from "../../loaders/registry/entry.ts";
+import { type Chosen, chooseTool } from "../../loaders/registry/invoke.ts";
+import { BLOB_READERS } from "../../run/results/blob-tools.ts";
+import { createCall } from "../../run/call.ts";
+import { inTurn } from "../../run/queue.ts";
+import { openFetch } from "../adapters/fetch.ts";
+import type { Workspace } from "../host.ts";
+import { type Connecting, connectServers, type Servers } from "../adapters/mcp-connections.ts";
+import { secretsOf } from "../secrets.ts";
+import { gatherCalled } from "../skills/entries.ts";
+import { allSkills } from "../skills/states.ts";
+import type { SkillEntry } from "../workspace.ts";
+
+export interface InvokeOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly loggerFor: (skill: string) => Logger;
+  /** Where large results are kept. */
+  readonly blobs: Blobs;
+  /** Contacts nobody but this machine. */
+  readonly offline?: boolean;
+  /** Calls no tool of an MCP server that is not in the lock, or not as it says. */
+  readonly frozen?: boolean | undefined;
+  /** Results with more characters become blobs; as in a run unless told. */
+  readonly mostResult?: number;
+}
+
+/**
+ * One call of one skill, the same whatever carries it out: redacted, limited and answered as a call in a run is. What
+ * keeps it from being made is an outcome too, but that too many calls wait already: `calls.full`.
+ */
+export function invokeSkill(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+  return inTurn(() => invoke(workspace, call, options), options.signal);
+}
+
+async function invoke(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+  const { skills, host } = workspace;
+  const named = call.version === undefined ? [] : [`${call.skill}@${call.version}`];
+  const entries = await gatherCalled(skills, [call.skill, ...named]);
+  const redactor = createRedactor(secretsOf(host.env, entries.values(), workspace));
+  const opened: Servers[] = [];
+  const find = async (reference: string) => {
+    const entry = await skills.find(reference);
+    if (!entry?.skill.mcp) return entry;
+    const fetch = await openFetch(host.env, options.offline === true);
+    const connecting = {
+      host,
+      fetch,
+      redactor,
+      offline: options.offline === true,
+      frozen: options.frozen,
+      signal: options.signal,
+      limitMs: options.timeoutMs,
+    };
+    const servers = await connectServers(new Map([[reference, entry]]), connecting);
+    opened.push(servers);
+    return servers.entries.get(reference);
+  };
+  try {
+    const chosen = { ...(await chooseTool({ find }, call)), input: call.arguments };
+    return await callTool(workspace, chosen, { ...options, redactor });
+  } catch (error) {
+    return refusedCall(redactor.text(messageOf(error)), callCodeOf(error));
+  } finally {
+    for (const servers of opened) await servers.close();
+  }
+}
+
+/** A skill with the tools that its MCP server has now; one that cannot be reached makes it unavailable. */
+export async function listServerTools(
+  workspace: Workspace,
+  entry: SkillEntry,
+  signal: AbortSignal,
+): Promise<SkillEntry> {
+  const { host } = workspace;
+  const redactor = createRedactor(secretsOf(host.env, [entry], workspace));
+  const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal };
+  const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
+  await servers.close();
+  return servers.entries.get(entry.skill.id) ?? entry;
+}
+
+async function callTool(
+  { host }: Workspace,
+  { entry, tool, misfit, input }: Chosen & { readonly input: Json },
+  { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
+): Promise<Outcome> {
+  if (misfit !== undefined) return refusedCall(options.redactor.text(misfit), "input.invalid");
+  const [descriptor] = describeTools(entry.skill, [tool]);
+  if (!descriptor) return refusedCall(`skill ${entry.skill.id} has no tool to call`, "tool.unknown");
+  const call = createCall({
+    run: "invoke",
+    findHandler: () => ({ tool, config: handlerConfig(entry) }),
+    workDir: host.cwd,
+    fetch: await openFetch(host.env, offline),
+    offline,
+    ...options,
+  });
+  return call({ key: entry.skill.id, tool: descriptor, input }, signal);
+}
+
+/** A skill that can be used, and its tools as other programs see them. */
+export interface OfferedSkill {
+  readonly entry: SkillEntry;
+  readonly tools: readonly ToolDescriptor[];
+}
+
+/**
+ * Every available skill, in the order of their ids. Their MCP servers are asked for their tools, and ended again. Warnings
+ * report skills that cannot be used, servers that cannot be reached, and code that is not trusted.
+ */
+export async function offeredSkills(
+  workspace: Workspace,
+  { offline, frozen, signal }: Pick<Connecting, "offline" | "frozen" | "signal">,
+): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
+  const { host } = workspace;
+  const found = (await allSkills(workspace)).filter(({ skill }) => skill.id !== TOOL_MAKER);
+  const usable = found.filter(({ unavailable }) => unavailable === undefined);
+  const fetch = await openFetch(host.env, offline);
+  const redactor = createRedactor(secretsOf(host.env, usable, workspace));
+  const { entries, warnings, close } = await connectServers(new Map(usable.map((entry) => [entry.skill.id, entry])), {
+    host,
+    fetch,
+    redactor,
+    offline,
+    frozen,
+    signal,
+  });
+  await close();
+  const lost = [...entries].flatMap(([id, entry]) =>
+    entry?.unavailable ? [`${id}: ${entry.unavailable.reason}`] : [],
+  );
+  const offered = [...entries].flatMap(([id, entry]) => {
+    return entry && entry.unavailable === undefined
+      ? [{ entry, tools: recordSkill(id, entry).tools as readonly ToolDescriptor[] }]
+      : [];
+  });
+  const held = found.flatMap(({ skill, withheld }) => (withheld ? [`${skill.id}: ${withheld}`] : []));
+  return { offered, warnings: [...held, ...describeOmitted(found), ...warnings, ...lost] };
+}
+
+/** Skills whose variables are simply not set are many, and named together. */
+function describeOmitted(found: readonly SkillEntry[]): string[] {
+  const omitted = found.filter(({ unavailable }) => unavailable && unavailable.kind !== "untrusted");
+  const isUnset = ({ unavailable, isLacking }: SkillEntry) => unavailable?.kind === "config_missing" && !isLacking;
+  const unset = omitted.filter(isUnset).map(({ skill }) => skill.id);
+  return [
+    ...omitted.filter((entry) => !isUnset(entry)).map(({ skill, unavailable: why }) => `${skill.id}: ${why?.reason}`),
+    ...(unset.length > 0
+      ? [`not offered, since config is missing (skillflow doctor shows it): ${unset.join(", ")}`]
+      : []),
+  ];
+}
+
+/** A call of one of the tools for blobs, with input that fits. */
+export async function readOn(
+  { name, input }: { readonly name: string; readonly input: JsonObject },
+  { blobs, signal }: Pick<InvokeOptions, "blobs" | "signal">,
+): Promise<Outcome> {
+  try {
+    const read = BLOB_READERS[name];
+    if (!read) return refusedCall(`skillflow itself has no tool ${name}`, "tool.unknown");
+    return { output: await inTurn(() => read(blobs, input), signal) };
+  } catch (error) {
+    if (error instanceof SkillflowError && error.code === "calls.full") throw error;
+    return refusedCall(messageOf(error), callCodeOf(error));
+  }
+}

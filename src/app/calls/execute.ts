@@ -1,0 +1,237 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Blobs } from "../../core/base/blobs.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { describeMisfit } from "../../core/skill/formats/contract.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
+import { schemaProblems } from "../../core/base/schema/schema.ts";
+import type { Failure, Skill } from "../../core/skill/skill.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
+import { cutText } from "../../core/base/values.ts";
+import type { RunnablePackage } from "../../loaders/folder/format.ts";
+import { openPackagesAhead } from "../../loaders/programs/package-place.ts";
+import { keepMade, type RunOutcome, runCode, runPackage } from "../../loaders/programs/package-run.ts";
+import { handlerConfig } from "../../loaders/registry/entry.ts";
+import { cleanBlobs } from "../../run/call.ts";
+import { holdLarge } from "../../run/results/large.ts";
+import { inTurn } from "../../run/queue.ts";
+import { fileBlobs } from "../../stores/blobs.ts";
+import { invokeSkill, listServerTools } from "./call-skill.ts";
+import type { Host, Workspace } from "../host.ts";
+import { secretsOf } from "../secrets.ts";
+import type { SkillEntry } from "../workspace.ts";
+
+export type { RunnablePackage };
+
+/** Blobs of a service, and what forgets them when it ends. */
+export async function openBlobs({ self }: Host, service: string) {
+  const folder = await mkdtemp(join(tmpdir(), temporaryName(service, self)));
+  return { blobs: fileBlobs(folder), forget: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/**
+ * Single executions for other programs: of one skill, or of code that they wrote; each takes its turn (`inTurn`). Where
+ * nothing can isolate them, they throw `sandbox.missing`.
+ */
+export interface Execution {
+  execute(wanted: SkillExecution): Promise<ExecutionReport>;
+  runCode(wanted: CodeExecution): Promise<ExecutionReport>;
+  /** The skill with all tools that it can be called by: an MCP server is asked for its own. */
+  withTools(entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry>;
+  /** Resolves when none is under way and none prepared for: those of callers that are gone take a moment to end. */
+  close(): Promise<void>;
+}
+
+interface Wanted {
+  readonly args: JsonObject;
+  /** Ids of blobs that it may read; each is there. */
+  readonly blobs: readonly string[];
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+interface SkillExecution extends Wanted {
+  readonly entry: SkillEntry;
+  /** One of its tools; undefined where it has but one. */
+  readonly tool: string | undefined;
+}
+
+interface CodeExecution extends Wanted {
+  readonly code: string;
+  readonly entrypoint: string;
+  readonly packages: readonly RunnablePackage[];
+}
+
+/** A run as the Skills Protocol tells it (skill-formats 5.3). */
+type ExecutionReport = JsonObject;
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const MOST_TIMEOUT_MS = 600_000;
+const LOG_PREVIEW = 4000;
+
+export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
+  const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(workspace, entry, signal));
+  const underWay = new Set<Promise<unknown>>();
+  const ahead = openPackagesAhead();
+  const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
+    const report: Promise<ExecutionReport> = inTurn(work, signal).finally(() => underWay.delete(report));
+    underWay.add(report);
+    return report;
+  };
+  const parts = async (wanted: Wanted) => ({
+    host: workspace.skills.host,
+    args: wanted.args,
+    blobs: await Promise.all(wanted.blobs.map(async (id) => ({ id, file: await blobs.file(id) }))),
+    limits: { wallMs: timeoutOf(wanted) },
+    signal: wanted.signal,
+  });
+  return {
+    execute: (wanted) =>
+      carryOut(async () => {
+        const runnable = wanted.entry.package;
+        if (!runnable) return callTool(workspace, blobs, wanted);
+        const problems = schemaProblems(runnable.input, wanted.args);
+        if (problems.length > 0)
+          return failed({ type: "ValidationError", message: describeMisfit("invalid_input", problems) }, "");
+        const secrets = handlerConfig(wanted.entry);
+        const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets, ahead });
+        return report(outcome, { workspace, entry: wanted.entry, blobs });
+      }, wanted.signal),
+    runCode: (wanted) =>
+      carryOut(async () => {
+        const { code, entrypoint, packages } = wanted;
+        const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
+        return report(outcome, { workspace, entry: undefined, blobs });
+      }, wanted.signal),
+    withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
+    async close() {
+      await Promise.allSettled(underWay);
+      await ahead.close();
+    },
+  };
+}
+
+/** A server is not started for each caller that asks what it has. */
+const TOOLS_KEPT_MS = 60_000;
+
+type List = (entry: SkillEntry, signal: AbortSignal) => Promise<SkillEntry>;
+
+/** What was listed of a skill a while ago; what could not be reached is asked again. */
+function keepFor(keptMs: number, list: List): List {
+  const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
+  return async (entry, signal) => {
+    const known = kept.get(entry.skill);
+    if (known && performance.now() < known.until) return known.listed;
+    const listed = await list(entry, signal);
+    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + keptMs, listed });
+    return listed;
+  };
+}
+
+function timeoutOf({ timeoutMs }: Wanted): number {
+  return Math.min(timeoutMs ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS);
+}
+
+/** A tool of any other skill, called as a run would. */
+async function callTool(workspace: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
+  const logs: string[] = [];
+  const note = (message: string) => logs.push(message);
+  const { skill } = wanted.entry;
+  const outcome = await invokeSkill(
+    workspace,
+    {
+      skill: skill.id,
+      arguments: wanted.args,
+      ...(wanted.tool === undefined ? {} : { tool: wanted.tool }),
+      ...(skill.version === undefined ? {} : { version: skill.version }),
+    },
+    {
+      timeoutMs: timeoutOf(wanted),
+      signal: wanted.signal,
+      loggerFor: () => ({ debug: () => undefined, info: note, warn: note }),
+      blobs,
+    },
+  );
+  const told = logs.join("\n");
+  if ("error" in outcome) return failed({ type: typeOf(outcome), message: outcome.error }, told);
+  return completed(
+    outcome.output,
+    (outcome.blobs ?? []).map(({ blob_id }) => blob_id),
+    told,
+  );
+}
+
+function typeOf({ code }: Failure): string {
+  if (code === "input.invalid") return "ValidationError";
+  return code === "tool.timeout" ? "TimeoutError" : "SkillError";
+}
+
+interface Reporting {
+  readonly workspace: Workspace;
+  /** Undefined for code that is no skill's. */
+  readonly entry: SkillEntry | undefined;
+  readonly blobs: Blobs;
+}
+
+/** Redacted, and large output held as blobs. */
+async function report(outcome: RunOutcome, { workspace, entry, blobs }: Reporting): Promise<ExecutionReport> {
+  const redactor = createRedactor(secretsOf(workspace.host.env, [entry], workspace));
+  const logs = redactor.text(outcome.logs);
+  if (outcome.status === "failed") {
+    if (outcome.error.notStarted) throw new SkillflowError("sandbox.missing", outcome.error.message);
+    return failed({ type: redactor.text(outcome.error.type), message: redactor.text(outcome.error.message) }, logs);
+  }
+  const ids = new Set<string>();
+  const keeping: Blobs = {
+    ...blobs,
+    async create(content, kind) {
+      const info = await blobs.create(content, kind);
+      ids.add(info.blob_id);
+      return info;
+    },
+  };
+  try {
+    const { output } = await keepMade(outcome, cleanBlobs(keeping, redactor));
+    const told = await holdLarge(redactor.value(output), keeping);
+    return completed(told, [...ids].sort(), logs);
+  } catch (error) {
+    if (!(error instanceof SkillflowError)) throw error;
+    return failed({ type: "BlobError", message: error.message }, logs);
+  }
+}
+
+function completed(output: Json, blobs: readonly string[], logs: string): ExecutionReport {
+  return {
+    status: "completed",
+    run_id: newRunId(),
+    summary: `completed with ${describe(output)}`,
+    output,
+    output_blobs: blobs,
+    logs_preview: preview(logs),
+  };
+}
+
+function failed(error: { readonly type: string; readonly message: string }, logs: string): ExecutionReport {
+  const summary = `failed: ${error.type}: ${error.message.split("\n")[0]?.slice(0, 200)}`;
+  return { status: "failed", run_id: newRunId(), summary, error, logs_preview: preview(logs) };
+}
+
+function newRunId(): string {
+  return `run_${randomBytes(8).toString("hex")}`;
+}
+
+function describe(output: Json): string {
+  if (output === null) return "nothing";
+  if (Array.isArray(output)) return `a list of ${output.length}`;
+  if (typeof output !== "object") return `a ${typeof output}`;
+  const keys = Object.keys(output);
+  return keys.length === 0 ? "an empty object" : `an object of ${keys.slice(0, 8).join(", ")}`;
+}
+
+/** The end tells more than the middle: there is the traceback. */
+function preview(logs: string): string {
+  return cutText(logs, LOG_PREVIEW);
+}

@@ -1,0 +1,95 @@
+import type { Blobs } from "../../core/base/blobs.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { Call } from "../../core/engine/event/call.ts";
+import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
+import type { ReadResult } from "../../core/engine/tools/results.ts";
+import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
+import { EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
+import { checkedAs } from "../../core/base/values.ts";
+import type { ScriptWanted } from "../../loaders/programs/skill-script.ts";
+import { handlerConfig } from "../../loaders/registry/entry.ts";
+import { BLOB_READERS } from "../../run/results/blob-tools.ts";
+import type { Handler } from "../../run/call.ts";
+import { readResult } from "../../run/results/read-result.ts";
+import type { Workspace } from "../host.ts";
+import type { SkillEntries } from "../skills/entries.ts";
+
+/** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
+
+interface OwnWorld {
+  readonly workspace: Workspace;
+  readonly record: RunRecord;
+  /** The skills of the run as they are installed now. */
+  readonly entries: SkillEntries;
+  readonly blobs: Blobs;
+}
+
+/** Undefined for the tools of skills. */
+export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
+  const handler = handlerOf(call, world);
+  return handler && { tool: { ...call.tool, handler }, config: {} };
+}
+
+function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
+  const { skill, name } = call.tool;
+  const { again, reading, recalled } = call;
+  if (reading !== undefined) return () => reading;
+  if (recalled !== undefined) return () => recalled;
+  if (again) return (input: JsonObject) => readResult(again, checkedAs<ReadResult>(input), world.blobs);
+  const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
+  if (carry) return (input: JsonObject, context: ToolContext) => carry(input, world, context);
+  const maker = skill === TOOL_MAKER ? world.entries.get(TOOL_MAKER) : undefined;
+  return maker && maker.unavailable === undefined ? makerHandler(call, world) : undefined;
+}
+
+type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => Promise<Json>;
+
+const EXECUTORS: Readonly<Record<string, Carry>> = {
+  [READ_SKILL]: (input, world) => readSkill(checkedAs<ReadSkill>(input), world),
+  [RUN_SCRIPT]: (input, world, context) => runScript(checkedAs<RunScript>(input), world, context),
+  ...Object.fromEntries(
+    Object.entries(BLOB_READERS).map(([name, read]): [string, Carry] => [
+      name,
+      (input, { blobs }) => read(blobs, input),
+    ]),
+  ),
+};
+
+interface ReadSkill {
+  readonly skill_name: string;
+  readonly path: string;
+}
+
+/** Files are read as they are now; the instruction is the run's own, as it was when the run began. */
+async function readSkill({ skill_name, path }: ReadSkill, { entries }: OwnWorld): Promise<Json> {
+  const bundle = entries.get(skill_name)?.bundle;
+  if (!bundle) throw new SkillflowError("input.invalid", `${skill_name} bundles no files`);
+  const { readBundled } = await import("../../loaders/folder/bundled-files.ts");
+  return readBundled(skill_name, bundle.directory, path);
+}
+
+interface RunScript extends ScriptWanted {
+  readonly skill_name: string;
+}
+
+async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, context: ToolContext): Promise<Json> {
+  const entry = world.entries.get(skill_name);
+  if (!entry?.scripts) throw new SkillflowError("input.invalid", `${skill_name} has no scripts that may be run`);
+  const { runSkillScript } = await import("../../loaders/programs/skill-script.ts");
+  const { skill, scripts } = entry;
+  const { host } = world.workspace.skills;
+  return runSkillScript(host, { skill, scripts, ...wanted }, { ...context, config: handlerConfig(entry) });
+}
+
+function makerHandler({ tool, input, made }: Call, { workspace }: OwnWorld): Tool["handler"] {
+  const shelf = { root: workspace.root, ids: workspace.skills.ids };
+  return async (given: JsonObject, context: ToolContext) => {
+    const { defineMade, removeMade, runMade } = await import("../../loaders/own/tool-maker.ts");
+    if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
+    if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
+    if (!made) throw new SkillflowError("tool.unknown", `${tool.exposed} is not defined any more`);
+    return runMade(made, given, context, workspace.skills.host);
+  };
+}

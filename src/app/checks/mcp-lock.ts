@@ -1,0 +1,113 @@
+import { SkillflowError } from "../../core/base/errors.ts";
+import { deepEqual } from "../../core/base/values.ts";
+import { type Lock, type LockedServer, lockedPlace, readLock, writeLock } from "../../loaders/mcp/lock.ts";
+import { openFetch } from "../adapters/fetch.ts";
+import type { Workspace } from "../host.ts";
+import { type Connecting, connectSkill } from "../adapters/mcp-connections.ts";
+import { runRedactor, secretsOf } from "../secrets.ts";
+import { allSkills } from "../skills/states.ts";
+import type { InlineSkills, SkillEntry } from "../workspace.ts";
+
+/** The skills that workflows bring along, and where they were found. */
+export interface Brought {
+  readonly file: string;
+  readonly inline: InlineSkills;
+}
+
+/** A skill with an MCP server of its own, connected or held back. */
+export interface ServedSkill {
+  readonly entry: SkillEntry;
+  readonly inline?: InlineSkills;
+}
+
+/** Each of the project's and of the workflows', once. */
+export async function servedSkills(workspace: Workspace, brought: readonly Brought[]): Promise<readonly ServedSkill[]> {
+  const served = new Map<string, ServedSkill>();
+  for (const entry of await allSkills(workspace)) if (hasServer(entry)) served.set(entry.skill.id, { entry });
+  for (const { file, inline } of brought) {
+    for (const id of Object.keys(inline.skills ?? {})) {
+      const entry = await workspace.skills.find(id, inline);
+      if (!entry || !hasServer(entry)) continue;
+      const known = served.get(id);
+      if (known && !deepEqual(known.entry.skill.mcp, entry.skill.mcp)) throw ambiguous(id, file);
+      if (!known) served.set(id, { entry, inline });
+    }
+  }
+  return [...served.values()];
+}
+
+function hasServer({ skill, holdsServer }: SkillEntry): boolean {
+  return skill.mcp !== undefined || holdsServer;
+}
+
+function ambiguous(id: string, file: string): SkillflowError {
+  return new SkillflowError(
+    "usage.invalid",
+    `${file}: its skill ${id} has another MCP server than one of the same id`,
+    {
+      hint: "the lock knows servers by the ids of their skills: give one of them another id",
+    },
+  );
+}
+
+/** What became of each server, in the order of their ids. */
+export interface Locking {
+  readonly path: string;
+  readonly locked: readonly { readonly id: string; readonly tools: number }[];
+  /** Not asked: those that are not trusted, or lack their config. What the lock holds of them stays. */
+  readonly leftOut: readonly Missed[];
+  /** Asked in vain; so it is with those. */
+  readonly failed: readonly Missed[];
+  readonly warnings: readonly string[];
+}
+
+interface Missed {
+  readonly id: string;
+  readonly reason: string;
+}
+
+/** Asks the servers that are trusted for their tools, and writes them down. */
+export async function lockServers(
+  workspace: Workspace,
+  served: readonly ServedSkill[],
+  { signal, person }: Pick<Connecting, "signal" | "person">,
+): Promise<Locking> {
+  const { host, root } = workspace;
+  const kept = readLock(root)?.servers ?? {};
+  const entries = served.map(({ entry }) => entry).sort((a, b) => (a.skill.id < b.skill.id ? -1 : 1));
+  const asked = entries.filter((entry) => whyNot(entry) === undefined);
+  const redactor = runRedactor(secretsOf(host.env, asked, workspace), undefined);
+  const warnings: string[] = [];
+  const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal, person };
+  const answers = await Promise.all(
+    asked.map(async (entry): Promise<Missed | { id: string; server: LockedServer }> => {
+      const { id, mcp = {} } = entry.skill;
+      const warn = (message: string) => void warnings.push(redactor.text(`the MCP server of ${id} ${message}`));
+      const connection = await connectSkill(entry, connecting, warn);
+      if ("reason" in connection) return { id, reason: connection.reason };
+      await connection.close();
+      const tools = Object.fromEntries(connection.tools.map(({ name, digest }) => [name, digest]));
+      return { id, server: { ...lockedPlace(mcp), tools } };
+    }),
+  );
+  if (signal.aborted) throw new SkillflowError("run.interrupted", "interrupted: skillflow.lock is as it was");
+  const locked = answers.filter((answer) => "server" in answer);
+  const lock: Lock = {
+    schema: "skillflow.lock/1",
+    servers: { ...kept, ...Object.fromEntries(locked.map(({ id, server }) => [id, server])) },
+  };
+  return {
+    path: await writeLock(root, lock),
+    locked: locked.map(({ id, server }) => ({ id, tools: Object.keys(server.tools).length })),
+    leftOut: entries.flatMap((entry) => {
+      const reason = whyNot(entry);
+      return reason === undefined ? [] : [{ id: entry.skill.id, reason }];
+    }),
+    failed: answers.filter((answer) => "reason" in answer),
+    warnings,
+  };
+}
+
+function whyNot({ unavailable, withheld, holdsServer }: SkillEntry): string | undefined {
+  return unavailable?.reason ?? (holdsServer ? withheld : undefined);
+}

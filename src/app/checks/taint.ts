@@ -1,0 +1,80 @@
+import type { Finding } from "../../core/base/diagnostic.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { flatWorkflow } from "../../core/document/inner/flat.ts";
+import { chooseBounds } from "../../core/engine/settings/bounds.ts";
+import { findTaint, type Taint } from "../../core/outward/taint/taint.ts";
+import { checkToolNames } from "../../core/outward/taint/tool-names.ts";
+import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
+import { defined } from "../../core/base/values.ts";
+import { declareSkill } from "../../loaders/registry/declared.ts";
+import type { Workspace } from "../host.ts";
+import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
+import { gatherAll, type SkillEntries } from "../skills/entries.ts";
+import { configFiles, type InlineSkills } from "../workspace.ts";
+
+/** The taint of a workflow as it would be run here, with the skills that there are; no server is connected for it. */
+export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise<Taint> {
+  return taintWith(
+    workspace,
+    flatWorkflow(read.workflow, read.inner),
+    declareAll(await gatherAll(workspace.skills, [...read.inner.values(), read])),
+  );
+}
+
+/** A workflow, and those that its nodes run. */
+interface ReadWorkflow {
+  readonly workflow: Workflow;
+  readonly inline: InlineSkills;
+  readonly inner: InnerWorkflows;
+}
+
+/** What can be known of its skills and their tools before a run, where it stands: their taint, and names that no tool has. */
+export async function skillProblems(
+  workspace: Workspace,
+  read: ReadWorkflow & Pick<InnerWorkflow, "place">,
+): Promise<readonly Finding[]> {
+  const gathered = await gatherAll(workspace.skills, [...read.inner.values(), read]);
+  const skills = declareAll(gathered);
+  const flat = flatWorkflow(read.workflow, read.inner);
+  const found = [
+    ...configProblems(flat, gathered),
+    ...checkToolNames(flat, skills),
+    ...taintWith(workspace, flat, skills).findings,
+  ];
+  return found.flatMap((finding) => placeInside(read, finding));
+}
+
+/** Of what is found inside another workflow: in its file, or below the node that holds it. */
+function placeInside(read: ReadWorkflow & Pick<InnerWorkflow, "place">, finding: Finding): Finding[] {
+  const [first, node, ...rest] = finding.path;
+  const isInside = typeof node === "string" && !Object.hasOwn(read.workflow.nodes, node);
+  const nodes = isInside ? node.split("/") : [];
+  const depth = nodes.findLastIndex((_, index) => index > 0 && read.inner.has(nodes.slice(0, index).join("/")));
+  const inside = first === "nodes" ? read.inner.get(nodes.slice(0, depth).join("/")) : undefined;
+  if (!inside) return read.place([finding]);
+  return inside.place([{ ...finding, path: ["nodes", nodes.slice(depth).join("/"), ...rest] }]);
+}
+
+type DeclaredSkills = ReadonlyMap<string, DeclaredSkill>;
+
+/** Reports config values of the wrong form, at the first node that lists their skill. Values may still be missing here. */
+function configProblems({ nodes }: Pick<Workflow, "nodes">, gathered: SkillEntries): Finding[] {
+  return [...gathered].flatMap(([id, entry]): Finding[] => {
+    const { unavailable, fields = [] } = entry ?? {};
+    const isMalformed = unavailable?.kind === "config_form" || fields.some(({ malformed }) => malformed);
+    if (!unavailable || !isMalformed) return [];
+    const [node, listed] = Object.entries(nodes).find(([, { skills = [] }]) => skills.includes(id)) ?? [];
+    const path = node === undefined ? [] : ["nodes", node, "skills", listed?.skills?.indexOf(id) ?? 0];
+    const message = `skill "${id}" cannot be used: ${unavailable.reason}`;
+    return [{ severity: "warning", code: "SKILL_CONFIG_FORM", path, message, ...defined("hint", unavailable.fix) }];
+  });
+}
+
+function declareAll(gathered: SkillEntries): DeclaredSkills {
+  return new Map([...gathered].flatMap(([id, entry]) => (entry ? [[id, declareSkill(id, entry)] as const] : [])));
+}
+
+function taintWith(workspace: Workspace, workflow: Workflow, skills: DeclaredSkills): Taint {
+  const { writes = "allow" } = chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)]);
+  return findTaint({ workflow, skills, writes });
+}

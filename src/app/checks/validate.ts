@@ -1,0 +1,47 @@
+import { byPlace, type Finding } from "../../core/base/diagnostic.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { flatWorkflow } from "../../core/document/inner/flat.ts";
+import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "../documents.ts";
+import type { Workspace } from "../host.ts";
+import { readInner } from "../runs/inner.ts";
+import { documentSecrets } from "../secrets.ts";
+import { skillProblems } from "./taint.ts";
+import { configFindings, unknownSkills } from "../workspace.ts";
+
+/** Everything that is wrong with workflows, and with what they are run with; nothing is fetched and nobody asked. */
+export async function findProblems(
+  workspace: Workspace,
+  documents: readonly WorkflowDocument[],
+  choices: SourceChoices,
+): Promise<Finding[]> {
+  const found = await Promise.all(documents.map((document) => readDiscreetly(workspace, document, choices)));
+  const workflows = found.map(({ workflow }) => workflow);
+  const about = [...configFindings(workspace), ...unknownSkills(workspace, workflows)];
+  return [...about, ...found.flatMap(({ findings }) => findings)];
+}
+
+/** With the secrets that stand in the document, and its taint. */
+async function readDiscreetly(
+  workspace: Workspace,
+  document: WorkflowDocument,
+  choices: SourceChoices,
+): Promise<{ readonly workflow: Workflow | undefined; readonly findings: readonly Finding[] }> {
+  const { workflow, draft, inline, diagnostics, place } = readWorkflow(workspace, document);
+  if (!draft) return { workflow, findings: diagnostics };
+  const sources = await sourceFindings(workspace, document, draft, choices);
+  const secrets = documentSecrets(workspace, draft);
+  const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
+  const inner = read?.findings ?? [];
+  const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, place, inner: read.inner }) : [];
+  const found = [...inner, ...skills];
+  const isOwn = ({ file }: Finding) => file === undefined || file === document;
+  const elsewhere = once(found.filter((each) => !isOwn(each)));
+  const placed = [...place([...sources, ...secrets]), ...found.filter(isOwn)];
+  const flat = workflow && read ? flatWorkflow(workflow, read.inner) : workflow;
+  return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
+}
+
+/** A file that two nodes run is told of once. */
+function once(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((found) => [JSON.stringify(found), found])).values()];
+}

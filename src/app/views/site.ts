@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../core/base/errors.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { RunResult } from "../../core/engine/result/result.ts";
+import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
+import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
+import type { RunList } from "../../reports/site/runs.ts";
+import { filesOfRun } from "../../stores/file/store.ts";
+import { isHeld } from "../../stores/lock.ts";
+import { tailRun } from "../../stores/file/run-tail.ts";
+import type { Workspace } from "../host.ts";
+import { type Report, renderReport } from "./reports.ts";
+import { reportOf } from "../runs/inspect.ts";
+
+export type { RunList };
+
+/** What the local page shows of a store: reads, and changes nothing. */
+export interface Site {
+  list(page: number): Promise<RunList>;
+  /** Of one run; throws `run.unknown`, and what keeps it from being read. */
+  run(id: string): Promise<SiteRun>;
+  result(id: string): Promise<RunResult>;
+  /** The run's events after this position, those to come too; ends with the run. */
+  follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
+}
+
+export interface SiteRun {
+  readonly report: Report;
+  /** The report as its file would be. */
+  readonly html: string;
+  readonly isUnderWay: boolean;
+}
+
+const PAGE = 50;
+const MOST_KEPT = 8;
+const POLL_MS = 200;
+
+export function openSite(workspace: Workspace): Site {
+  const { store } = workspace;
+  /** Reports as they were drawn, by run: the same events give the same one. */
+  const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
+  const isUnderWay = (id: string) => isDriven(workspace, id);
+  const read = async (id: string) => reportOf(await store.read(id));
+  return {
+    async list(page) {
+      const ids = await store.list();
+      const pages = Math.max(1, Math.ceil(ids.length / PAGE));
+      const at = Math.min(Math.max(1, page), pages);
+      const runs: RunSummary[] = [];
+      const problems: { id: string; message: string }[] = [];
+      const shown = ids.slice((at - 1) * PAGE, at * PAGE);
+      const skimmed = await Promise.allSettled(shown.map((id) => store.skim(id)));
+      for (const [index, found] of skimmed.entries()) {
+        if (found.status === "fulfilled") runs.push(summarizeRun(found.value));
+        else problems.push({ id: shown[index] ?? "", message: messageOf(found.reason) });
+      }
+      const underWay: string[] = [];
+      for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
+      return { runs, underWay, problems, page: at, pages, total: ids.length };
+    },
+    async run(id) {
+      const stored = await read(id);
+      const underWay = !isOver(stored.events) && (await isUnderWay(id));
+      const report = { ...stored, isUnderWay: underWay };
+      const { length } = report.events;
+      const known = drawn.get(id);
+      const html =
+        known?.length === length && known.underWay === underWay ? known.html : await renderReport("html", report);
+      drawn.delete(id);
+      drawn.set(id, { length, underWay, html });
+      for (const oldest of drawn.keys()) if (drawn.size > MOST_KEPT) drawn.delete(oldest);
+      return { report, html, isUnderWay: underWay };
+    },
+    result: async (id) => (await read(id)).result,
+    follow: (id, after, signal) => follow(workspace, id, after, signal),
+  };
+}
+
+async function isDriven({ host, storeDirectory, queue }: Workspace, id: string): Promise<boolean> {
+  if (queue) return queue.isDriven(id);
+  if (storeDirectory === undefined) return true; // a store of another program's does not say
+  return isHeld(filesOfRun(storeDirectory, id).lock, host);
+}
+
+/** What is applied after the end is no beginning. */
+function isOver(events: readonly RunEvent[]): boolean {
+  return endOf(events) !== undefined;
+}
+
+/** What is new alone, where the store tells. */
+function tailOf({ storeDirectory, queue }: Workspace, id: string) {
+  return storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
+}
+
+async function* follow(workspace: Workspace, id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
+  const { store } = workspace;
+  let seen = -1;
+  const whole = async () => (await store.read(id)).events.slice(seen + 1);
+  await store.skim(id); // throws where there is none
+  const read = tailOf(workspace, id) ?? whole;
+  let over = false;
+  while (!signal.aborted) {
+    const news = await read();
+    for (const event of news) {
+      seen = event.seq;
+      if (takesUp(event)) over = false;
+      if (event.type === "workflow:end") over = true;
+      if (event.seq > after) yield event;
+    }
+    if (over && news.length === 0) return;
+    if (!over) await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,160 @@
+import type { Finding } from "../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { commandData, commandProperty, markdownCode, markdownText, plainLine } from "../../core/base/inert.ts";
+import { summaryMarkdown } from "../../reports/markdown.ts";
+import type { Report } from "../../reports/model/report.ts";
+import { cutText, shortText } from "../../core/base/preview.ts";
+
+/** Workflow commands that hide secrets; to be printed before anything else. */
+export function maskCommands(secrets: Iterable<string>): string[] {
+  const shown = [...new Set(secrets)].filter((secret) => secret.trim() !== "");
+  return shown.map((secret) => `::add-mask::${secret.replace(/[%\r\n]/g, encode)}`);
+}
+
+/** A finding as an annotation of its line. */
+export function annotationOf({ severity, code, message, hint, file, line, column }: Finding): string {
+  const place = { file, line: file && line, col: file && line && column };
+  const text = [message, hint].filter((part) => part !== undefined).join("\n");
+  return command(severity === "note" ? "notice" : severity, { ...place, title: code }, text);
+}
+
+/** What ended the run and where it is degraded, at the keys of the nodes: errors first, as many of each kind as GitHub shows. */
+export function annotationsOfRun({ record, result, events, placeOf }: Report): string[] {
+  const { file, workflow } = record;
+  const { error } = result;
+  const nameOf = (node: string) => workflow.nodes[node]?.name ?? node;
+  const at = (node: string | undefined) => ({
+    file,
+    line: node === undefined ? undefined : file && placeOf?.(node)?.line,
+  });
+  const ending = result.waiting
+    ? result.waiting.map(({ node, ask }) =>
+        command("notice", { ...at(undefined), title: `${workflow.name} waits for a person's word: ${node}` }, ask),
+      )
+    : error
+      ? [command("error", { ...at(error.node), title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
+      : [];
+  const short = [...result.degraded].sort((a, b) => Number(a.skill !== undefined) - Number(b.skill !== undefined));
+  const degraded = short.map(({ skill, node, reason }) => {
+    if (skill === undefined) return command("warning", { ...at(node), title: `${nameOf(node)} is degraded` }, reason);
+    const text = `${nameOf(node)} ran without ${skill}: ${reason}`;
+    return command("warning", { ...at(node), title: `${skill} was left out` }, text);
+  });
+  const warnings = events.flatMap((event) =>
+    event.type === "warning" ? [command("warning", { ...at(event.node), title: workflow.name }, event.message)] : [],
+  );
+  return [...ending, ...[...degraded, ...warnings].slice(0, MOST_ANNOTATIONS)];
+}
+
+/** Why nothing ran: every finding at its place, or the reason alone. */
+export function annotationsOfRefusal(error: unknown): string[] {
+  const { code, message, hint, diagnostics } = reasonOf(error);
+  const found = diagnostics.filter(({ severity }) => severity === "error").slice(0, MOST_ANNOTATIONS);
+  if (found.length > 0) return found.map(annotationOf);
+  return [command("error", { title: code }, [message, hint].filter((part) => part !== undefined).join("\n"))];
+}
+
+/** The same for GITHUB_STEP_SUMMARY. */
+export function refusalSummary(error: unknown): string {
+  const { code, message, hint, diagnostics } = reasonOf(error);
+  const rows = diagnostics.slice(0, MOST_FINDINGS).map((found) => {
+    const place = [found.file, found.line].filter((part) => part !== undefined).join(":");
+    return `- ${place === "" ? "" : `${markdownCode(place)} `}${markdownText(shortText(found.message, 600))}`;
+  });
+  const parts = [
+    `## ⛔ Nothing ran: ${markdownCode(code)}`,
+    markdownText(cutText(message, 4000)),
+    rows.join("\n"),
+    hint === undefined ? "" : markdownText(cutText(hint, 2000)),
+  ];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+function reasonOf(error: unknown): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  return new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`);
+}
+
+/** A run's summary for GITHUB_STEP_SUMMARY, below the size that GitHub takes. */
+export function stepSummary(report: Report): string {
+  return cutSummary(summaryMarkdown(report), MOST_SUMMARY_BYTES);
+}
+
+/** At most so many bytes of UTF-8, whole lines, with a note if something is missing. */
+export function cutSummary(summary: string, most: number): string {
+  const bytes = new TextEncoder().encode(summary);
+  if (bytes.length <= most) return summary;
+  const end = bytes.lastIndexOf(LINE_FEED, most - CUT_NOTE.length - 1);
+  return new TextDecoder().decode(bytes.subarray(0, end + 1)) + CUT_NOTE;
+}
+
+export interface Outputs {
+  readonly run: string;
+  readonly status: string;
+  readonly verdict?: string | undefined;
+  /** The nodes that lacked a skill or failed on the way. */
+  readonly degraded?: readonly string[];
+  readonly resultFile?: string;
+  readonly reportFile?: string;
+  readonly planFile?: string;
+  readonly planCount: number;
+  readonly planDigest?: string | undefined;
+  /** The last digest of its record: kept elsewhere, it shows a record that was written anew (trust 15). */
+  readonly recordDigest?: string | undefined;
+  /** null where the price of a call is unknown. */
+  readonly costUsd?: number | null;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+}
+
+/** Lines for GITHUB_OUTPUT. `delimiter` is fresh and random, so that no value can end itself and begin another output. */
+export function outputsOf(told: Outputs, delimiter: string): string {
+  const outputs = {
+    "run-id": told.run,
+    status: told.status,
+    verdict: told.verdict ?? "",
+    degraded: told.degraded?.join(",") ?? "",
+    "result-file": told.resultFile ?? "",
+    "report-file": told.reportFile ?? "",
+    "plan-file": told.planFile ?? "",
+    "plan-count": String(told.planCount),
+    "plan-digest": told.planDigest ?? "",
+    "record-digest": told.recordDigest ?? "",
+    "cost-usd": String(told.costUsd ?? ""),
+    "input-tokens": String(told.inputTokens ?? ""),
+    "output-tokens": String(told.outputTokens ?? ""),
+  };
+  const end = unusedDelimiter(delimiter, Object.values(outputs));
+  return Object.entries(outputs)
+    .map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`)
+    .join("");
+}
+
+/** GitHub shows ten annotations of a kind for each step. */
+const MOST_ANNOTATIONS = 10;
+const MOST_FINDINGS = 50;
+const MOST_SUMMARY_BYTES = 1_000_000;
+const CUT_NOTE = "\n\nThe summary is cut here: GitHub takes 1 MiB. The whole run is in the report.\n";
+const LINE_FEED = 10;
+
+type Properties = Readonly<Record<string, string | number | undefined>>;
+
+function command(name: "error" | "warning" | "notice", properties: Properties, text: string): string {
+  const told = Object.entries(properties)
+    .filter(([, value]) => value !== undefined && value !== "")
+    .map(([key, value]) => `${key}=${commandProperty(plainLine(shortText(String(value), 240)))}`);
+  return `::${name} ${told.join(",")}::${commandData(cutText(text, 4000))}`;
+}
+
+function textOf(error: NonNullable<Report["result"]["error"]>, nameOf: (node: string) => string): string {
+  const message = error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}`;
+  return error.hint ? `${message}\n${error.hint}` : message;
+}
+
+function encode(mark: string): string {
+  return `%${mark.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+function unusedDelimiter(delimiter: string, values: readonly string[]): string {
+  return values.some((value) => value.includes(delimiter)) ? unusedDelimiter(`${delimiter}_`, values) : delimiter;
+}

@@ -1,0 +1,55 @@
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { nearest } from "../../../core/base/values.ts";
+import { type Line, nameOf, namesOf, readLine } from "../../completion/line.ts";
+import { SCRIPTS, SHELLS } from "../../completion/scripts.ts";
+import { valuesFor } from "../../completion/values.ts";
+import { integer } from "../../flags.ts";
+import type { Action, Io } from "../../io.ts";
+
+/** The script for a shell; with `--words`, what that script asks for. */
+export const completion: Action = async (io, args, flags) => {
+  const index = integer(flags, "words", "--words");
+  if (index === undefined) {
+    await io.out(scriptFor(args));
+    return 0;
+  }
+  const line = readLine(args, index);
+  // Whoever waits for a key gets what there is: a store that cannot be read has no runs.
+  const found = await candidatesFor(io, line).catch((): readonly Candidate[] => []);
+  const fitting = found.filter(({ value }) => value.startsWith(line.typed) && isPrintable(value));
+  await io.out(fitting.map(({ value, about }) => `${line.lead}${value}${about ? `\t${about}` : ""}\n`).join(""));
+  return 0;
+};
+
+function scriptFor([shell = "", ...others]: readonly string[]): string {
+  const known = SHELLS.find((name) => name === shell);
+  if (known && others.length === 0) return SCRIPTS[known];
+  const near = nearest(shell, SHELLS);
+  throw new SkillflowError("usage.invalid", `completion is written for ${SHELLS.join(", ")}, not "${shell}"`, {
+    hint: near ? `did you mean ${near}?` : undefined,
+  });
+}
+
+interface Candidate {
+  readonly value: string;
+  readonly about?: string;
+}
+
+async function candidatesFor({ host }: Io, line: Line): Promise<readonly Candidate[]> {
+  const { wanted } = line;
+  switch (wanted.kind) {
+    case "command":
+      return wanted.commands.map(({ usage, summary }) => ({ value: nameOf(usage), about: summary }));
+    case "flag":
+      return wanted.options.flatMap((option) => namesOf(option).map((value) => ({ value, about: option[1] })));
+    case "value":
+      return (await valuesFor(wanted, { ...line, host })).map((value) => ({ value }));
+    case "nothing":
+      return [];
+  }
+}
+
+/** A name with a line break, an escape sequence or what turns text round in it is left to be typed. */
+function isPrintable(value: string): boolean {
+  return !/[\p{C}\u2028\u2029]/u.test(value);
+}

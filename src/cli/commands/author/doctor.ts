@@ -1,0 +1,200 @@
+import { fileURLToPath } from "node:url";
+import { readWorkflow } from "../../../app/documents.ts";
+import type { Workspace } from "../../../app/host.ts";
+import { readInner } from "../../../app/runs/inner.ts";
+import { sandboxName } from "../../../app/adapters/sandboxes.ts";
+import { describeUnsearched, runRedactor, secretsOf } from "../../../app/secrets.ts";
+import { gatherAll, type SkillEntries } from "../../../app/skills/entries.ts";
+import { plannableSkills } from "../../../app/skills/plannable.ts";
+import { allSkills, examineSkill, type SkillState } from "../../../app/skills/states.ts";
+import { leaveOutUseless } from "../../../app/skills/useful.ts";
+import { openQueue } from "../../../app/adapters/stores.ts";
+import { configFiles, configFindings, openWorkspace, unknownSkills } from "../../../app/workspace.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import type { Workflow } from "../../../core/document/workflow/workflow.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { flatWorkflow } from "../../../core/document/inner/flat.ts";
+import { modelAvailability } from "../../../core/document/model-name.ts";
+import type { QueueState } from "../../../core/engine/ports.ts";
+import { chooseBounds } from "../../../core/engine/settings/bounds.ts";
+import { defined, type JsonObject } from "../../../core/base/values.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { projectOptions, text } from "../../flags.ts";
+import type { Action, Flags } from "../../io.ts";
+import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
+
+export const doctor: Action = async (io, [file], flags) => {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const { workflow, documents = [], findings = [] } = file === undefined ? {} : soundWorkflow(workspace, file);
+  const entries: SkillEntries = workflow
+    ? await skillsOfRun(workspace, workflow, documents)
+    : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
+  const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
+  const models = modelAvailability(io.host.env).map(({ id, lack }): SkillState => {
+    if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
+    return { id, state: "not_configured", ...lack, nodes: [] };
+  });
+  const bare = workflow ? nodesWithout(workflow, skills) : [];
+  const ok = bare.length === 0;
+  const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
+  const database = await databaseState(workspace, flags);
+  const paint = painter(io, flags);
+  const unsearched = unsearchedFindings(workspace, entries, workflow);
+  const installed = installFindings(fileURLToPath(import.meta.url));
+  const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
+  for (const found of [...installed, ...about, ...findings, ...unsearched])
+    await io.err(`${describeDiagnostic(found, paint)}\n`);
+  if (flags.json === true) {
+    await io.out(jsonText({ skills, models, ok, ...sandbox, ...defined("database", database) }));
+  } else {
+    await io.outText(
+      `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
+    );
+    await io.outText(
+      `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
+    );
+    if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
+    if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
+    if (!ok)
+      await io.err(`
+${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join(", ")}
+`);
+  }
+  if (database?.state === "unavailable" && workspace.queue) return 4;
+  return ok ? 0 : 3;
+};
+
+type DatabaseState =
+  | ({ readonly state: "available"; readonly place: string } & QueueState)
+  | { readonly state: "unavailable"; readonly place: string; readonly reason: string };
+
+/** That of the engine, where one is named. */
+async function databaseState(workspace: Workspace, flags: Flags): Promise<DatabaseState | undefined> {
+  const isNamed = Boolean(workspace.host.env.SKILLFLOW_DATABASE_URL) && text(flags, "engine") !== "local";
+  const queue = workspace.queue ?? (isNamed ? openQueue(workspace.host) : undefined);
+  if (!queue) return undefined;
+  const { place } = queue;
+  try {
+    return { state: "available", place, ...(await queue.examine()) };
+  } catch (error) {
+    return { state: "unavailable", place, reason: messageOf(error) };
+  }
+}
+
+function describeDatabase(found: DatabaseState, paint: Paint): string {
+  const heading = `\n${paint("bold", "Database")}\n`;
+  if (found.state === "unavailable") return `${heading}  ${paint("yellow", "○")} ${plainLine(found.reason)}`;
+  const { place, version, clockMs, queued, underWay, workers } = found;
+  const at = `${plainLine(place)}  Postgres ${plainLine(version)}`;
+  const doing = `${queued} queued, ${underWay} under way, ${amount(workers, "worker")}`;
+  const isOff = Math.abs(clockMs) > MOST_CLOCK_MS;
+  const clock = isOff ? `\n    ${paint("yellow", `its clock differs by ${duration(Math.abs(clockMs))}`)}` : "";
+  return `${heading}  ${paint("green", "●")} ${at}  ${doing}${clock}`;
+}
+
+const MOST_CLOCK_MS = 5000;
+
+/** Returns the skills as a run would have them: if writes are planned, skills need no config to write. */
+async function skillsOfRun(
+  workspace: Workspace,
+  workflow: Workflow,
+  documents: Parameters<typeof gatherAll>[1],
+): Promise<SkillEntries> {
+  const found = await gatherAll(workspace.skills, documents);
+  const { writes } = chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)]);
+  const usable = writes === "plan" ? plannableSkills(found) : found;
+  return leaveOutUseless(usable, workspace.host.cwd, {
+    input: { documents: documents.map((each) => each.workflow as unknown as JsonObject) },
+    sources: {},
+  });
+}
+
+function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
+  const secrets = secretsOf(workspace.host.env, entries.values(), workspace);
+  return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
+    return { severity: "warning", code: "secret.not_searched", path: [], message };
+  });
+}
+
+/** What npx fetches for the moment is whatever the registry has under our name then (trust 6). */
+function installFindings(program: string): Diagnostic[] {
+  if (!/[\\/]_npx[\\/]/.test(program)) return [];
+  const message = "skillflow runs from a temporary install of npx: nothing says whose package that is";
+  const hint = "install it from a lockfile (npm ci), then run: npx --no-install skillflow";
+  return [{ severity: "warning", code: "INSTALL_TEMPORARY", path: [], message, hint }];
+}
+
+function describeSandbox(name: string, paint: Paint): string {
+  const state =
+    name === "missing"
+      ? `${paint("yellow", "○")} none works here: code of skills is refused\n    ${paint("dim", "install bubblewrap (apt-get install bubblewrap)")}`
+      : `${paint("green", "●")} ${name}`;
+  return `\n${paint("bold", "Sandbox")}\n  ${state}`;
+}
+
+const PROBE_TIMEOUT_MS = 5000;
+
+/** Side by side: what a configured skill's own probe says. */
+async function probeAll(
+  workspace: Workspace,
+  entries: SkillEntries,
+  findings: readonly SkillState[],
+): Promise<SkillState[]> {
+  const { probeSkill } = await import("../../../app/checks/probe.ts");
+  return Promise.all(
+    findings.map(async (finding): Promise<SkillState> => {
+      const entry = entries.get(finding.id);
+      if (!entry || entry.unavailable !== undefined || entry.plannable !== undefined) return finding;
+      const outcome = await probeSkill(workspace, entry, PROBE_TIMEOUT_MS);
+      if (!outcome) return finding;
+      if ("error" in outcome) {
+        return { ...finding, state: "unavailable", reason: outcome.error, fix: "check its config and the network" };
+      }
+      return { ...finding, state: "available", reason: typeof outcome.output === "string" ? outcome.output : null };
+    }),
+  );
+}
+
+/** With what was found where its skills are looked for; the rest is told skill by skill. */
+/** With the nodes of the workflows that its nodes run. */
+function soundWorkflow(workspace: Workspace, file: string) {
+  const { workflow, inline, place, diagnostics } = readWorkflow(workspace, file);
+  if (workflow) {
+    const { inner } = readInner(workspace, { workflow, document: file, inline, place });
+    return {
+      workflow: flatWorkflow(workflow, inner),
+      documents: [...inner.values(), { workflow, inline }],
+      findings: diagnostics.filter(({ code }) => PLACES.has(code)),
+    };
+  }
+  throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
+}
+
+const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", "SKILL_TOOLS_LEFT_OUT"]);
+
+function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
+  return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (node.skills?.includes(skill) ? [id] : []));
+}
+
+/** The nodes that list skills and have none left. */
+function nodesWithout(workflow: Workflow, skills: readonly SkillState[]): string[] {
+  const usable = new Set(
+    skills.filter(({ state }) => state !== "unavailable" && state !== "not_configured").map(({ id }) => id),
+  );
+  return Object.entries(workflow.nodes).flatMap(([id, { skills: listed = [] }]) =>
+    listed.length > 0 && !listed.some((skill) => usable.has(skill)) ? [id] : [],
+  );
+}
+
+function describeFinding({ id, state, reason, fix, nodes, tools = [] }: SkillState, paint: Paint): string {
+  const good = state === "available" || state === "configured";
+  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainLine).join(", ")}`) : "";
+  const why = reason === null ? "" : `  ${plainLine(reason)}`;
+  const how = fix === null ? "" : `\n    ${paint("dim", plainLine(fix))}`;
+  const lost = tools.filter((tool) => tool.reason !== null);
+  const without = lost.map(
+    ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainLine(lack ?? "")}`,
+  );
+  return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}${without.join("")}`;
+}

@@ -1,0 +1,53 @@
+import { readWorkflow } from "../../../app/documents.ts";
+import type { Workspace } from "../../../app/host.ts";
+import { type Brought, lockServers, servedSkills } from "../../../app/checks/mcp-lock.ts";
+import { environmentRedactor } from "../../../app/secrets.ts";
+import { configFindings } from "../../../app/workspace.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { findWorkflows } from "../../../protocol/mcp/workflows.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import type { Action, Io } from "../../io.ts";
+import { amount, describeDiagnostic, painter } from "../../terminal/terminal.ts";
+import { openAsking, personAt } from "../../terminal/trust.ts";
+
+/** Writes what MCP servers offer now; on a terminal it asks about those that nobody allowed yet (fine-print T32, T48). */
+export const mcpLock: Action = async (io, files, flags) => {
+  const workspace = await openAsking(io, flags, async (opened) => {
+    const served = await servedSkills(opened, broughtBy(opened, files));
+    const held = served.filter(({ entry }) => entry.holdsServer);
+    return held.map(({ entry, inline }) => ({ reference: entry.skill.id, ...(inline ? { inline } : {}) }));
+  });
+  io.protect(environmentRedactor(workspace));
+  const paint = painter(io, flags);
+  for (const found of configFindings(workspace)) await io.err(`${describeDiagnostic(found, paint)}\n`);
+  const served = await servedSkills(workspace, broughtBy(workspace, files));
+  const { path, locked, leftOut, failed, warnings } = await lockServers(workspace, served, {
+    signal: interruptSignal(io),
+    person: personAt(io),
+  });
+  const warn = (line: string) => io.err(`${paint("yellow", "!")} ${plainLine(line)}\n`);
+  for (const warning of warnings) await warn(warning);
+  for (const { id, reason } of leftOut) await warn(`${id} is left out: ${reason}`);
+  for (const { id, reason } of failed) await warn(`${id} could not be asked: ${reason}`);
+  if (flags.quiet !== true) {
+    for (const { id, tools } of locked) await io.err(`  ${plainLine(id)}: ${amount(tools, "tool")}\n`);
+    await io.err(`${paint("green", "●")} wrote ${plainLine(path)}: ${amount(locked.length, "server")}\n`);
+  }
+  return failed.length === 0 ? 0 : 4;
+};
+
+/** A workflow that is wrong brings nothing along that could run. */
+function broughtBy(workspace: Workspace, files: readonly string[]): readonly Brought[] {
+  return findWorkflows(workspace, files).flatMap((file) => {
+    const { workflow, inline, diagnostics } = readWorkflow(workspace, file);
+    if (workflow) return [{ file, inline }];
+    if (!files.includes(file)) return [];
+    throw new SkillflowError("workflow.invalid", `${file} cannot be read`, { diagnostics });
+  });
+}
+
+function interruptSignal(io: Io): AbortSignal {
+  const interrupt = new AbortController();
+  io.onInterrupt((reason) => interrupt.abort(new Error(reason)));
+  return interrupt.signal;
+}

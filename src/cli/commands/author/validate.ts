@@ -1,0 +1,71 @@
+import { environmentRedactor } from "../../../app/secrets.ts";
+import { findProblems } from "../../../app/checks/validate.ts";
+import { openWorkspace } from "../../../app/workspace.ts";
+import { type Finding, hasErrors, isDiagnostic, withField } from "../../../core/base/diagnostic.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { logJson } from "../../../core/base/inert.ts";
+import { projectOptions, sourceChoices, text } from "../../flags.ts";
+import { framesOf } from "../../terminal/frame.ts";
+import type { Action } from "../../io.ts";
+import { amount, describeDiagnostic, jsonText, painter, programName } from "../../terminal/terminal.ts";
+
+export const validate: Action = async (io, files, flags) => {
+  if (flags.explain !== undefined) return (await import("./explain.ts")).explain(io, files, flags);
+  if (files.length === 0) throw withoutWorkflow();
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(workspace));
+  const found = await findProblems(workspace, files, sourceChoices(flags));
+  const findings = flags.strict === true ? found.map(raised) : found;
+  const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
+  const code = hasErrors(findings) ? 2 : 0;
+  if (format !== "text") {
+    await io.out(await render(format, findings));
+    return code;
+  }
+  const paint = painter(io, flags);
+  const frame = framesOf(io, paint, flags);
+  for (const finding of findings) await io.err(`${describeDiagnostic(finding, paint, frame(finding))}\n`);
+  const told = code === 0 ? `${paint("green", "✔")} ${files.join(", ")}:` : paint("red", "✘");
+  if (flags.quiet === true) return code;
+  await io.err(`${told} ${counted(findings)}\n`);
+  if (findings.length > 0) await io.err(`${paint("dim", `${programName(io)} validate --explain CODE tells more`)}\n`);
+  return code;
+};
+
+function withoutWorkflow(): SkillflowError {
+  const hint = "name the workflow's file; --explain CODE needs none";
+  return new SkillflowError("usage.invalid", "missing required argument 'workflow'", { hint });
+}
+
+/** A note stays one. */
+function raised(finding: Finding): Finding {
+  return isDiagnostic(finding) ? { ...finding, severity: "error" } : finding;
+}
+
+function counted(findings: readonly Finding[]): string {
+  const count = (severity: Finding["severity"]) => findings.filter((found) => found.severity === severity).length;
+  const notes = count("note");
+  return [
+    amount(count("error"), "error"),
+    amount(count("warning"), "warning"),
+    ...(notes > 0 ? [amount(notes, "note")] : []),
+  ].join(", ");
+}
+
+async function render(format: string, findings: readonly Finding[]): Promise<string> {
+  if (format === "sarif") return logJson((await import("../../../reports/sarif.ts")).sarifOfDiagnostics(findings));
+  if (format === "github") {
+    const { annotationOf } = await import("../../ci/github.ts");
+    return findings.map((finding) => `${annotationOf(finding)}\n`).join("");
+  }
+  return jsonText({
+    ok: !hasErrors(findings),
+    diagnostics: findings.filter(isDiagnostic).map(withField),
+    findings: findings.map((finding) => ({ ...withField(finding), node: nodeOf(finding) })),
+  });
+}
+
+/** The node that it is about; null where it is about none. */
+function nodeOf({ path: [part, id] }: Finding): string | null {
+  return part === "nodes" && typeof id === "string" ? id : null;
+}

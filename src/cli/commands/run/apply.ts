@@ -1,0 +1,307 @@
+import { closeSync, lstatSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { recordedSkills } from "../../../app/documents.ts";
+import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
+import {
+  type AppliedOperation,
+  type ApplyRequest,
+  checkOpen,
+  openOperations,
+  prepareApply,
+  type ReviewedPlan,
+  reviewPlan,
+  skillOf,
+} from "../../../app/runs/apply.ts";
+import { applyPlan } from "../../../app/runs/apply-operations.ts";
+import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
+import { openWorkspace } from "../../../app/workspace.ts";
+import { type Approved, approvedByWord, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
+import { withOptions } from "../../../core/engine/result/signal-command.ts";
+import { isObject, parseJson } from "../../../core/base/values.ts";
+import { openPlainNow } from "../../../files/files.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
+import { githubActions, isCi } from "../../ci/ci.ts";
+import { list, projectOptions, text } from "../../flags.ts";
+import { continuedRun, type Flags, type Io } from "../../io.ts";
+import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
+import { personAtWork } from "../../terminal/person.ts";
+import { describeLosses, describeOutcome, describePlan, describeStandings } from "../../terminal/plan-view.ts";
+import { type Beginning, tellingRefusal } from "../../refused.ts";
+import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { personAt as browserAt, openTrusted } from "../../terminal/trust.ts";
+import { skillLogger } from "./run.ts";
+
+/** Shows what a run planned, asks, and carries out what was approved (trust 2). */
+export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) => {
+  const isWhole = isCi(io.host.env);
+  const said = approvalOf(flags, isWhole);
+  const digest = text(flags, "planDigest");
+  if (digest !== undefined) checkDigest(digest, isWhole);
+  const reports = chooseReports(flags, PLAN_REPORTS);
+  checkPlaces(io, { out: undefined, reports });
+  if (reports.length > 0 && said === undefined) return reportPlan(io, given, flags, reports);
+  const paint = painter(io, flags);
+  const resolved = resolutions(flags);
+  let reviewed: ReviewedPlan | undefined;
+  const workspace = await openTrusted(io, flags, async ({ skills }) => {
+    reviewed = review(io, given);
+    return usedBy(reviewed, skills.ids);
+  });
+  const github = githubActions(io);
+  await github?.mask(secretsOf(workspace.host.env, [], workspace).map(({ value }) => value));
+  io.protect(environmentRedactor(workspace));
+  reviewed ??= review(io, given);
+  const { stored, operations } = reviewed;
+  const { run } = stored.record;
+  const open = openOperations(reviewed);
+  const isDone = open.length === 0 && said === undefined;
+  const plan = viewPlan({ ...stored, operations });
+  // Who is asked sees what they approve, however quiet it is to be.
+  const isShown = said === undefined || flags.quiet !== true;
+  if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
+  const worded = said === undefined && !isDone ? wordOn(reviewed, open) : undefined;
+  if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
+  const check = checkOpen.bind(undefined, workspace, reviewed);
+  const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, { open, check }, paint)));
+  if (approved === undefined) return leaveUnapproved(io, flags, reviewed, beginning);
+  const interrupt = new AbortController();
+  io.onInterrupt((reason) => interrupt.abort(reason));
+  const summaries = new Map(operations.map(({ id, summary }) => [id, summary]));
+  const request: ApplyRequest = {
+    approved,
+    planDigest: digest,
+    resolved,
+    again: flags.again === true,
+    frozen: flags.frozen === true,
+    person: browserAt(io),
+    by: personAtWork(io),
+    signal: interrupt.signal,
+    loggerFor: (skill) => skillLogger(io, flags, skill),
+    onOutcome(outcome) {
+      beginning.recorded ??= async () => stored;
+      const isQuiet = flags.quiet === true || (outcome.status === "not_approved" && operations.length > 20);
+      if (!isQuiet) void io.err(describeOutcome(outcome, summaries.get(outcome.id) ?? "", paint));
+    },
+  };
+  const prepared = await prepareApply(workspace, reviewed, request);
+  try {
+    io.protect(prepared.redactor);
+    const outcomes = await applyPlan(workspace, prepared, request);
+    const exitCode = interrupt.signal.aborted ? 130 : exitCodeOf(outcomes);
+    if (flags.json === true) await io.out(jsonText(documentOf(run, exitCode, outcomes)));
+    await io.err(concluding(io, stored, outcomes, paint));
+    beginning.isTold = true;
+    const { events } = await workspace.store.read(run);
+    const after = viewPlan({ ...stored, operations, events, outcomes });
+    await writeReports(io, reports, after);
+    await github?.applied({
+      run,
+      status: exitCode === 130 ? "interrupted" : exitCode === 0 ? "succeeded" : "failed",
+      planFile: planAt(io.host.cwd, given) ? given : "",
+      planCount: operations.length,
+      planDigest: plan.digest,
+      recordDigest: events.at(-1)?.seal,
+      summary: await renderPlan("md", after),
+    });
+    return exitCode;
+  } finally {
+    await prepared.close();
+  }
+});
+
+/** The plan for review, and nothing else (fine-print T17). */
+async function reportPlan(io: Io, given: string, flags: Flags, reports: PlanReports): Promise<number> {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(workspace));
+  const { stored, operations } = review(io, given);
+  const { run } = stored.record;
+  const plan = viewPlan({ ...stored, operations });
+  await writeReports(io, reports, plan);
+  if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 0, unapproved(operations)), plan: operations }));
+  if (flags.quiet === true) return 0;
+  const written = `written: ${reports.map(({ path }) => path).join(", ")}`;
+  const paint = painter(io, flags);
+  const next = `${paint("dim", "next:")} ${programName(io)} apply ${plainLine(run)}`;
+  await io.err([...describeStandings(plan, paint, 6), written, next, ""].join("\n"));
+  return 0;
+}
+
+type PlanReports = readonly ReportFile<(typeof PLAN_REPORTS)[number]>[];
+
+async function writeReports(io: Io, reports: PlanReports, plan: PlanView): Promise<void> {
+  for (const { kind, path } of reports) {
+    await writeReport(io, resolve(io.host.cwd, path), await renderPlan(kind, plan));
+  }
+}
+
+/** A run by its name, or a plan's file, which names its run. */
+function review(io: Io, given: string): ReviewedPlan {
+  return reviewPlan(continuedRun(io), planAt(io.host.cwd, given));
+}
+
+/** A plan's file; undefined where there is none, and a run is meant. A folder may have a run's name. */
+export function planAt(directory: string, given: string): Plan | undefined {
+  const path = resolve(directory, given);
+  const found = given === "" ? undefined : lstatSync(path, { throwIfNoEntry: false });
+  if (!found || found.isDirectory()) return undefined;
+  const plan = parseJson(readPlainText(path, given));
+  if (isPlan(plan)) return plan;
+  throw noPlan(given, "the file holds no skillflow.plan/1");
+}
+
+/** As far as it takes to hold the rest against the run's record, as it is written. */
+function isPlan(value: unknown): value is Plan {
+  if (!isObject(value) || value.schema !== "skillflow.plan/1" || typeof value.run !== "string") return false;
+  return Array.isArray(value.operations) && value.operations.every(isObject);
+}
+
+const MOST_PLAN = 64 * 1024 * 1024;
+
+/** What stands in its place may be anything, in a checkout. */
+function readPlainText(path: string, given: string): string {
+  let opened: ReturnType<typeof openPlainNow> | undefined;
+  try {
+    opened = openPlainNow(path);
+    if (opened.stats.size <= MOST_PLAN) return readFileSync(opened.file, "utf8");
+  } catch (error) {
+    throw noPlan(given, messageOf(error));
+  } finally {
+    if (opened) closeSync(opened.file);
+  }
+  throw noPlan(given, "the file is larger than 64 MB");
+}
+
+function noPlan(given: string, why: string): SkillflowError {
+  return wrong(`${given} is no plan: ${why}`, "give a run, or the plan.json that it wrote");
+}
+
+/** The skills that the plan needs. What the record says of an installed skill does not count, so no person is asked about it. */
+function usedBy({ stored, operations }: ReviewedPlan, installed: ReadonlySet<string>) {
+  const { workflow } = stored.record;
+  const needed = new Set(operations.map(skillOf));
+  const nodes = Object.entries(workflow.nodes).map(([id, node]) => {
+    return [id, { ...node, skills: node.skills?.filter((skill) => needed.has(skill)) ?? [] }] as const;
+  });
+  const brought = Object.entries(workflow.skills ?? {}).filter(([id]) => !installed.has(id));
+  const inline = recordedSkills({ ...workflow, skills: Object.fromEntries(brought) });
+  return { workflow: { ...workflow, nodes: Object.fromEntries(nodes) }, inline };
+}
+
+function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
+  if (flags.yes === true && list(flags, "approve").length > 0)
+    throw wrong("--yes and --approve are two answers to one question");
+  if (flags.yes === true) return "all";
+  const named = list(flags, "approve");
+  return named.length > 0 ? parseApprovals(named, isWhole) : undefined;
+}
+
+function resolutions(flags: Flags): ReadonlyMap<string, boolean> {
+  const words = list(flags, "resolve").flatMap((given) => given.split(","));
+  return new Map(
+    words.map((word) => {
+      const [, id, applied] = /^(op-\d+)=(applied|not-applied)$/.exec(word.trim()) ?? [];
+      if (id !== undefined) return [id, applied === "applied"] as const;
+      throw wrong(`--resolve takes op-2=applied or op-2=not-applied, not "${word}"`);
+    }),
+  );
+}
+
+function wrong(message: string, hint?: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message, { hint });
+}
+
+/** Undefined where nobody is there to answer. */
+async function askFor(
+  io: Io,
+  { open, check }: { readonly open: readonly Operation[]; readonly check: () => Promise<void> },
+  paint: Paint,
+): Promise<Approved | undefined> {
+  if (!io.ask || io.host.env.CI) return undefined;
+  await check();
+  const ids = open.length > 8 ? "op-1,op-2,…" : open.map(({ id }) => id).join(",");
+  const answer = (
+    await io.ask(`${paint("yellow", "?")} Apply ${amount(open.length, "write")}? [y/N, or ${ids}] `)
+  )?.trim();
+  if (/^y(es)?$/i.test(answer ?? "")) return "all";
+  return /^op-/.test(answer ?? "") ? parseApprovals([answer ?? ""], false) : [];
+}
+
+/** Nobody is there to ask, and nothing was approved (fine-print T13). */
+async function leaveUnapproved(
+  io: Io,
+  flags: Flags,
+  { stored, operations }: ReviewedPlan,
+  beginning: Beginning,
+): Promise<number> {
+  Object.assign(beginning, { recorded: async () => stored, isTold: true });
+  const { run } = stored.record;
+  if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 2, unapproved(operations)), plan: operations }));
+  throw wrong(
+    "nothing was approved, and there is no terminal to ask at",
+    `approve all with --yes, or some with --approve ${operations
+      .slice(0, 2)
+      .map(({ id }) => id)
+      .join(",")}`,
+  );
+}
+
+function unapproved(operations: readonly Operation[]): AppliedOperation[] {
+  return operations.map(({ id, digest }) => ({ id, digest, status: "not_approved" }));
+}
+
+function documentOf(run: string, exitCode: number, operations: readonly AppliedOperation[]) {
+  return { schema: "skillflow.apply/1", run, exitCode, operations };
+}
+
+/** Undefined where nothing is left of what was approved. */
+function wordOn({ stored, planned }: ReviewedPlan, open: readonly Operation[]) {
+  const word = approvedByWord(planned, stored.events);
+  return word?.operations.some(({ id }) => open.some((one) => one.id === id)) ? word : undefined;
+}
+
+function idsOf({ operations }: { readonly operations: readonly { readonly id: string }[] }): string {
+  return operations.map(({ id }) => id).join(", ");
+}
+
+const GOOD: ReadonlySet<AppliedOperation["status"]> = new Set(["applied", "already_applied", "not_approved"]);
+
+function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
+  return outcomes.every(({ status }) => GOOD.has(status)) ? 0 : 1;
+}
+
+function concluding(
+  io: Io,
+  stored: ReviewedPlan["stored"],
+  outcomes: readonly AppliedOperation[],
+  paint: Paint,
+): string {
+  const { run } = stored.record;
+  const count = (...statuses: AppliedOperation["status"][]) =>
+    outcomes.filter(({ status }) => statuses.includes(status)).length;
+  if (outcomes.length === 0) return `run ${plainLine(run)} planned no writes: there is nothing to apply\n`;
+  const counted = [
+    [count("applied"), "applied"],
+    [count("already_applied"), "already applied"],
+    [count("failed", "refused"), "failed"],
+    [count("skipped"), "skipped"],
+    [count("in_doubt"), "in doubt"],
+    [count("not_approved"), "not approved"],
+  ] as const;
+  const words = counted.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(", ");
+  const isOver = exitCodeOf(outcomes) === 0;
+  const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
+  const command = `${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`;
+  const next = [
+    ...(doubted.length === 0
+      ? []
+      : [
+          `check whether the service has ${doubted.join(", ")}, then answer: ${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`,
+        ]),
+    ...(count("failed", "refused", "skipped") === 0 ? [] : [`to try the others again: ${command}`]),
+  ];
+  const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
+  return `${paint(isOver ? "green" : "red", isOver ? "●" : "✘")} ${words}${hints}\n`;
+}

@@ -1,0 +1,295 @@
+import { readWorkflow, recordedSkills } from "../../../app/documents.ts";
+import type { Workspace } from "../../../app/host.ts";
+import { completeReport } from "../../../app/views/reports.ts";
+import { type FinishedRun, recordResume, recordWord, resumeRun, startRun, type Watch } from "../../../app/runs/drive.ts";
+import { type PreparedRun, prepareRun } from "../../../app/runs/prepare.ts";
+import { prepareReplay } from "../../../app/runs/replay.ts";
+import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";
+import { environmentRedactor } from "../../../app/secrets.ts";
+import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
+import { openWorkspace } from "../../../app/workspace.ts";
+import type { Workflow } from "../../../core/document/workflow/workflow.ts";
+import { asFlag, SkillflowError } from "../../../core/base/errors.ts";
+import type { RunEvent } from "../../../core/engine/event/event.ts";
+import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
+import type { ChangedPrompt } from "../../../core/engine/event/prompt.ts";
+import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
+import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
+import { quoteTheirs } from "../../../core/base/voice.ts";
+import { plainLine, plainText } from "../../../core/base/inert.ts";
+import { githubActions } from "../../ci/ci.ts";
+import { list, projectOptions, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
+import { continuedRun, type Flags, type Io } from "../../io.ts";
+import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
+import { personAtWork } from "../../terminal/person.ts";
+import { liveProgress } from "../../terminal/progress/live.ts";
+import { plainProgress } from "../../terminal/progress/plain.ts";
+import { type Beginning, tellingRefusal } from "../../refused.ts";
+import { jsonLine, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { openTrusted, personAt } from "../../terminal/trust.ts";
+import { describeShortfall, describeVerdict } from "../../terminal/verdict.ts";
+
+export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
+  const outputs = chooseOutputs(flags);
+  const isDetached = flags.detach === true;
+  const workspace = isDetached
+    ? openWorkspace(io.host, projectOptions(flags))
+    : await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
+  const queue = isDetached ? queueOf(workspace, flags) : undefined;
+  const connect = { signal: interruptSignal(io), person: personAt(io) };
+  const prepared = await discreetly(io, workspace, async () => {
+    const read = await readInput(io, flags);
+    const input = (workflow: Workflow) => {
+      beginning.workflow = workflow.id;
+      return read(workflow);
+    };
+    return prepareRun(workspace, {
+      document: file,
+      input,
+      runId: text(flags, "runId"),
+      choices: runChoices(flags),
+      connect: isDetached ? undefined : connect,
+    });
+  });
+  if (queue) return recordOnly(io, flags, queue, prepared);
+  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect }, (watch) =>
+    startRun(workspace, prepared, watch),
+  );
+});
+
+function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
+  const wrong = (message: string) => new SkillflowError("usage.invalid", message, {});
+  if (!queue) throw wrong("--detach leaves the run to a worker: it needs --engine dbos");
+  const told = ["stream", "out", "report"].find((flag) => flags[flag] !== undefined);
+  if (told !== undefined) throw wrong(`--${told} tells what came of a run: with --detach that is a worker's`);
+  return queue;
+}
+
+/** Whoever asked is told its id, and a worker drives it. */
+async function recordOnly(io: Io, flags: Flags, queue: RunQueue, { record, redactor, close }: PreparedRun) {
+  await close();
+  io.protect(redactor);
+  for (const warning of record.warnings) await io.err(`${plainLine(warning)}\n`);
+  await queue.enqueue(record);
+  await io.out(flags.json === true ? jsonText({ run: record.run }) : `${record.run}\n`);
+  return 0;
+}
+
+export const resume = tellingRefusal(async (io, _, flags, beginning) => {
+  const outputs = chooseOutputs(flags);
+  const from = text(flags, "from");
+  const stored = continuedRun(io);
+  const { workflow } = stored.record;
+  beginning.workflow = workflow.id;
+  checkResumable(stored, from);
+  if (flags.detach === true) return leaveToWorker(io, flags, { run: stored.record.run, from });
+  const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
+  const choices = runChoices(flags);
+  const connect = { signal: interruptSignal(io), person: personAt(io) };
+  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
+  const resumedAt = from ?? lastNode(stored.events) ?? workflow.entry;
+  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect, resumedAt }, (watch) =>
+    resumeRun(workspace, prepared, watch, { from }),
+  );
+});
+
+/** Records that the run goes on, and how, where it has come to an end; a worker drives it. */
+async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const queue = queueOf(workspace, flags);
+  await recordResume(workspace, run, { from, choices: runChoices(flags) });
+  await queue.requeue(run);
+  await io.out(flags.json === true ? jsonText({ run }) : `${run}\n`);
+  return 0;
+}
+
+export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning) => {
+  const outputs = chooseOutputs(flags);
+  const stored = continuedRun(io);
+  const { record, events } = stored;
+  beginning.workflow = record.workflow.id;
+  const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
+  // Of one at work nothing is known but that: whoever drives it has its lock.
+  if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
+  if (flags.run === false || flags.detach === true) return recordAlone(io, flags, record.run, said);
+  const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
+  const workspace = await openTrusted(io, flags, async () => workflow);
+  const connect = { signal: interruptSignal(io), person: personAt(io) };
+  const choices = runChoices(flags);
+  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
+  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect, resumedAt: node }, (watch) =>
+    resumeRun(workspace, prepared, watch, { said }),
+  );
+});
+
+function approvalIn({ approve, deny }: Flags): boolean {
+  if ((approve === true) === (deny === true)) {
+    throw new SkillflowError("usage.invalid", "a word is either --approve or --deny", {
+      hint: "add a reason with --note TEXT",
+    });
+  }
+  return approve === true;
+}
+
+async function recordAlone(io: Io, flags: Flags, run: string, said: Said): Promise<number> {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const queue = flags.detach === true ? queueOf(workspace, flags) : undefined;
+  await recordWord(workspace, run, said, { later: queue === undefined });
+  await queue?.requeue(run);
+  const word = said.approved ? "approved" : "denied";
+  const next = queue ? "" : `  next: ${programName(io)} resume ${plainLine(run)}\n`;
+  await io.err(`${plainLine(said.node)} ${word} by ${plainLine(said.by)}\n${next}`);
+  return 0;
+}
+
+function lastNode(events: readonly RunEvent[]): string | undefined {
+  const last = events.findLast((event) => event.type === "node:enter" || event.type === "route");
+  return last?.type === "route" ? last.to : last?.node;
+}
+
+export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) => {
+  const outputs = chooseOutputs(flags);
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const recording = await findRecording(workspace, given);
+  beginning.workflow = recording.stored.record.workflow.id;
+  const signal = interruptSignal(io);
+  const isLive = text(flags, "tools") === "live";
+  const request = {
+    runId: text(flags, "runId"),
+    sources: sourceChoices(flags),
+    tools: isLive ? ("live" as const) : ("recorded" as const),
+    connect: isLive ? { signal } : undefined,
+  };
+  const prepared = await discreetly(io, workspace, () => prepareReplay(workspace, recording, request));
+  const allowsChanges = flags.allowChanges === true;
+  return watchRun(io, flags, { outputs, prepared, workspace, beginning, signal, allowsChanges }, (watch) =>
+    startRun(workspace, prepared, watch),
+  );
+});
+
+function interruptSignal(io: Io): AbortSignal {
+  const interrupt = new AbortController();
+  io.onInterrupt((reason) => interrupt.abort(reason));
+  return interrupt.signal;
+}
+
+/** What goes wrong before a run's own secrets are known is told without those of the environment. */
+async function discreetly<Value>(io: Io, workspace: Workspace, prepare: () => Promise<Value>): Promise<Value> {
+  try {
+    return await prepare();
+  } catch (error) {
+    io.protect(environmentRedactor(workspace));
+    throw error;
+  }
+}
+
+interface Watched {
+  readonly outputs: Outputs;
+  readonly prepared: PreparedRun;
+  readonly workspace: Workspace;
+  readonly beginning: Beginning;
+  readonly signal: AbortSignal;
+  /** The node at which a resumed run goes on. */
+  readonly resumedAt?: string | undefined;
+  /** Whether a prompt may differ from its recording; true unless told. */
+  readonly allowsChanges?: boolean;
+}
+
+/** Drives a run while people watch it, then prints and writes what was asked for. */
+async function watchRun(
+  io: Io,
+  flags: Flags,
+  watched: Watched,
+  start: (watch: Watch) => Promise<FinishedRun>,
+): Promise<number> {
+  try {
+    return await watchPrepared(io, flags, watched, start);
+  } finally {
+    await watched.prepared.close();
+  }
+}
+
+async function watchPrepared(
+  io: Io,
+  flags: Flags,
+  watched: Watched,
+  start: (watch: Watch) => Promise<FinishedRun>,
+): Promise<number> {
+  const { outputs, prepared, workspace, beginning, signal, allowsChanges = true } = watched;
+  checkPlaces(io, outputs);
+  const github = githubActions(io);
+  const { redactor, secrets } = prepared;
+  await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
+  io.protect(redactor);
+  const paint = painter(io, flags);
+  for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
+  const progress = openProgress(io, flags, watched, paint);
+  const lost: unknown[] = [];
+  const lose = (error: unknown) => void lost.push(error);
+  const warner: Observer = {
+    onEvent: () => undefined,
+    onWarning: ({ message }) => io.err(`${paint("yellow", "!")} ${plainLine(message)}\n`),
+  };
+  const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
+  const changed: ChangedPrompt[] = [];
+  const driven = await start({
+    observers: [progress, warner, ...(flags.stream === true ? [stream] : [])],
+    tellsContent: flags.otlpContent === true,
+    signal,
+    onPromptChanged: (change) => changed.push(change),
+    refusesChanges: allowsChanges ? undefined : asFlag,
+    loggerFor: (skill) => skillLogger(io, flags, skill),
+    onOpened: () => {
+      beginning.recorded = () => workspace.store.read(prepared.record.run);
+    },
+  }).finally(progress.close);
+  beginning.isTold = true;
+  const result = flags.detailedExitCode === true ? detailExitCode(driven.result) : driven.result;
+  const finished = { ...driven, result, trusted: list(flags, "trustSkill") };
+  if (changed.length > 0) {
+    const { describeChanges } = await import("../../terminal/changes.ts");
+    await io.err(describeChanges(changed, paint));
+  }
+  const written: WrittenFile[] = [];
+  const plan = describePlan(finished);
+  const place = github ? planPlace(workspace, finished.record.run) : undefined;
+  const report = completeReport(io.host, finished);
+  await writeOutputs(io, outputs, { report, planned: plan && { plan, place } }, written).catch(lose);
+  await github?.report(report, { written, plan }).catch(lose);
+  if (flags.json === true) await io.out(jsonText(finished.result)).catch(lose);
+  const verdict = {
+    paint,
+    width: Math.min(io.columns, 110),
+    program: programName(io),
+    written: written.map((file) => file.path),
+  };
+  await io.err(flags.quiet === true ? describeShortfall(finished, verdict) : describeVerdict(finished, verdict));
+  // What came of the run is told first; a result that did not reach its place is a failure of its own.
+  if (lost.length > 0) throw lost[0];
+  return finished.result.exitCode;
+}
+
+function openProgress(
+  io: Io,
+  flags: Flags,
+  { prepared: { record, choices }, resumedAt }: Watched,
+  paint: Paint,
+): Observer & { close(): void } {
+  const write = (line: string) => void io.err(line);
+  if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
+  if (!io.isTerminal || io.host.env.TERM === "dumb") {
+    if (resumedAt !== undefined) write(`resuming ${plainLine(record.run)} at ${plainLine(resumedAt)}\n`);
+    return { ...plainProgress(write), close: () => undefined };
+  }
+  const redraw = (lines: string) => void io.redraw(lines);
+  const model = choices.model ?? record.settings.model;
+  return liveProgress({ record, model, write, redraw, paint, columns: io.columns, now: Date.now, resumedAt });
+}
+
+export function skillLogger(io: Io, flags: Flags, skill: string) {
+  const say = (shown: boolean) => (message: string) => {
+    const lines = plainText(message).split("\n");
+    if (shown) void io.err(lines.map((line) => `${quoteTheirs(`${skill}: ${line}`)}\n`).join(""));
+  };
+  return { debug: say(flags.verbose === true), info: say(flags.quiet !== true), warn: say(true) };
+}

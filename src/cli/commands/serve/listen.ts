@@ -1,0 +1,87 @@
+import { type Link, openListener } from "../../../app/listen/listener.ts";
+import { readSetting, type Setting } from "../../../app/listen/setting.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { signalCommands } from "../../../core/engine/result/signal-command.ts";
+import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { approvalPage, toldPage } from "../../../reports/site/approval.ts";
+import { runChoices, text } from "../../flags.ts";
+import type { Action, Flags, Io } from "../../io.ts";
+import { GRACE_MS, openServing, portOf } from "../../serving.ts";
+import { amount, describeFailure, jsonText, painter, programName } from "../../terminal/terminal.ts";
+import { describeEnd, watchOf } from "./worker.ts";
+
+const USUAL_FILE = "listen.yml";
+const USUAL_PORT = 8080;
+
+/** Webhooks start runs until somebody says stop; then the runs under way come to their ends. */
+export const listen: Action = async (io, _args, flags) => {
+  const { workspace, teller, stopped } = openServing(io, flags, undefined);
+  const choices = runChoices(flags);
+  const setting = readSetting(workspace, text(flags, "config") ?? USUAL_FILE, choices);
+  const { file } = setting;
+  const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
+  let address = "";
+  const listener = openListener(setting, {
+    choices,
+    watch: (prepared) => ({ ...watchOf(io, watched, prepared), tellsContent: flags.otlpContent === true }),
+    onEnd: (finished) => void (flags.quiet === true ? undefined : io.err(describeEnd(io, flags, finished))),
+    onLink: (link) => void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
+    onGivenUp(run, error) {
+      // Whoever has it has it.
+      if (error instanceof SkillflowError && error.code === "store.locked") return;
+      void io.err(`${plainLine(run)} is kept for the next start\n${describeFailure(error, flags, io)}`);
+    },
+  });
+  const server = await openWebhooks(setting, listener, {
+    host: text(flags, "host") ?? file.host ?? "127.0.0.1",
+    port: portOf(flags, String(file.port ?? USUAL_PORT)),
+    pages: { ask: ({ link, stored }) => approvalPage({ ...link, stored }), tell: toldPage },
+    onEvent: (event) => void (flags.quiet === true ? undefined : io.err(describeEvent(io, flags, event))),
+    onFault: teller.onFault,
+  });
+  address = server.url;
+  const stop = new AbortController();
+  void stopped.then(() => {
+    server.drain();
+    teller.note("stopping: takes no more webhooks, and ends once the runs under way have");
+    stop.abort();
+  });
+  try {
+    await listener.work(stop.signal, () => void tellAddress(io, flags, { url: server.url, setting }));
+  } finally {
+    await server.close(GRACE_MS);
+  }
+  return 0;
+};
+
+interface Opened {
+  readonly url: string;
+  readonly setting: Setting;
+}
+
+async function tellAddress(io: Io, flags: Flags, { url, setting }: Opened): Promise<void> {
+  const sources = [...setting.sources.keys()];
+  await io.out(flags.json === true ? jsonText({ url, sources }) : `listening on ${url}\n`);
+  if (flags.quiet === true) return;
+  const lines = [...setting.sources.values()].map(({ name, said, document }) => {
+    return `  POST /${name} (${said.kind}) starts ${plainLine(document)}\n`;
+  });
+  await io.err(`listening on ${url} to ${amount(lines.length, "source")} (Ctrl-C stops)\n${lines.join("")}`);
+}
+
+function describeEvent(io: Io, flags: Flags, { source, status, text: told }: WebhookTold): string {
+  const paint = painter(io, flags);
+  const mark = status < 300 ? paint("green", "●") : paint("yellow", "!");
+  return `${mark} ${source} ${status} ${plainLine(told)}\n`;
+}
+
+/** The one place where the token is told. */
+function describeLink(io: Io, { run, waiting, by, token }: Link, address: string): string {
+  const { approve } = signalCommands({ record: { run } }, waiting);
+  const until = waiting.until === undefined ? "" : ` until ${waiting.until}`;
+  const link = `${address.replace(/\/$/, "")}/approve/${token}`;
+  return `◆ ${plainLine(run)} waits at ${plainLine(waiting.node)}${until}: ${plainLine(waiting.ask)}
+  ${plainLine(by)}: ${link}
+  or: ${programName(io)} ${plainLine(approve)}\n`;
+}

@@ -1,0 +1,77 @@
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { VERSION } from "../../../files/own-files.ts";
+import { openMcpHttp } from "../../../protocol/mcp/http.ts";
+import { type McpService, openMcpService } from "../../../protocol/mcp/server.ts";
+import { connectStreams } from "../../../protocol/mcp/stdio.ts";
+import { runChoices } from "../../flags.ts";
+import type { Action, Flags, Io } from "../../io.ts";
+import { plainProgress } from "../../terminal/progress/plain.ts";
+import { GRACE_MS, listenAt, openServing } from "../../serving.ts";
+import { amount, jsonText } from "../../terminal/terminal.ts";
+import { skillLogger } from "../run/run.ts";
+
+export const mcp: Action = async (io, workflows, flags) => {
+  const place = flags.http === true ? listenAt(io, flags) : refuseHttpFlags(flags);
+  if (!place) io.reserveOutput();
+  const choices = runChoices(flags);
+  const { workspace, teller, stopped } = openServing(io, flags, undefined);
+  const service = await openMcpService(workspace, {
+    version: VERSION,
+    choices,
+    workflows,
+    loggerFor: (skill) => skillLogger(io, flags, skill),
+    narrate: plainProgress,
+    note: teller.note,
+    onFault: teller.onFault,
+    refuse(file, found) {
+      teller.tell(found);
+      teller.warn(`${file} is left out: it is no workflow that can be run`);
+    },
+  });
+  const offered = tellOffer(io, service, teller.warn);
+  try {
+    if (choices.frozen) await offered;
+    if (!place) return await speak(io, service, { stopped, offered, warn: teller.warn });
+    const { tools } = await offered;
+    const server = await openMcpHttp(service, { ...place, onFault: teller.onFault });
+    const url = `${server.url}/mcp`;
+    if (flags.json === true) await io.out(jsonText({ url, tools }));
+    teller.note(`serving ${amount(tools, "tool")} at ${url} (Ctrl-C stops)`);
+    await stopped;
+    await server.close(GRACE_MS);
+    return 0;
+  } finally {
+    await service.close(GRACE_MS);
+  }
+};
+
+function refuseHttpFlags(flags: Flags): undefined {
+  const given = ["port", "host", "tokenEnv", "json"].find((name) => flags[name] !== undefined);
+  if (given === undefined) return undefined;
+  const flag = given === "tokenEnv" ? "token-env" : given;
+  throw new SkillflowError("usage.invalid", `--${flag} is about HTTP: give --http too, or leave it out`);
+}
+
+/** Counts what is offered once it is known; from then on the secrets of all skills are kept out. */
+async function tellOffer(io: Io, { offer }: McpService, warn: (line: string) => void) {
+  const { tools, redactor, warnings } = await offer;
+  io.protect(redactor);
+  for (const warning of warnings) warn(warning);
+  return { tools: tools.size };
+}
+
+interface Speaking {
+  readonly stopped: Promise<void>;
+  /** Rejects when nothing can be offered. */
+  readonly offered: Promise<unknown>;
+  readonly warn: (line: string) => void;
+}
+
+/** Over the standard streams, until the client leaves. */
+async function speak(io: Io, service: McpService, { stopped, offered, warn }: Speaking): Promise<number> {
+  const connection = await connectStreams(service, { input: io.input(), write: io.out, onProblem: warn });
+  const failed = offered.then(() => connection.ended);
+  await Promise.race([connection.ended, stopped, failed]);
+  await connection.close();
+  return 0;
+}

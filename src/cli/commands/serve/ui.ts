@@ -1,0 +1,33 @@
+import { basename } from "node:path";
+import { environmentRedactor } from "../../../app/secrets.ts";
+import { openSite } from "../../../app/views/site.ts";
+import { openWorkspace } from "../../../app/workspace.ts";
+import { openUi, type Pages } from "../../../protocol/ui-server.ts";
+import { runPage } from "../../../reports/site/live.ts";
+import { problemPage } from "../../../reports/site/page.ts";
+import { runsPage } from "../../../reports/site/runs.ts";
+import { projectOptions, text } from "../../flags.ts";
+import type { Action } from "../../io.ts";
+import { portOf } from "../../serving.ts";
+
+/** Whoever looks is gone at once: nothing of theirs is lost. */
+const GRACE_MS = 100;
+
+/** A local page over all runs, for whoever is told its address. */
+export const ui: Action = async (io, _args, flags) => {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(workspace));
+  const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
+  const place = text(flags, "store") ?? basename(io.host.cwd);
+  const pages: Pages = {
+    runs: (list) => (nonce) => runsPage({ ...list, place }, nonce),
+    run: ({ report, html, isUnderWay }) => runPage(report, html, isUnderWay),
+    problem: problemPage,
+  };
+  const server = await openUi(openSite(workspace), pages, portOf(flags, "0"));
+  await io.out(`${server.address}\n`);
+  if (flags.quiet !== true) await io.err("open it in a browser; Ctrl-C ends it\n");
+  await stopped;
+  await server.close(GRACE_MS);
+  return 0;
+};

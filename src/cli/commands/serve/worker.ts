@@ -1,0 +1,71 @@
+import type { FinishedRun } from "../../../app/runs/drive.ts";
+import type { PreparedRun } from "../../../app/runs/prepare.ts";
+import { takeRun } from "../../../app/runs/queued.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import type { Observer } from "../../../core/engine/ports.ts";
+import { countOf } from "../../../core/engine/settings/bounds.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { accountOf } from "../../../reports/model/account.ts";
+import { flagValue, runChoices } from "../../flags.ts";
+import type { Action, Flags, Io } from "../../io.ts";
+import { plainProgress } from "../../terminal/progress/plain.ts";
+import { openServing } from "../../serving.ts";
+import { amount, describeFailure, duration, painter } from "../../terminal/terminal.ts";
+import { statusMark } from "../../terminal/verdict.ts";
+import { skillLogger } from "../run/run.ts";
+
+const USUAL_CONCURRENCY = 4;
+
+/** Drives the runs of the queue until it is told to stop, each as `run` would. */
+export const worker: Action = async (io, _args, flags) => {
+  const concurrency = flagValue(flags, "concurrency", countOf) ?? USUAL_CONCURRENCY;
+  const { workspace, teller, stopped } = openServing(io, { ...flags, engine: "dbos" }, undefined);
+  const { queue } = workspace;
+  if (!queue) throw new Error("the engine has no queue");
+  const stop = new AbortController();
+  void stopped.then(() => {
+    teller.note("stopping: takes no more runs, and ends with those under way");
+    stop.abort();
+  });
+  const choices = runChoices(flags);
+  const connect = { signal: new AbortController().signal };
+  const drive = async (run: string) => {
+    try {
+      const watch = (prepared: PreparedRun) => watchOf(io, flags, prepared);
+      const finished = await takeRun(workspace, run, { choices, connect, watch });
+      if (finished && flags.quiet !== true) await io.err(describeEnd(io, flags, finished));
+    } catch (error) {
+      // Whoever has it has it.
+      if (error instanceof SkillflowError && error.code === "store.locked") return;
+      await io.err(`${plainLine(run)} was given up\n${describeFailure(error, flags, io)}`);
+    }
+  };
+  const ready = `ready: ${amount(concurrency, "run")} at a time\n`;
+  await queue.work({ concurrency, drive }, stop.signal, () => void io.err(ready));
+  return 0;
+};
+
+/** One line for each event, which names its run. */
+export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedRun) {
+  const say = (line: string) => void io.err(redactor.text(`${plainLine(record.run)} ${line}`));
+  for (const warning of warnings) say(`${plainLine(warning)}\n`);
+  const progress: Observer = flags.quiet === true ? { onEvent: () => undefined } : plainProgress(say);
+  const warner: Observer = {
+    onEvent: () => undefined,
+    onWarning: ({ message }) => say(`! ${plainLine(message)}\n`),
+  };
+  return {
+    observers: [progress, warner],
+    // A run ends with its worker or before: what stops the one lets the other come to its end.
+    signal: new AbortController().signal,
+    onPromptChanged: () => undefined,
+    loggerFor: (skill: string) => skillLogger(io, flags, skill),
+  };
+}
+
+export function describeEnd(io: Io, flags: Flags, { record, events, result }: FinishedRun): string {
+  const { state, standing } = accountOf({ record, events, result });
+  const mark = statusMark(state, painter(io, flags));
+  const more = standing === result.status ? "" : ` ${standing}`;
+  return `${plainLine(record.run)} ${mark}${more} in ${duration(result.usage.durationMs)}\n`;
+}

@@ -1,0 +1,78 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { documentsOf, type Workspace } from "../../../app/host.ts";
+import { openWorkspace } from "../../../app/workspace.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { nearest } from "../../../core/base/values.ts";
+import { projectOptions } from "../../flags.ts";
+import { framesOf } from "../../terminal/frame.ts";
+import type { Action, Io } from "../../io.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "../../terminal/terminal.ts";
+
+interface Problem extends Diagnostic {
+  readonly skill: string;
+}
+
+export const lintSkills: Action = async (io, targets, flags) => {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const found = await Promise.all(targets.map((target) => lintTarget(workspace, target)));
+  const linted = targets.length === 0 ? await workspace.skills.lint() : distinct(found.flat());
+  const problems = linted.flatMap(({ skill, problems }) => problems.map((problem): Problem => ({ ...problem, skill })));
+  const errors = problems.filter(({ severity }) => severity === "error").length;
+  if (flags.json === true) {
+    await io.out(
+      jsonText({ schema: "skillflow.lint/1", problems: problems.map((problem) => publicShape(io, problem)) }),
+    );
+  } else {
+    const paint = painter(io, flags);
+    const frame = framesOf(io, paint, flags);
+    for (const problem of problems.map((each) => seenFrom(io, each))) {
+      await io.err(`${describeDiagnostic(problem, paint, frame(problem))}\n`);
+    }
+    const counts = `${amount(errors, "error")}, ${amount(problems.length - errors, "warning")}`;
+    const mark = errors > 0 ? paint("red", "✘") : paint("green", "✔");
+    if (flags.quiet !== true) await io.err(`${mark} ${amount(linted.length, "skill")}: ${counts}\n`);
+  }
+  return errors > 0 ? 2 : 0;
+};
+
+type Linted = Awaited<ReturnType<Workspace["skills"]["lint"]>>;
+
+/** A path that is there, else the id of a skill that was found. */
+async function lintTarget({ host, skills }: Workspace, target: string): Promise<Linted> {
+  const path = resolve(documentsOf(host), target);
+  if (existsSync(path)) {
+    const linted = await skills.lint([statSync(path).isDirectory() ? path : dirname(path)]);
+    if (linted.length > 0) return linted;
+  }
+  const entry = await skills.find(target);
+  if (entry?.source.path) return skills.lint([entry.source.path]);
+  throw unknownTarget(target, existsSync(path), skills.ids);
+}
+
+function unknownTarget(target: string, exists: boolean, ids: ReadonlySet<string>): SkillflowError {
+  const near = nearest(target, ids);
+  if (exists) {
+    const hint = "a skill is a folder with a SKILL.md, a skill.toml, a contract.yml or a skill.ts";
+    return new SkillflowError("usage.invalid", `there is no skill in ${target}`, { hint });
+  }
+  const hint = near ? `did you mean ${near}?` : "skillflow skills list";
+  return new SkillflowError("usage.invalid", `there is neither a folder nor a skill "${target}"`, { hint });
+}
+
+function distinct(linted: Linted): Linted {
+  return [...new Map(linted.map((skill) => [skill.directory, skill])).values()];
+}
+
+function seenFrom({ host }: Io, problem: Problem): Problem {
+  if (problem.file === undefined) return problem;
+  const path = relative(documentsOf(host), problem.file);
+  return path.startsWith("..") || path === "" ? problem : { ...problem, file: path };
+}
+
+/** The public shape of a problem (cli "Shapes"). */
+function publicShape(io: Io, problem: Problem) {
+  const { severity, code, message, file, line, column, skill } = seenFrom(io, problem);
+  return { severity, code, message, path: file ?? null, line: line ?? null, column: column ?? null, skill };
+}

@@ -1,0 +1,252 @@
+import { lstatSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Workspace } from "../../../app/host.ts";
+import { allSkills, HELD_SCRIPTS } from "../../../app/skills/states.ts";
+import { openWorkspace, type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
+import { wantedOf } from "../../../core/skill/availability/config-form.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
+import { nearest } from "../../../core/base/values.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { projectOptions } from "../../flags.ts";
+import type { Action, Io } from "../../io.ts";
+import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
+
+export const listSkills: Action = async (io, _args, flags) => {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const entries = await allSkills(workspace);
+  const diagnostics = [
+    ...workspace.skills.diagnostics,
+    ...unknownSkills(workspace, []),
+    ...entries.flatMap((entry) => entry.diagnostics),
+  ];
+  if (flags.json === true) {
+    await io.out(jsonText({ skills: entries.map((entry) => skillDocument(entry, workspace)), diagnostics }));
+    return 0;
+  }
+  const paint = painter(io, flags);
+  await io.outText(`${skillTable(entries, paint, widthOf(io)).join("\n")}\n`);
+  for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
+  return 0;
+};
+
+/** Lines are cut where a person sees them wrapped, and nowhere else. */
+function widthOf(io: Io): number {
+  return io.outColumns ?? 1000;
+}
+
+interface Column {
+  readonly title: string;
+  cell(entry: SkillEntry): string;
+  readonly paint: (entry: SkillEntry) => Parameters<Paint>[0] | undefined;
+}
+
+const plainly = () => undefined;
+
+const COLUMNS: readonly [Column, ...Column[]] = [
+  { title: "id", cell: ({ skill }) => skill.id, paint: () => "bold" },
+  { title: "format", cell: ({ format }) => format, paint: plainly },
+  { title: "from", cell: ({ source }) => `${source.kind} ${source.priority}`, paint: () => "dim" },
+  { title: "trust", cell: trustOf, paint: ({ withheld }) => (withheld === undefined ? "dim" : "yellow") },
+];
+
+/** Given up first to last where the terminal is too narrow. */
+const LEAST_NEEDED = ["from", "format", "trust"];
+const LEAST_STATE = 24;
+
+/** One line for each skill; the last column is what it offers, or why it cannot be used. */
+function skillTable(entries: readonly SkillEntry[], paint: Paint, width: number): string[] {
+  let columns: readonly Column[] = COLUMNS;
+  const room = () => width - 2 - sum(columns.map((column) => widthOfColumn(column, entries) + 2));
+  for (const title of LEAST_NEEDED) {
+    if (room() < LEAST_STATE) columns = columns.filter((column) => column.title !== title);
+  }
+  const left = Math.max(room(), LEAST_STATE);
+  const pad = (column: Column, text: string) => text.padEnd(widthOfColumn(column, entries) + 2);
+  const head = columns.map((column) => paint("dim", pad(column, column.title))).join("");
+  return [
+    `  ${head}${paint("dim", "offers")}`,
+    ...entries.map((entry) => {
+      const cells = columns.map((column) =>
+        paintCell(paint, column.paint(entry), pad(column, oneLine(column.cell(entry), 64))),
+      );
+      const isUsable = entry.unavailable === undefined;
+      const mark = isUsable ? paint("green", "●") : paint("dim", "○");
+      const state = oneLine(stateOf(entry), left);
+      return `${mark} ${cells.join("")}${isUsable ? state : paint("dim", state)}`.trimEnd();
+    }),
+  ];
+}
+
+function paintCell(paint: Paint, format: Parameters<Paint>[0] | undefined, text: string): string {
+  return format === undefined ? text : paint(format, text);
+}
+
+function widthOfColumn({ title, cell }: Column, entries: readonly SkillEntry[]): number {
+  return Math.max(title.length, ...entries.map((entry) => oneLine(cell(entry), 64).length));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Whether code of it may run; text alone needs no trust. */
+function trustOf({ withheld, source, skill, scripts }: SkillEntry): string {
+  if (withheld !== undefined) return "not trusted";
+  if (source.kind === "builtin") return "built in";
+  return source.trusted && (skill.tools.length > 0 || skill.mcp || scripts) ? "trusted" : "not needed";
+}
+
+function stateOf({ skill, unavailable, isLacking, withheld, scripts, holdsScripts }: SkillEntry): string {
+  if (unavailable) return [unavailable.reason, ...(isLacking ? [unavailable.fix] : [])].filter(Boolean).join(": ");
+  const offers = [
+    ...(skill.tools.length > 0 ? [amount(skill.tools.length, "tool")] : []),
+    ...(skill.mcp ? ["an MCP server"] : []),
+    ...(skill.instruction ? ["instruction"] : []),
+    ...(scripts ? ["scripts"] : []),
+  ];
+  const held = withheld !== undefined ? "the rest" : holdsScripts ? "scripts" : undefined;
+  return [...offers, ...(held === undefined ? [] : [`${held} only with --trust-skill ${skill.id}`])].join(", ");
+}
+
+export const showSkill: Action = async (io, [id = ""], flags) => {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const { skills } = workspace;
+  const entry = await skills.find(id);
+  if (!entry) {
+    const near = nearest(id, skills.ids);
+    throw new SkillflowError("usage.invalid", `there is no skill "${id}"`, {
+      hint: near ? `did you mean ${near}?` : "skillflow skills list",
+    });
+  }
+  if (flags.json === true) {
+    const { frontmatter = {}, skill } = entry;
+    const document = { ...skillDocument(entry, workspace), frontmatter, instruction: skill.instruction ?? null };
+    await io.out(jsonText(document));
+    return 0;
+  }
+  await io.outText(`${describeSkill(entry, painter(io, flags), widthOf(io)).join("\n")}\n`);
+  return 0;
+};
+
+/** The public shape of a skill (cli "Shapes"); values of config are never in it. */
+function skillDocument(entry: SkillEntry, { skills }: Workspace) {
+  const { skill, format, kind, source, shadows, fields, unavailable, withheld } = entry;
+  return {
+    id: skill.id,
+    name: skill.name,
+    format,
+    category: skill.category,
+    kind,
+    ...(skill.version === undefined ? {} : { version: skill.version }),
+    versions: skills.versions(skill.id),
+    description: skill.description,
+    source,
+    available: unavailable === undefined,
+    ...(unavailable ? { cause: unavailable.kind } : {}),
+    reasons: [...new Set([unavailable?.reason, withheld])].filter((reason) => reason !== undefined),
+    fix: unavailable?.fix ?? null,
+    config: Object.fromEntries(
+      fields.map(({ key, field, from, malformed }) => [
+        key,
+        {
+          description: field.description,
+          required: field.required === true,
+          format: field.format ?? null,
+          env: field.env ?? null,
+          from: from ?? null,
+          malformed,
+        },
+      ]),
+    ),
+    tools: toolsOf(entry).map((tool) => {
+      const { name, exposed, effect } = tool;
+      return { name, exposed, effect, ...wholeReach(tool) };
+    }),
+    shadows,
+  };
+}
+
+/** Also those that trust would let run: people decide about them. */
+function toolsOf({ skill, heldTools }: SkillEntry) {
+  return describeTools(skill, [...skill.tools, ...heldTools]);
+}
+
+function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
+  const { skill, format, kind, source, shadows, unavailable, withheld, diagnostics } = entry;
+  const state =
+    unavailable === undefined
+      ? paint("green", "available")
+      : paint("yellow", `unavailable: ${plainLine(unavailable.reason)}`);
+  const version = skill.version === undefined ? "" : ` ${skill.version}`;
+  const about = [skill.id + version, skill.category, format, kind].join(" · ");
+  return [
+    `${paint("bold", plainLine(skill.name))} ${paint("dim", `(${plainLine(about)})`)}`,
+    plainLine(skill.description),
+    state,
+    ...(unavailable?.fix === undefined ? [] : [`to use it: ${plainLine(unavailable.fix)}`]),
+    ...(withheld === undefined || withheld === unavailable?.reason ? [] : [paint("yellow", plainLine(withheld))]),
+    ...(entry.holdsScripts ? [paint("yellow", `${HELD_SCRIPTS}: --trust-skill ${skill.id} offers them`)] : []),
+    paint("dim", `from ${plainLine(source.path ?? "the workflow")} (${source.kind}, priority ${source.priority})`),
+    ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
+    ...diagnostics.map((found) => describeDiagnostic(found, paint)),
+    ...section("Config", describeConfig(entry, paint), paint),
+    ...section(entry.heldTools.length > 0 ? "Tools held back" : "Tools", describeOffers(entry, paint, columns), paint),
+    ...section("Files", filesOf(entry), paint),
+  ];
+}
+
+function section(title: string, lines: readonly string[], paint: Paint): string[] {
+  return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];
+}
+
+function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
+  const width = Math.max(0, ...fields.map(({ key }) => plainLine(key).length));
+  return fields.map(({ key, field, from, malformed }) => {
+    const value =
+      from === undefined
+        ? paint("dim", "not set")
+        : malformed
+          ? paint("yellow", `is not ${wantedOf(field)}`)
+          : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
+    const needed = field.required ? ` (required${field.unless ? `, or ${field.unless}` : ""})` : "";
+    return `  ${plainLine(key).padEnd(width)} ${value}${needed}  ${paint("dim", plainLine(field.description))}`;
+  });
+}
+
+function describeOffers(entry: SkillEntry, paint: Paint, columns: number): string[] {
+  const { skill } = entry;
+  const tools = toolsOf(entry);
+  const width = Math.max(0, ...tools.map(({ exposed }) => exposed.length));
+  const lines = tools.map((tool) => {
+    const { exposed, effect, description } = tool;
+    const shown = effect === "write" ? paint("yellow", "write") : paint("green", "read ");
+    const reach = ` (${reachInWords(tool)})`;
+    const about = oneLine(description, Math.max(24, columns - width - reach.length - 10));
+    return `  ${shown} ${exposed.padEnd(width)} ${paint("dim", about + reach)}`;
+  });
+  const server = skill.mcp?.url ?? [skill.mcp?.command, ...(skill.mcp?.args ?? [])].join(" ");
+  return skill.mcp ? [...lines, `  ${paint("dim", "and those of the MCP server")} ${oneLine(server, 120)}`] : lines;
+}
+
+/** `from team, private`: whose texts it gives, who reads what it writes, what its source is. */
+function reachInWords(tool: ToolDescriptor): string {
+  const { origin, audience, reads } = wholeReach(tool);
+  return [`from ${origin}`, audience && `to ${audience}`, reads].filter(Boolean).join(", ");
+}
+
+const MOST_FILES = 40;
+
+/** What a skill's folder holds, so that a person sees what trusting it means. */
+function filesOf({ source }: SkillEntry): string[] {
+  const { kind, path } = source;
+  if (path === null || kind === "builtin" || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" }).filter(
+    (name) => !/(^|[/\\])(node_modules|\.git)([/\\]|$)/.test(name) && !lstatSync(join(path, name)).isDirectory(),
+  );
+  const shown = names
+    .sort()
+    .slice(0, MOST_FILES)
+    .map((name) => `  ${oneLine(name, 120)}`);
+  return names.length > MOST_FILES ? [...shown, `  and ${names.length - MOST_FILES} more`] : shown;
+}

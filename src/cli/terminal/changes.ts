@@ -1,0 +1,35 @@
+import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
+import { plainText } from "../../core/base/inert.ts";
+import { diffPrompts } from "../../reports/record/prompt-diff.ts";
+import { amount, type Paint } from "./terminal.ts";
+
+const MOST_SHOWN = 5;
+const MOST_LINES = 60;
+
+/** The prompts that differ from the recorded ones, each as a diff. */
+export function describeChanges(changed: readonly ChangedPrompt[], paint: Paint): string {
+  const shown = changed.slice(0, MOST_SHOWN).map((change) => describeChange(change, paint));
+  const more = changed.length - shown.length;
+  const head = paint(
+    "yellow",
+    `${amount(changed.length, "prompt")} changed since the recording; the recorded answers were used:`,
+  );
+  return [head, ...shown, ...(more > 0 ? [`and ${more} more`] : []), ""].join("\n");
+}
+
+function describeChange({ key, recorded, now }: ChangedPrompt, paint: Paint): string {
+  const title = paint("bold", `  step ${key}`);
+  if (!recorded) return `${title}\n    the recorded prompt cannot be rebuilt by this version`;
+  const lines = diffPrompts(recorded, now);
+  const cut = lines.length > MOST_LINES ? [`… ${amount(lines.length - MOST_LINES, "line")} more`] : [];
+  return [
+    title,
+    ...[...lines.slice(0, MOST_LINES), ...cut].map((line) => `    ${colourDiff(plainText(line), paint)}`),
+  ].join("\n");
+}
+
+/** A line of a diff, by its sign. */
+export function colourDiff(line: string, paint: Paint): string {
+  if (line.startsWith("+")) return paint("green", line);
+  return line.startsWith("-") ? paint("red", line) : paint("dim", line);
+}

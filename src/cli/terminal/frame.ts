@@ -1,0 +1,69 @@
+import { lstatSync, realpathSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { documentsOf } from "../../app/host.ts";
+import { mayBeOfEvent } from "../../app/reference.ts";
+import type { Finding } from "../../core/base/diagnostic.ts";
+import { readRegular } from "../../files/files.ts";
+import { plainText } from "../../core/base/inert.ts";
+import type { Flags, Io, Paint } from "../io.ts";
+
+/** The lines that show where a finding is; none where there is nothing to show. */
+export type Frame = (found: Finding) => readonly string[];
+
+/** A frame says more than a place does for so many findings; beyond, the list itself is what is read. */
+const MOST_FRAMES = 20;
+const MOST_BYTES = 5 * 1024 * 1024;
+
+/**
+ * Shows a finding's line with a caret below its place, of files that are there under their own name: not where another
+ * commit decides and its files are gone by now.
+ */
+export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint: Paint, flags: Flags): Frame {
+  if (!host.documents && (flags.fromRef !== undefined || mayBeOfEvent(host.env))) return () => [];
+  const files = new Map<string, readonly string[]>();
+  let left = MOST_FRAMES;
+  let last = "";
+  return ({ file, line, column = 1, code }) => {
+    if (file === undefined || line === undefined || left === 0 || tellsSecrets(code)) return [];
+    const folder = documentsOf(host);
+    const path = resolve(folder, file);
+    const lines = files.get(path) ?? linesOf(path, folder);
+    files.set(path, lines);
+    const text = lines[line - 1]?.replaceAll("\t", " ");
+    const place = `${path}:${line}:${column}`;
+    if (text === undefined || text.trim() === "" || place === last) return [];
+    last = place;
+    left -= 1;
+    const margin = `    ${line} │ `;
+    const { shown, caret } = windowOf(text, column - 1, Math.max(20, Math.min(columns, 110) - margin.length));
+    const pointer = `${" ".repeat(margin.length - 2)}│ ${" ".repeat(caret)}`;
+    return [`${paint("dim", margin)}${shown}`, `${paint("dim", pointer)}${paint("red", "^")}`];
+  };
+}
+
+/** A line that holds a secret is not shown for it. */
+function tellsSecrets(code: Finding["code"]): boolean {
+  return code === "SKILL_SECRET" || code.startsWith("secret.");
+}
+
+/** A link in the checkout would show lines of what it leads to. */
+function linesOf(path: string, folder: string): readonly string[] {
+  try {
+    const within = relative(folder, path);
+    const isOutside = within.startsWith("..");
+    const { size } = lstatSync(path);
+    if (size > MOST_BYTES || (!isOutside && realpathSync(path) !== join(realpathSync(folder), within))) return [];
+    return readRegular(path, MOST_BYTES).toString("utf8").split(/\r?\n/);
+  } catch {
+    return [];
+  }
+}
+
+/** The part of a line around a place. */
+function windowOf(text: string, at: number, width: number): { readonly shown: string; readonly caret: number } {
+  const start = at < width - 10 ? 0 : at - Math.floor(width / 2);
+  const cut = text.slice(start, start + width);
+  const [before, after] = [start > 0 ? "…" : "", start + width < text.length ? "…" : ""];
+  const head = plainText(cut.slice(0, Math.max(0, at - start)));
+  return { shown: `${before}${plainText(cut)}${after}`, caret: before.length + head.length };
+}

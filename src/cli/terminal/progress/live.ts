@@ -1,0 +1,111 @@
+import { nameOfNode } from "../../../core/engine/fold/documents.ts";
+import type { Observer } from "../../../core/engine/ports.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { duration, oneLine } from "../terminal.ts";
+import { ASKING, freshPresent, type Items, note, type Present, type Scope, scopeOf, WAITING } from "./present.ts";
+import { describeEvent, headerOf, type Telling } from "./tree.ts";
+
+interface ProgressOptions extends Telling {
+  readonly write: (text: string) => void;
+  /** Puts lines in the place of those that live. */
+  readonly redraw: (lines: string) => void;
+  readonly now: () => number;
+}
+
+/** On a terminal: a tree that grows as the run does, above a few lines that live. */
+export function liveProgress(options: ProgressOptions): Observer & { close(): void } {
+  const { write, redraw, now } = options;
+  const present = freshPresent(now());
+  const started = now();
+  let shown = false;
+  const clear = () => {
+    if (shown) redraw("");
+    shown = false;
+  };
+  const draw = () => {
+    if (scopeOf(present, undefined, now()).node === "") return;
+    redraw(liveLines(options, present, now() - started).join("\n"));
+    shown = true;
+  };
+  const timer = setInterval(draw, 120);
+  timer.unref();
+  if (options.resumedAt !== undefined) write(`${headerOf(options)}\n`);
+  return {
+    onEvent(event) {
+      note(present, event, now());
+      const lines = describeEvent(options, event, present, now());
+      if (lines.length > 0) {
+        clear();
+        write(`${lines.join("\n")}\n`);
+      }
+      if (event.type !== "workflow:end") draw();
+    },
+    onProgress({ message }) {
+      scopeOf(present, undefined, now()).doing = WAITING;
+      clear();
+      write(`  ${options.paint("yellow", "…")} ${oneLine(message, options.columns - 4)}\n`);
+      draw();
+    },
+    onAnswering({ characters }) {
+      const scope = scopeOf(present, undefined, now());
+      if (scope.doing === WAITING) scope.doing = ASKING;
+      present.characters = characters;
+    },
+    close() {
+      clearInterval(timer);
+      clear();
+    },
+  };
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/** Of the runs inside a run: more would push what was written before out of sight. */
+const MOST_INSIDE = 8;
+
+function liveLines(options: ProgressOptions, present: Present, elapsed: number): string[] {
+  const { paint, columns, now } = options;
+  const frame = FRAMES[Math.floor(now() / 120) % FRAMES.length] ?? "";
+  const cost = present.costUsd === null ? "" : ` · $${present.costUsd.toFixed(4)}`;
+  const spent = `${duration(elapsed)} · ${present.tokens} tokens${cost}`;
+  const root = scopeOf(present, undefined, now());
+  const inside = insideLines(options, present, "", 1);
+  const arriving = inside.length === 0 && present.characters > 0 ? ` (${present.characters} characters)` : "";
+  const head = `${headOf(options, root, undefined)}${arriving} · ${spent}`;
+  const hidden = inside.length - MOST_INSIDE;
+  return [
+    `${paint("cyan", frame)} ${paint("dim", oneLine(head, columns - 4))}`,
+    ...inside
+      .slice(0, MOST_INSIDE)
+      .map(({ depth, text }) => "  ".repeat(depth + 1) + paint("dim", oneLine(text, columns - 2 * depth - 4))),
+    ...(hidden > 0 ? [paint("dim", `    … ${hidden} more at work`)] : []),
+  ];
+}
+
+function headOf({ record }: Telling, { node, turns, doing, items }: Scope, at: string | undefined): string {
+  if (items) return `${plainLine(nameOfNode(record, at, node))}  ${itemWords(items)}`;
+  const isAround = record.inner?.[node] !== undefined && at === undefined;
+  if (isAround) return plainLine(nameOfNode(record, at, node));
+  const shown = at === undefined ? node : nameOfNode(record, at, node);
+  return `${plainLine(shown)} · turn ${turns + 1} · ${doing}`;
+}
+
+/** `12 of 40, 3 at work, 1 failed` */
+function itemWords({ total, over, running, failed }: Items): string {
+  const parts = [`${over} of ${total}`, running > 0 ? `${running} at work` : "", failed > 0 ? `${failed} failed` : ""];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+interface InsideLine {
+  readonly depth: number;
+  readonly text: string;
+}
+
+/** What is at work inside a run, the runs inside those below them. */
+function insideLines(options: ProgressOptions, present: Present, parent: string, depth: number): InsideLine[] {
+  return [...present.scopes].flatMap(([place, scope]) => {
+    if (place === "" || scope.parent !== parent || scope.node === "") return [];
+    const key = scope.key === undefined ? "" : `${plainLine(scope.key)}  `;
+    return [{ depth, text: key + headOf(options, scope, place) }, ...insideLines(options, present, place, depth + 1)];
+  });
+}

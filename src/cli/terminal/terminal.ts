@@ -1,0 +1,165 @@
+import { stripVTControlCharacters, styleText } from "node:util";
+import type { Finding } from "../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { JsonObject } from "../../core/base/values.ts";
+import { isObject } from "../../core/base/values.ts";
+import { logJson, plainLine, plainText } from "../../core/base/inert.ts";
+import { framesOf } from "./frame.ts";
+import type { Flags, Format, Io, Paint } from "../io.ts";
+
+export type { Format, Paint };
+
+/** Colours where people will see them: on a terminal, unless they asked for none. */
+export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Paint {
+  const { NO_COLOR, FORCE_COLOR, TERM } = io.host.env;
+  const wanted = FORCE_COLOR ? FORCE_COLOR !== "0" : io.isTerminal && TERM !== "dumb";
+  const colours = wanted && !NO_COLOR && flags.color !== false;
+  return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
+}
+
+/** A document as it is printed. */
+export function jsonText(value: unknown): string {
+  return `${logJson(JSON.stringify(value, undefined, 2))}\n`;
+}
+
+/** A document on a line of its own. */
+export function jsonLine(value: unknown): string {
+  return `${logJson(JSON.stringify(value))}\n`;
+}
+
+/** How this program is called here: by its name, or through npm in a checkout. */
+export function programName({ host }: Pick<Io, "host">): string {
+  return host.env.npm_command === undefined ? "skillflow" : "npx --no-install skillflow";
+}
+
+export function oneLine(text: string, most: number): string {
+  const line = plainLine(text);
+  return line.length > most ? `${line.slice(0, Math.max(0, most - 1))}…` : line;
+}
+
+const COLOURS = { error: "red", warning: "yellow", note: "blue" } as const;
+
+/** With the lines that show where it is, where there are any. */
+export function describeDiagnostic(found: Finding, paint: Paint, frame: readonly string[] = []): string {
+  const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
+  const word = paint(COLOURS[found.severity], found.severity);
+  const hint = found.hint ? `\n    ${paint("dim", plainLine(found.hint))}` : "";
+  const message = `${place ? `${paint("bold", plainLine(place))} ` : ""}${word} ${paint("dim", found.code)} ${plainLine(found.message)}`;
+  return [message + hint, ...frame].join("\n");
+}
+
+/** What could not go on: all findings, one line, a hint; the stack only when asked for. */
+export function describeFailure(error: unknown, flags: Flags, io: Io): string {
+  const paint = painter(io, flags);
+  const known = error instanceof SkillflowError ? error : undefined;
+  const frame = framesOf(io, paint, flags);
+  const findings = (known?.diagnostics ?? [])
+    .map((found) => `${describeDiagnostic(found, paint, frame(found))}\n`)
+    .join("");
+  const message = known ? known.message : `this is a fault of skillflow itself: ${messageOf(error)}`;
+  const hint = known ? known.hint : "run it again with --verbose and report what it prints";
+  const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
+  return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+export function amount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Data as indented text that people read: keys in colour, long text wrapped, lists numbered. */
+export function describeData(data: JsonObject, paint: Paint, width: number): string[] {
+  return describeMembers(data, { paint, width, indent: 2 });
+}
+
+/** Where text is put, and how. */
+interface Column {
+  readonly paint: Paint;
+  readonly width: number;
+  readonly indent: number;
+}
+
+function inward(column: Column, by: number): Column {
+  return { ...column, indent: column.indent + by };
+}
+
+function describeMembers(data: JsonObject, column: Column): string[] {
+  return Object.entries(data).flatMap(([key, value]) => {
+    return describeMember(`${column.paint("cyan", plainLine(key))}:`, value, column);
+  });
+}
+
+function describeMember(label: string, value: unknown, column: Column): string[] {
+  const { width, indent } = column;
+  const space = " ".repeat(indent);
+  if (Array.isArray(value) && !value.every(isShort)) {
+    const items = value.flatMap((item, index) => describeItem(`${index + 1}.`, item, inward(column, 2)));
+    return [`${space}${label}`, ...items];
+  }
+  if (isObject(value) && Object.keys(value).length > 0) {
+    return [`${space}${label}`, ...describeMembers(value as JsonObject, inward(column, 2))];
+  }
+  return wrap(`${label} ${Array.isArray(value) ? value.map(plain).join(", ") || "none" : plain(value)}`, width, indent);
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === "object" ? value === null : String(value).length < 40;
+}
+
+/** A pair of scalars is one line; of larger objects the first member leads. */
+function describeItem(label: string, value: unknown, column: Column): string[] {
+  if (!isObject(value)) return describeMember(label, value, column);
+  const { paint, width, indent } = column;
+  const [first, ...rest] = Object.entries(value);
+  if (!first) return [];
+  const [, head] = first;
+  if (typeof head === "object" && head !== null) {
+    return [`${" ".repeat(indent)}${label}`, ...describeMembers(value as JsonObject, inward(column, 3))];
+  }
+  const [second] = rest;
+  if (rest.length === 1 && second && (typeof second[1] !== "object" || second[1] === null)) {
+    return wrap(`${label} ${paint("bold", plain(head))}: ${plain(second[1])}`, width, indent);
+  }
+  const body = Object.fromEntries(rest) as JsonObject;
+  return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeMembers(body, inward(column, 3))];
+}
+
+/** A screen of text is read; the whole is in the result. */
+const MOST_TEXT = 4000;
+
+function plain(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const more = text.length - MOST_TEXT;
+  return plainText(more > 0 ? `${text.slice(0, MOST_TEXT)} … (${more} characters more)` : text);
+}
+
+/** Words kept whole; following lines are indented two more. */
+function wrap(text: string, width: number, indent: number): string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split("\n")) {
+    let line = " ".repeat(indent + (lines.length > 0 ? 2 : 0));
+    let used = line.length;
+    for (const word of paragraph.split(" ")) {
+      const length = visibleLength(word);
+      if (used + length + 1 > width && line.trim() !== "") {
+        lines.push(line);
+        line = " ".repeat(indent + 2);
+        used = indent + 2;
+      }
+      const gap = line.trim() === "" ? "" : " ";
+      line += gap + word;
+      used += gap.length + length;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+function visibleLength(text: string): number {
+  return stripVTControlCharacters(text).length;
+}

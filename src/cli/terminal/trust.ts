@@ -1,0 +1,109 @@
+import type { Workspace } from "../../app/host.ts";
+import type { Person } from "../../app/adapters/mcp-connections.ts";
+import { NO_FLAGS } from "../../app/skills/choices.ts";
+import { type InlineSkills, openWorkspace, rememberTrust, type SkillEntry, type TrustEntry } from "../../app/workspace.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { plainLine } from "../../core/base/inert.ts";
+import { projectOptions } from "../flags.ts";
+import type { Flags, Io } from "../io.ts";
+import { painter } from "./terminal.ts";
+
+/** A workflow that is to run, and what it brings along. */
+interface Read {
+  /** Undefined where it is wrong. */
+  readonly workflow: Workflow | undefined;
+  readonly inline: InlineSkills;
+}
+
+/** The project with the code of those skills of a workflow allowed that a person lets run. */
+export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) => Promise<Read>): Promise<Workspace> {
+  return openAsking(io, flags, async (opened) => {
+    const { workflow, inline } = await read(opened);
+    const used = new Set(Object.values(workflow?.nodes ?? {}).flatMap((node) => node.skills ?? []));
+    return [...used].map((reference) => ({ reference, inline }));
+  });
+}
+
+/** A skill that people are asked about. */
+export interface AskedSkill {
+  readonly reference: string;
+  readonly inline?: InlineSkills;
+}
+
+/**
+ * The project with that allowed which a person lets run. On a terminal they are asked once about each of the skills that
+ * is held back; elsewhere nobody is asked (trust 6).
+ */
+export async function openAsking(
+  io: Io,
+  flags: Flags,
+  find: (workspace: Workspace) => Promise<readonly AskedSkill[]>,
+): Promise<Workspace> {
+  const options = projectOptions(flags);
+  const workspace = openWorkspace(io.host, options);
+  if (!io.ask || io.host.env.CI) return workspace;
+  const allowed = await askAbout(io, flags, workspace, await find(workspace));
+  if (allowed.length === 0) return workspace;
+  if (!io.host.documents) await remember(io, workspace, allowed);
+  const { skillFlags = NO_FLAGS } = options;
+  return openWorkspace(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
+}
+
+/** Who lets us in where an MCP server wants a login; undefined where nobody is asked. */
+export function personAt(io: Io): Person | undefined {
+  if (!io.ask || io.host.env.CI) return undefined;
+  return {
+    tell(id, address) {
+      void io.err(
+        `? The MCP server of ${plainLine(id)} wants you to log in. Open in a browser on this machine:\n  ${plainLine(address)}\n`,
+      );
+    },
+  };
+}
+
+/** All that may run: where it is, and as it is now. */
+async function askAbout(
+  io: Io,
+  flags: Flags,
+  { skills, choices }: Workspace,
+  asked: readonly AskedSkill[],
+): Promise<TrustEntry[]> {
+  const allowed: TrustEntry[] = [];
+  for (const { reference, inline } of asked) {
+    const { parts = [] } = skills.withheld(reference, inline) ?? {};
+    const entry = parts.length > 0 ? await skills.find(reference, inline) : undefined;
+    if (!entry || choices.disabled.includes(entry.skill.id)) continue;
+    const at = new Date().toISOString();
+    const answers = parts.map(({ path, digest }) => ({ id: entry.skill.id, path, digest: digest(), at }));
+    if (!answers.every(isWhole)) continue;
+    await io.err(describeCode(io, flags, entry));
+    const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
+    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(...answers);
+  }
+  return allowed;
+}
+
+function isWhole(entry: Omit<TrustEntry, "digest"> & { readonly digest: string | undefined }): entry is TrustEntry {
+  return entry.digest !== undefined;
+}
+
+/** Names and paths are a stranger's text, so each stays on its line. */
+function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
+  const paint = painter(io, flags);
+  const lines = [
+    `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) does what nobody has allowed yet.`,
+    `  from ${plainLine(source.path ?? "the workflow")}`,
+    ...heldBack.map((effect) => `  ${plainLine(effect)}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+async function remember(io: Io, workspace: Workspace, allowed: readonly TrustEntry[]): Promise<void> {
+  try {
+    const path = await rememberTrust(workspace, allowed);
+    await io.err(`  remembered in ${path}\n`);
+  } catch (error) {
+    await io.err(`  allowed for this run only, because it could not be remembered: ${messageOf(error)}\n`);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Json } from "./values.ts";
+
+/** The start of a long text, with a note of how much is missing; never half of a character. */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const kept = startOf(text, most);
+  return `${kept}… (${formatCount(text.length - kept.length)} more characters)`;
+}
+
+/** The start of a name or of a phrase. */
+export function shortText(text: string, most: number): string {
+  return text.length <= most ? text : `${startOf(text, most - 1)}…`;
+}
+
+/** A value as indented JSON text, of bounded length and depth. */
+export function previewJson(value: Json, most: number): string {
+  const kept: string[] = [];
+  let left = most;
+  for (const piece of jsonPieces(value, { most, depth: 0 })) {
+    if (piece.length > left) return `${kept.join("")}${cutText(piece, left)}`;
+    left -= piece.length;
+    kept.push(piece);
+  }
+  return kept.join("");
+}
+
+/** `1234567` as `1,234,567`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+export function formatCost(usd: number | null): string {
+  if (usd === null) return "unknown";
+  if (usd === 0) return "$0";
+  return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+}
+
+/** `2026-11-20T14:35:01.706Z` as `2026-11-20 14:35:01 UTC`. */
+export function formatTime(at: string): string {
+  return at.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/, "$1 $2 UTC");
+}
+
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function startOf(text: string, most: number): string {
+  return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? text.slice(0, most - 1) : text.slice(0, most);
+}
+
+interface Place {
+  readonly most: number;
+  readonly depth: number;
+}
+
+const DEEPEST = 24;
+
+function* jsonPieces(value: Json, { most, depth }: Place): Generator<string> {
+  if (typeof value === "string") return yield JSON.stringify(value.slice(0, most + 1));
+  if (value === null || typeof value !== "object") return yield String(value);
+  const list = Array.isArray(value);
+  const members = Object.entries(value);
+  const [open, close] = list ? ["[", "]"] : ["{", "}"];
+  if (members.length === 0) return yield open + close;
+  if (depth >= DEEPEST) return yield `${open}…${close}`;
+  const margin = `\n${"  ".repeat(depth + 1)}`;
+  for (const [index, [key, member]] of members.entries()) {
+    yield (index === 0 ? open : ",") + margin + (list ? "" : `${JSON.stringify(key)}: `);
+    yield* jsonPieces(member, { most, depth: depth + 1 });
+  }
+  yield `\n${"  ".repeat(depth)}${close}`;
+}

@@ -1,0 +1,217 @@
+import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
+import type { Edge } from "../workflow/node.ts";
+import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { parsePath } from "../../base/path.ts";
+import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../../base/values.ts";
+import { parseCondition, showCondition } from "../condition.ts";
+import { conditionMistake } from "./condition-mistakes.ts";
+import type { DataShapes } from "./node-data.ts";
+import { matchComplaint } from "../value-rule.ts";
+
+/** Checks each `if` before a run: its form, whether it can hold, and whether its edge is ever reached. */
+export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
+  const earlier = new Map<string, Ruled[]>();
+  const roots = new Set(["input", ...Object.keys(workflow.nodes)]);
+  return workflow.edges.flatMap((edge, index) => {
+    if (edge.if === undefined) return [];
+    const rule = parseCondition(edge.if);
+    const mistake = typeof edge.if === "string" ? conditionMistake(edge.if, roots) : undefined;
+    if (mistake) return [found("error", "SCHEMA", index, `the condition ${mistake.message}`, mistake.hint)];
+    if (typeof rule === "string") return [found("error", "SCHEMA", index, `the condition ${rule}`)];
+    const before = earlier.get(edge.from) ?? [];
+    const misfit = findMisfit(rule, index, shapes);
+    const findings = [...misfit, ...isShadowed({ edge, rule, index }, before)];
+    if (before.length < MOST_COMPARED) before.push({ edge, rule, index });
+    earlier.set(edge.from, before);
+    return findings;
+  });
+}
+
+/** Edges of one node with which a later one is compared. */
+const MOST_COMPARED = 100;
+
+interface Ruled {
+  readonly edge: Edge;
+  readonly rule: ValueRule;
+  readonly index: number;
+}
+
+type Severity = Diagnostic["severity"];
+
+function found(severity: Severity, code: DiagnosticCode, index: number, message: string, hint?: string): Diagnostic {
+  return { severity, code, path: ["edges", index, "if"], message, ...(hint ? { hint } : {}) };
+}
+
+/** The first comparison that no value of the data can satisfy, or that every value does. */
+function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnostic[] {
+  for (const match of comparisonsOf(rule)) {
+    const shape = declaredAt(match.path, shapes);
+    if (shape === undefined) continue;
+    const types = typesOf(shape);
+    const shown = `"${showCondition(ruleOf(match))}"`;
+    const text = namedBy(match)?.find((value) => isWrittenAsText(value, types));
+    if (text !== undefined) {
+      const message = `${shown} compares a ${types?.join(" or ")} with the text ${JSON.stringify(text)}`;
+      return [
+        found(
+          "error",
+          "SCHEMA",
+          index,
+          message,
+          `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`,
+        ),
+      ];
+    }
+    const hint = hintFor(match, shape);
+    if (!canHold(match, shape)) {
+      return [
+        found("warning", "EDGE_NEVER", index, `${shown} cannot hold: the data there never has such a value`, hint),
+      ];
+    }
+    if (match.not && hint !== undefined) {
+      return [
+        found("warning", "EDGE_ALWAYS", index, `${shown} always holds: the data there never has that value`, hint),
+      ];
+    }
+  }
+  return [];
+}
+
+/** Whether a text stands where only true, false or a number can: `"true"`, `yes`, `"3"`. */
+function isWrittenAsText(value: unknown, types: readonly string[] | undefined): value is string {
+  return typeof value === "string" && types !== undefined && !types.includes("string") && meantBy(value, types) !== "";
+}
+
+/** The value that such a text was meant to be; empty if it has none. */
+function meantBy(text: string, types: readonly string[] | undefined): string {
+  const word = text.trim().toLowerCase();
+  const isNumber = types?.some((type) => type === "number" || type === "integer");
+  if (isNumber && /^[-+]?\d+(\.\d+)?$/.test(word)) return word;
+  if (!types?.includes("boolean")) return "";
+  return ["true", "yes", "on", "approved"].includes(word)
+    ? "true"
+    : ["false", "no", "off", "denied"].includes(word)
+      ? "false"
+      : "";
+}
+
+/** The nearest value that the data can have, if the one that is named never occurs. */
+function hintFor(match: OutputMatch, shape: JsonSchema): string | undefined {
+  const listed = valuesOf(shape, typesOf(shape));
+  const named = namedBy(match);
+  if (!listed || !named || named.includes(null) || named.some((value) => listed.some((each) => deepEqual(each, value))))
+    return undefined;
+  const words = listed.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  const near = nearest(String(named[0]), words);
+  return near === undefined ? `the values are ${words.slice(0, MOST_WORDS).join(", ")}` : `did you mean "${near}"?`;
+}
+
+const MOST_WORDS = 12;
+
+/** `exists` is a comparison too: with anything but null. */
+function comparisonsOf({ output_required = [], output_matches = [] }: ValueRule): OutputMatch[] {
+  return [...output_required.map((path): OutputMatch => ({ path, equals: null, not: true })), ...output_matches];
+}
+
+function ruleOf(match: OutputMatch): ValueRule {
+  return isExistence(match) ? { output_required: [match.path] } : { output_matches: [match] };
+}
+
+function isExistence({ equals, not }: OutputMatch): boolean {
+  return equals === null && not === true;
+}
+
+/** The schema of the data at a path; undefined if it is unknown, or if a list's elements must all satisfy the rule. */
+function declaredAt(path: string, shapes: DataShapes): JsonSchema | undefined {
+  const { segments = [], quantifier } = parsePath(path) ?? {};
+  const [root, ...rest] = segments;
+  if (!root || root.each || rest.length === 0) return undefined;
+  let shape: unknown = shapes(root.key);
+  for (const { key, each } of rest) {
+    if (!isObject(shape) || !isObject(shape.properties) || !Object.hasOwn(shape.properties, key)) return undefined;
+    shape = shape.properties[key];
+    if (!each) continue;
+    if (quantifier !== "any") return undefined;
+    shape = isObject(shape) ? shape.items : undefined;
+  }
+  return isObject(shape) ? (shape as JsonSchema) : undefined;
+}
+
+function canHold(match: OutputMatch, shape: JsonSchema): boolean {
+  const types = typesOf(shape);
+  const listed = valuesOf(shape, types);
+  if (listed) return listed.some((value) => matchComplaint(match, value) === undefined);
+  if (match.not) return isExistence(match) ? types === undefined || types.some((type) => type !== "null") : true;
+  const named = finite(match);
+  if (named) return named.some((value) => types === undefined || types.some((type) => isOfType(value, type)));
+  const wantsNumber = match.at_least !== undefined || match.at_most !== undefined;
+  return !wantsNumber || types === undefined || types.some((type) => type === "number" || type === "integer");
+}
+
+export function typesOf({ type }: JsonSchema): string[] | undefined {
+  if (typeof type === "string") return [type];
+  return Array.isArray(type) ? type.filter((each) => typeof each === "string") : undefined;
+}
+
+/** All values that a schema allows, where they can be counted. */
+function valuesOf(shape: JsonSchema, types: readonly string[] | undefined): readonly unknown[] | undefined {
+  if (Object.hasOwn(shape, "const")) return [shape.const];
+  const listed = Array.isArray(shape.enum) ? shape.enum : undefined;
+  if (listed) return types ? listed.filter((value) => types.some((type) => isOfType(value, type))) : listed;
+  const counted: readonly unknown[] = types?.flatMap((type) => COUNTED[type] ?? [undefined]) ?? [undefined];
+  return counted.includes(undefined) ? undefined : counted;
+}
+
+const COUNTED: Readonly<Record<string, readonly unknown[]>> = { boolean: [true, false], null: [null] };
+
+function isOfType(value: unknown, type: string): boolean {
+  return type === "integer" ? Number.isInteger(value) : typeOf(value) === type;
+}
+
+/** The values that a comparison lets through, where it names them. */
+function finite(match: OutputMatch): readonly unknown[] | undefined {
+  return match.not ? undefined : namedBy(match);
+}
+
+function namedBy({ equals, in: list }: OutputMatch): readonly unknown[] | undefined {
+  return equals === undefined ? list : [equals];
+}
+
+/** Only an edge that is always taken where its condition holds can hide another. */
+function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnostic[] {
+  const [match, ...more] = comparisonsOf(rule);
+  if (!match || more.length > 0) return [];
+  const cover = before.find(({ edge, rule: other }) => {
+    const [wider, ...rest] = comparisonsOf(other);
+    const alwaysTaken = !edge.when?.trim() && edge.max_iterations === undefined;
+    return alwaysTaken && wider !== undefined && rest.length === 0 && covers(wider, match);
+  });
+  if (!cover) return [];
+  const message = `edge ${cover.index} is taken wherever "${showCondition(rule)}" holds, so this one never is`;
+  return [found("warning", "EDGE_SHADOWED", index, message, "put the narrower condition first")];
+}
+
+/** Whether whatever satisfies the second satisfies the first. */
+function covers(wider: OutputMatch, match: OutputMatch): boolean {
+  if (wider.path !== match.path) return false;
+  if (deepEqual(wider, match)) return true;
+  const named = finite(match);
+  if (named) return named.every((value) => matchComplaint(wider, value) === undefined);
+  if (match.not) return coversExcluding(wider, match);
+  const isNumber = match.at_least !== undefined || match.at_most !== undefined;
+  if (isNumber && isExistence(wider)) return true;
+  if (wider.not) return false;
+  if (match.at_least !== undefined) return wider.at_least !== undefined && wider.at_least <= match.at_least;
+  return match.at_most !== undefined && wider.at_most !== undefined && wider.at_most >= match.at_most;
+}
+
+/** What shuts out more lets through less. */
+function coversExcluding(wider: OutputMatch, match: OutputMatch): boolean {
+  const [out, also] = [excluded(wider), excluded(match)];
+  return out !== undefined && also !== undefined && out.every((value) => also.some((each) => deepEqual(each, value)));
+}
+
+function excluded(match: OutputMatch): readonly unknown[] | undefined {
+  return match.not ? namedBy(match) : undefined;
+}

@@ -1,0 +1,35 @@
+import type { Diagnostic } from "../../base/diagnostic.ts";
+import type { WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { mostItems } from "../inner/items.ts";
+import { inlineWorkflow } from "../inner/inline.ts";
+
+/** What nodes run, by the path of the node: `each`, `top/each`. What is written in the document need not be among them. */
+type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
+
+const USUAL_BUDGET = 50;
+
+/** Whether more judge calls are expected than the document says, those of the workflows that its nodes run counted (N27, D5). */
+export function checkJudgeBudget(workflow: Workflow, inner: InnerWorkflows = new Map()): Diagnostic[] {
+  const { judge_budget = USUAL_BUDGET } = workflow;
+  const expected = expectedIn(workflow, inner, "");
+  if (expected <= judge_budget) return [];
+  const message = `up to ${expected} judge calls are expected, more than the judge_budget of ${judge_budget}`;
+  return [{ severity: "warning", code: "JUDGE_BUDGET", path: ["judge_budget"], message }];
+}
+
+function expectedIn(workflow: Workflow, inner: InnerWorkflows, path: string): number {
+  return Object.entries(workflow.nodes).reduce((sum, [id, node]) => {
+    const own = `${path}${id}`;
+    const inside = inner.get(own)?.workflow ?? (node.nodes && inlineWorkflow(workflow, id, node));
+    return sum + judgesAt(node) + (inside ? timesOf(node) * expectedIn(inside, inner, `${own}/`) : 0);
+  }, 0);
+}
+
+function judgesAt({ eval: evaluators = [], retry }: WorkflowNode): number {
+  return evaluators.filter(({ kind }) => kind === "judge").length * (1 + (retry?.max ?? 0));
+}
+
+function timesOf({ map }: WorkflowNode): number {
+  return map ? mostItems(map) : 1;
+}

@@ -1,0 +1,93 @@
+import type { WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { isObject, type JsonSchema } from "../../base/values.ts";
+import { inlineWorkflow } from "../inner/inline.ts";
+import { describeInputs, RUN_FIELDS } from "../inputs.ts";
+
+/** The data that conditions and paths can read, as JSON Schema: the run's input, and what each kind of node leaves. */
+
+/** Finds the workflow that a node runs; undefined if the node runs none, or the file was not read. */
+export type FindInner = (node: string) => Inner | undefined;
+
+interface Inner {
+  readonly workflow: Workflow;
+  readonly find: FindInner;
+}
+
+/** The schema of a path's root; undefined if the document does not describe its data. */
+export type DataShapes = (root: string) => JsonSchema | undefined;
+
+/** Finds the workflows that are written inside the document itself. */
+export function findInline(workflow: Workflow): FindInner {
+  return (id) => {
+    const node = workflow.nodes[id];
+    if (!node?.nodes) return undefined;
+    const inside = inlineWorkflow(workflow, id, node);
+    return { workflow: inside, find: findInline(inside) };
+  };
+}
+
+/** `input` describes the input of a workflow that does not declare its own: that of a map's item. */
+export function dataShapes(workflow: Workflow, find: FindInner, input?: JsonSchema): DataShapes {
+  const known = new Map<string, JsonSchema | undefined>();
+  return (root) => {
+    if (!known.has(root)) known.set(root, shapeOf(root, workflow, find, input));
+    return known.get(root);
+  };
+}
+
+/** The input of a map's item: its `with`, and the item itself. */
+export function itemInput({ map, with: given = {} }: WorkflowNode): JsonSchema | undefined {
+  return map && closed(Object.fromEntries([...Object.keys(given), map.as].map((name) => [name, {}])));
+}
+
+function shapeOf(root: string, workflow: Workflow, find: FindInner, input?: JsonSchema): JsonSchema | undefined {
+  const node = Object.hasOwn(workflow.nodes, root) ? workflow.nodes[root] : undefined;
+  if (node) return shapeOfNode(node, find(root));
+  if (root === "skills") return closed({ available: LIST_OF_TEXT, missing: LIST_OF_TEXT });
+  if (root !== "input" || !workflow.inputs) return root === "input" ? input : undefined;
+  const { properties } = describeInputs(workflow);
+  return closed({ ...(properties as Properties), ...Object.fromEntries(RUN_FIELDS.map((name) => [name, {}])) });
+}
+
+function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema | undefined {
+  if (node.approval) {
+    const own = { approved: { type: "boolean" }, by: TEXT, note: { type: ["string", "null"] } };
+    return closed({ ...own, error: TEXT, skipped_reason: TEXT });
+  }
+  const added: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals: {} };
+  if (!node.map && node.call === undefined) {
+    const output = node.output ?? (node.instruction ? closed({}) : {});
+    return { ...output, ...(output.properties ? closed({ ...withMembers(output), ...added, summary: {} }) : {}) };
+  }
+  const data = inner ? innerData(inner) : {};
+  if (!node.map) return inner ? closed({ ...withMembers(data), ...added }) : node.output;
+  const status = { enum: ["success", "failed", "skipped", "stopped"] };
+  const item = closed({ key: TEXT, status, data, skipped_reason: TEXT });
+  const count = { type: "integer" };
+  return closed({ items: { type: "array", items: item }, left: count, failed: count, ...added });
+}
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+const TEXT: JsonSchema = { type: "string" };
+const LIST_OF_TEXT: JsonSchema = { type: "array", items: TEXT };
+
+function closed(properties: Properties): JsonSchema {
+  return { type: "object", properties };
+}
+
+function withMembers({ properties }: JsonSchema): Properties {
+  return isObject(properties) ? (properties as Properties) : {};
+}
+
+/** `{verdict?, results}`. The shapes of nodes are made when a path leads there, because workflows nest deeply. */
+function innerData({ workflow, find }: Inner): JsonSchema {
+  const shapes = dataShapes(workflow, find);
+  const results: Record<string, JsonSchema> = {};
+  for (const id of Object.keys(workflow.nodes)) {
+    Object.defineProperty(results, id, { get: () => shapes(id) ?? {}, enumerable: true });
+  }
+  const verdict: Properties = workflow.verdict === undefined ? {} : { verdict: TEXT };
+  return closed({ ...verdict, results: closed(results), error: TEXT });
+}

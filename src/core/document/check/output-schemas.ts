@@ -1,0 +1,25 @@
+import type { Diagnostic } from "../../base/diagnostic.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { messageOf } from "../../base/errors.ts";
+import { compileSchema } from "../../base/schema/schema.ts";
+
+/** A node's `output` has to be a JSON Schema before any model is asked to fit it. */
+export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnostic[] {
+  return Object.entries(workflow.nodes).flatMap(([id, { output }]): Diagnostic[] => {
+    try {
+      if (output) compileSchema(output);
+      return [];
+    } catch (error) {
+      const message = `the output of node "${id}" is no JSON Schema: ${messageOf(error)}`;
+      return [
+        {
+          severity: "error",
+          code: "INVALID_OUTPUT_SCHEMA",
+          path: ["nodes", id, "output"],
+          message,
+          ...(file ? { file } : {}),
+        },
+      ];
+    }
+  });
+}

@@ -1,0 +1,202 @@
+import type { Diagnostic } from "../../base/diagnostic.ts";
+import type { WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { pathsIn } from "../fill.ts";
+import { type Path, parsePath } from "../../base/path.ts";
+import { isObject, type Json, type JsonSchema, nearest } from "../../base/values.ts";
+import { typesOf } from "./conditions.ts";
+import { parseCondition } from "../condition.ts";
+import type { DataShapes } from "./node-data.ts";
+import { pathsOf } from "../value-rule.ts";
+
+/** Finds paths that never lead anywhere: their root is unknown, or the data there never have the field. */
+export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
+  const known = new Set(["input", ...Object.keys(workflow.nodes)]);
+  const roots = new Set([...known, "skills"]);
+  const told = [
+    ...pathsInNodes(workflow, { known, roots }),
+    ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfInner(id, node, known)),
+    ...pathsInEdges(workflow, roots),
+    ...pathsAtTop(workflow, known),
+  ];
+  return [
+    ...told.flatMap((written) => checkPath(written, Object.keys(workflow.nodes), shapes)),
+    ...checkEvaluated(workflow, shapes),
+  ];
+}
+
+/** A path of the context, and where the document has it. */
+interface WrittenPath {
+  readonly path: string;
+  readonly roots: ReadonlySet<string>;
+  readonly at: Diagnostic["path"];
+  readonly of: string;
+  /** The node whose data an edge leaves with. */
+  readonly from?: string;
+  /** Of a root that is unknown. */
+  readonly severity: Diagnostic["severity"];
+}
+
+function pathsInNodes(
+  { nodes }: Workflow,
+  { known, roots }: { readonly known: ReadonlySet<string>; readonly roots: ReadonlySet<string> },
+): WrittenPath[] {
+  return Object.entries(nodes).flatMap(([id, { requires = {}, once }]) => {
+    const about = { of: `node "${id}"`, severity: "warning" } as const;
+    const required = pathsOf(requires).map((path) => ({ ...about, path, roots, at: ["nodes", id, "requires"] }));
+    return once === undefined
+      ? required
+      : [...required, { ...about, path: once, roots: known, at: ["nodes", id, "once"] }];
+  });
+}
+
+/** Of a map or call: `over` and `with` begin in the context, `key` and `unless_changed` in the item. */
+function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
+  const about = { of: `node "${id}"`, severity: "error" } as const;
+  const filled = Object.entries(given ?? {}).flatMap(([field, value]) =>
+    pathsIn(value as Json).map((path) => ({ ...about, path, roots: known, at: ["nodes", id, "with", field] })),
+  );
+  if (!map) return filled;
+  const { over, as, key, unseen } = map;
+  const ofItem = [
+    ...(key === undefined ? [] : [["key", key] as const]),
+    ...(unseen?.unless_changed ?? []).map((path) => ["unseen", path] as const),
+  ];
+  return [
+    ...filled,
+    { ...about, path: over, roots: known, at: ["nodes", id, "map", "over"] },
+    ...ofItem.map(([field, path]) => ({ ...about, path, roots: new Set([as]), at: ["nodes", id, "map", field] })),
+  ];
+}
+
+function pathsInEdges({ edges }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {
+  return edges.flatMap((edge, index) => {
+    const rule = edge.if === undefined ? "" : parseCondition(edge.if);
+    if (typeof rule === "string") return [];
+    const at = ["edges", index, "if"];
+    const about = { roots, at, from: edge.from, of: `edge ${index}`, severity: "error" } as const;
+    return pathsOf(rule).map((path) => ({ ...about, path }));
+  });
+}
+
+function pathsAtTop({ report = {}, verdict, cool_down }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {
+  const reported = Object.entries(report).map(([field, path]): WrittenPath => {
+    return { path, roots, at: ["report", field], of: "the report", severity: "warning" };
+  });
+  return [
+    ...reported,
+    ...(verdict === undefined
+      ? []
+      : [{ path: verdict, roots, at: ["verdict"], of: "the verdict", severity: "error" } as const]),
+    ...(cool_down === undefined ? [] : [coolDownPath(cool_down.key)]),
+  ];
+}
+
+/** Before a run begins there is its input alone. */
+function coolDownPath(path: string): WrittenPath {
+  return { path, roots: new Set(["input"]), at: ["cool_down", "key"], of: "cool_down", severity: "error" };
+}
+
+function checkPath(
+  { path, roots, at, of, from = "", severity }: WrittenPath,
+  nodes: readonly string[],
+  shapes: DataShapes,
+): Diagnostic[] {
+  const plain = path.replace(/(?<!\])\[\d+\](?=\.|$)/g, "[*]").replace(/\[\d+\](?=\.|$)/g, "");
+  const [root, ...fields] = parsePath(plain)?.segments ?? [];
+  if (!root) return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message: `"${path}" of ${of} is no path` }];
+  if (!roots.has(root.key)) {
+    const roof = roots.has("skills") ? "input, skills" : "input";
+    const [only] = roots;
+    const missed = roots.size === 1 ? `does not begin with ${only}` : `begins with neither ${roof} nor a node`;
+    const message = `"${path}" of ${of} ${missed}`;
+    const owners = [from, ...nodes.slice(0, MOST_OWNERS)];
+    const owner = owners.find((id) => roots.has(id) && hasField(shapes(id), root.key));
+    const near = owner === undefined ? nearest(root.key, roots) : `${owner}.${path}`;
+    return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(near) }];
+  }
+  const about = `"${path}" of ${of}: the ${root.key === "input" ? "input" : `data of ${nameOf(root.key, nodes)}`}`;
+  return unknownField(shapes(root.key), fields, { at, about, before: root.key });
+}
+
+/** Nodes whose data are searched for a field that was written without its node. */
+const MOST_OWNERS = 100;
+
+function hasField(shape: JsonSchema | undefined, field: string): boolean {
+  return isObject(shape?.properties) && Object.hasOwn(shape.properties, field);
+}
+
+function nameOf(root: string, nodes: readonly string[]): string {
+  return nodes.includes(root) ? `node "${root}"` : root;
+}
+
+/** Rules about a node's own data. */
+function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
+  return Object.entries(nodes).flatMap(([id, node]) =>
+    (node.eval ?? []).flatMap((evaluator, index) => {
+      const { kind, name } = evaluator;
+      const paths = kind === "value" ? pathsOf(evaluator.rule) : kind === "evidence" ? [evaluator.rule.claims] : [];
+      const at = ["nodes", id, "eval", index, "rule"];
+      return paths.flatMap((path) => {
+        const about = `"${path}" of evaluator "${name}": the data of node "${id}"`;
+        return unknownField(shapes(id), parsePath(path)?.segments ?? [], { at, about, before: "" });
+      });
+    }),
+  );
+}
+
+interface About {
+  readonly at: Diagnostic["path"];
+  readonly about: string;
+  /** The part of the path before the fields. */
+  readonly before: string;
+}
+
+function unknownField(shape: JsonSchema | undefined, fields: Path["segments"], { at, about, before }: About) {
+  const missing = firstUnknown(shape, fields, before);
+  if (!missing) return [];
+  const { message, hint } = missing;
+  const found: Diagnostic = { code: "UNKNOWN_PATH", severity: "warning", path: at, message: `${about} ${message}` };
+  return [hint === undefined ? found : { ...found, hint }];
+}
+
+/** The first field that the data never have, in words. */
+function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], before: string) {
+  let schema: unknown = shape;
+  let place = before;
+  for (const [index, { key, each }] of fields.entries()) {
+    const next = [place, key].filter((part) => part !== "").join(".");
+    const types = isObject(schema) ? typesOf(schema as JsonSchema) : undefined;
+    const missing = `never has a field "${key}"`;
+    if (types?.includes("array")) {
+      const rest = fields.slice(index).map((field) => `.${field.key}${field.each ? "[*]" : ""}`);
+      const hint = `"${place}" is a list: write ${place}[*]${rest.join("")}`;
+      return types.includes("object") ? undefined : { message: missing, hint };
+    }
+    if (types && !types.includes("object")) return { message: `${missing}: "${place}" is ${types.join(" or ")}` };
+    if (!isObject(schema) || !isObject(schema.properties) || OPEN.some((word) => isOpen(schema, word)))
+      return undefined;
+    if (!Object.hasOwn(schema.properties, key)) {
+      return { message: missing, ...didYouMean(nearest(key, Object.keys(schema.properties))) };
+    }
+    schema = schema.properties[key];
+    place = next;
+    if (!each) continue;
+    const inside = isObject(schema) ? typesOf(schema as JsonSchema) : undefined;
+    if (inside && !inside.includes("array")) return { message: `has no list at "${next}"`, hint: `write ${next}` };
+    schema = isObject(schema) ? schema.items : undefined;
+    place += "[*]";
+  }
+  return undefined;
+}
+
+/** Where one of these stands, there may be fields that `properties` does not name. */
+const OPEN = ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties"];
+
+function isOpen(schema: unknown, word: string): boolean {
+  return isObject(schema) && schema[word] !== undefined && schema[word] !== false;
+}
+
+function didYouMean(near: string | undefined): Pick<Diagnostic, "hint"> {
+  return near === undefined ? {} : { hint: `did you mean "${near}"?` };
+}

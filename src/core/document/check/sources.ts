@@ -1,0 +1,112 @@
+import { type DiagnosticCode, fieldPath } from "../../base/diagnostic.ts";
+import type { NodeSources } from "../workflow/source.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { isObject, type JsonObject } from "../../base/values.ts";
+
+/** A field that holds a Source, as written: in the document it has its shape, in the run's input it may be anything. */
+export interface SourceField {
+  /** `["nodes", "collect", "context", 1]`; for a single runtime Source too the path ends in 0 (D20). */
+  readonly path: readonly (string | number)[];
+  readonly from: "document" | "input";
+  readonly value: unknown;
+}
+
+/** Every Source field of a run: runtime, then workflow, then node by node. */
+export function sourceFields(workflow: Workflow, input: JsonObject): readonly SourceField[] {
+  const nodes = Object.entries(workflow.nodes).flatMap(([id, node]): SourceField[] => [
+    ...(node.instruction === undefined
+      ? []
+      : [{ path: ["nodes", id, "instruction"], from: "document", value: node.instruction } as const]),
+    ...(node.approval === undefined
+      ? []
+      : [{ path: ["nodes", id, "approval", "ask"], from: "document", value: node.approval.ask } as const]),
+    ...listed(["nodes", id, "rules"], "document", sourcesOf(node.rules)),
+    ...listed(["nodes", id, "context"], "document", sourcesOf(node.context)),
+  ]);
+  return [
+    ...listed(["input", "rules"], "input", runtimeSources(input, "rules")),
+    ...listed(["input", "context"], "input", runtimeSources(input, "context")),
+    ...listed(["rules"], "document", workflow.rules ?? []),
+    ...listed(["context"], "document", workflow.context ?? []),
+    ...nodes,
+  ];
+}
+
+function listed(path: SourceField["path"], from: SourceField["from"], values: readonly unknown[]): SourceField[] {
+  return values.map((value, index) => ({ path: [...path, index], from, value }));
+}
+
+function sourcesOf(sources: NodeSources | undefined): readonly unknown[] {
+  if (sources === undefined) return [];
+  return Array.isArray(sources) ? sources : sources.sources;
+}
+
+/** One Source or a list of them (W28). */
+function runtimeSources(input: JsonObject, name: string): readonly unknown[] {
+  const value = Object.hasOwn(input, name) ? input[name] : undefined;
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+/** The fields of a run's input that look like Sources where they are data (D63), as people write their paths. */
+export function likeSources(input: JsonObject): readonly string[] {
+  return ["rules", "context"].flatMap((name) =>
+    listed(["input", name], "input", runtimeSources(input, name)).flatMap(({ path, value }) =>
+      isLikeSource(value) ? [Array.isArray(input[name]) ? fieldPath(path) : `input.${name}`] : [],
+    ),
+  );
+}
+
+function isLikeSource(value: unknown): boolean {
+  if (typeof value === "string") return /^(?:\.{0,2}\/|http)/.test(value);
+  const keys = isObject(value) ? Object.keys(value) : [];
+  return keys.length === 1 && keys.every((key) => Object.hasOwn(TAGS, key));
+}
+
+export type SourceForm =
+  | { readonly kind: "inline"; readonly text: string }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "url"; readonly url: string };
+
+/** Why a Source gives no content. */
+export interface SourceProblem {
+  readonly code: Extract<DiagnosticCode, `SOURCE_${string}`>;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What a Source means; a tagged form is never classified again (workflow-format "Sources"). */
+export function parseSource(value: unknown): SourceForm | SourceProblem {
+  if (typeof value === "string") return value === "" ? misshapen("is empty") : parseText(value);
+  if (!isObject(value)) return misshapen(`is ${Array.isArray(value) ? "a list" : String(value)}, which is no Source`);
+  const keys = Object.keys(value);
+  const tag = keys.find((key) => Object.hasOwn(TAGS, key));
+  const extra = keys.filter((key) => key !== tag && !(tag === "url" && key === "type"));
+  if (tag === undefined) return misshapen("has none of the keys inline, file and url");
+  if (extra.length > 0) return misshapen(`has ${extra.join(", ")} beside ${tag}`);
+  const text = value[tag];
+  if (typeof text !== "string" || text === "") return misshapen(`has a ${tag} that is no text`);
+  if (value["type"] !== undefined && value["type"] !== "fetch") return mistyped(value["type"]);
+  return TAGS[tag as keyof typeof TAGS](text);
+}
+
+const TAGS = {
+  inline: (text: string): SourceForm => ({ kind: "inline", text }),
+  file: (path: string): SourceForm => ({ kind: "file", path }),
+  url: (url: string): SourceForm => ({ kind: "url", url }),
+};
+
+function parseText(text: string): SourceForm {
+  if (/^(?:\.{1,2})?\//.test(text)) return TAGS.file(text);
+  return /^https?:\/\//.test(text) ? TAGS.url(text) : TAGS.inline(text);
+}
+
+function misshapen(message: string): SourceProblem {
+  const hint = "Write text, a ./path, an https:// address, or one of {inline: …}, {file: …} and {url: …}.";
+  return { code: "SOURCE_INVALID_SHAPE", message, hint };
+}
+
+function mistyped(type: unknown): SourceProblem {
+  const message = `has the type ${JSON.stringify(type)}`;
+  return { code: "SOURCE_INVALID_TYPE", message, hint: "The only type is fetch; it may be left out." };
+}

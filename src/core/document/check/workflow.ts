@@ -1,0 +1,323 @@
+import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
+import type { Edge, WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { nearProvider } from "../model-name.ts";
+import { checkJsonSchema } from "../../base/schema/json-schema.ts";
+import type { KnownSkills } from "../../skill/skill-reference.ts";
+import { deepEqual, type JsonSchema, nearest } from "../../base/values.ts";
+import { checkConditions } from "./conditions.ts";
+import { checkPaths } from "./paths.ts";
+import { inlineWorkflow } from "../inner/inline.ts";
+import { RUN_FIELDS } from "../inputs.ts";
+import { checkJudgeBudget } from "./judge-budget.ts";
+import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
+
+/** Looking for the near word is slow in a large graph; nobody reads that many. */
+const MOST_SUGGESTIONS = 50;
+
+/** The structure of a workflow that fits the schema: every finding, errors and warnings (W2-W9, E8, N27, N31, D2, D3). */
+export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, input?: JsonSchema): Diagnostic[] {
+  const shapes = dataShapes(workflow, findInline(workflow), input);
+  const nodes = new Map(Object.entries(workflow.nodes));
+  const edges = checkEdgeEnds(workflow.edges, nodes);
+  return [
+    ...checkEntry(workflow.entry, nodes),
+    ...edges.diagnostics,
+    ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges.sound) : []),
+    ...checkCycles(edges.sound),
+    ...checkDefaults(workflow.edges),
+    ...checkConditions(workflow, shapes),
+    ...checkInlineSkills(workflow),
+    ...[...nodes].flatMap(([id, node]) => checkNode(id, node, workflow, knownSkills)),
+    ...checkPaths(workflow, shapes),
+    ...checkProviders(workflow),
+    ...checkJudgeBudget(workflow),
+    ...[...nodes].flatMap(([id, node]) => checkInline(id, node, workflow, knownSkills)),
+  ];
+}
+
+/** Findings about paths and conditions that only the files of inner workflows bring to light. */
+export function checkPathsInto(workflow: Workflow, find: FindInner): Diagnostic[] {
+  const check = (shapes: DataShapes) => [...checkConditions(workflow, shapes), ...checkPaths(workflow, shapes)];
+  const known = new Set(check(dataShapes(workflow, findInline(workflow))).map((found) => JSON.stringify(found)));
+  return check(dataShapes(workflow, find)).filter((found) => !known.has(JSON.stringify(found)));
+}
+
+/** What stands in the document of the workflow that a map runs; what that has of the document is told there. */
+function checkInline(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
+  if (!node.nodes) return [];
+  const own = ["nodes", "edges", "entry"];
+  return checkWorkflow(inlineWorkflow(workflow, id, node), knownSkills, itemInput(node))
+    .filter(({ path }) => own.includes(String(path[0])))
+    .map((found) => ({
+      ...found,
+      path: ["nodes", id, ...found.path],
+      message: `${found.message} (inside node "${id}")`,
+    }));
+}
+
+function error(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
+  return { severity: "error", code, path, message, ...(hint ? { hint } : {}) };
+}
+
+function warning(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
+  return { severity: "warning", code, path, message, ...(hint ? { hint } : {}) };
+}
+
+function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
+  const near = nearest(word, candidates);
+  return near === undefined ? undefined : `did you mean "${near}"?`;
+}
+
+function checkEntry(entry: string, nodes: ReadonlyMap<string, WorkflowNode>): Diagnostic[] {
+  if (nodes.has(entry)) return [];
+  return [error("MISSING_ENTRY", ["entry"], `entry "${entry}" is no node`, didYouMean(entry, nodes.keys()))];
+}
+
+interface IndexedEdge extends Edge {
+  readonly index: number;
+}
+
+function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, WorkflowNode>) {
+  const diagnostics: Diagnostic[] = [];
+  const sound: IndexedEdge[] = [];
+  for (const [index, edge] of edges.entries()) {
+    for (const [end, code] of [
+      ["from", "UNKNOWN_EDGE_SOURCE"],
+      ["to", "UNKNOWN_EDGE_TARGET"],
+    ] as const) {
+      if (nodes.has(edge[end])) continue;
+      const message = `edge ${index} names an unknown node "${edge[end]}" in "${end}"`;
+      const near = diagnostics.length < MOST_SUGGESTIONS ? didYouMean(edge[end], nodes.keys()) : undefined;
+      diagnostics.push(error(code, ["edges", index, end], message, near));
+    }
+    if (edge.from === edge.to && edge.max_iterations === undefined) {
+      const message = `node "${edge.from}" leads to itself without a bound`;
+      diagnostics.push(error("SELF_LOOP", ["edges", index], message, "add max_iterations to the edge"));
+    }
+    if (nodes.has(edge.from) && nodes.has(edge.to)) sound.push({ ...edge, index });
+  }
+  return { diagnostics, sound };
+}
+
+function checkReach(entry: string, nodes: ReadonlyMap<string, WorkflowNode>, edges: readonly IndexedEdge[]) {
+  const targets = targetsOf(edges);
+  const reached = new Set([entry]);
+  for (const id of reached) for (const edge of targets.get(id) ?? []) reached.add(edge.to);
+  const lost = [...nodes.keys()].filter((id) => !reached.has(id));
+  return lost.map((id) =>
+    error(
+      "UNREACHABLE_NODE",
+      ["nodes", id],
+      `no path leads from "${entry}" to node "${id}"`,
+      "add an edge to it, or remove it",
+    ),
+  );
+}
+
+function targetsOf(edges: readonly IndexedEdge[]): Map<string, IndexedEdge[]> {
+  const targets = new Map<string, IndexedEdge[]>();
+  for (const edge of edges) {
+    const list = targets.get(edge.from);
+    if (list) list.push(edge);
+    else targets.set(edge.from, [edge]);
+  }
+  return targets;
+}
+
+/** W6: without bounded edges and self-loops no cycle may be left. Iterative, so that long chains do not recurse (D1). */
+function checkCycles(edges: readonly IndexedEdge[]): Diagnostic[] {
+  const unbounded = edges.filter((edge) => edge.max_iterations === undefined && edge.from !== edge.to);
+  const targets = targetsOf(unbounded);
+  const found: Diagnostic[] = [];
+  const done = new Set<string>();
+  for (const start of targets.keys()) {
+    /** Where on the stack a node is. */
+    const open = new Map<string, number>();
+    const stack: { id: string; next: number }[] = [];
+    if (!done.has(start)) stack.push({ id: start, next: 0 });
+    while (stack.length > 0) {
+      const top = stack.at(-1);
+      if (!top) break;
+      open.set(top.id, stack.length - 1);
+      const edge = targets.get(top.id)?.[top.next++];
+      if (!edge) {
+        open.delete(top.id);
+        done.add(top.id);
+        stack.pop();
+      } else if (open.has(edge.to)) {
+        found.push(cycle(stack.slice(open.get(edge.to)), edge));
+      } else if (!done.has(edge.to)) {
+        stack.push({ id: edge.to, next: 0 });
+      }
+    }
+  }
+  return found;
+}
+
+function cycle(stack: readonly { readonly id: string }[], closing: IndexedEdge): Diagnostic {
+  const round = [...stack.map(({ id }) => id), closing.to];
+  const shown = round.length > 12 ? [...round.slice(0, 6), "…", ...round.slice(-5)] : round;
+  const message = `the cycle ${shown.join(" -> ")} has no bound`;
+  return error("UNBOUNDED_CYCLE", ["edges", closing.index], message, "add max_iterations to one of its edges");
+}
+
+/** E8. */
+function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
+  const first = new Map<string, number>();
+  return edges.flatMap((edge, index) => {
+    if (edge.when?.trim() || edge.if !== undefined) return [];
+    const other = first.get(edge.from);
+    if (other === undefined) {
+      first.set(edge.from, index);
+      return [];
+    }
+    const message = `node "${edge.from}" has two unconditional edges (${other} and ${index})`;
+    return [error("AMBIGUOUS_EDGES", ["edges", index], message, "give all but one of them an if or a when")];
+  });
+}
+
+/** W9. */
+function checkInlineSkills({ skills = {} }: Workflow): Diagnostic[] {
+  return Object.entries(skills).flatMap(([id, skill]) => {
+    if (skill.instruction?.trim() || skill.mcp) return [];
+    return [error("INVALID_INLINE_SKILL", ["skills", id], `skill "${id}" needs an instruction or an mcp server`)];
+  });
+}
+
+function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
+  const path = ["nodes", id];
+  const found: Diagnostic[] = [];
+  if (id === "input")
+    found.push(error("RESERVED_NODE_ID", path, 'a node cannot be called "input": it names the run\'s input'));
+  if (id === "skills") {
+    const message = 'a node called "skills" hides skills.available and skills.missing from paths';
+    found.push(warning("RESERVED_NODE_ID", path, message, "call it otherwise"));
+  }
+  if (node.eval_policy === "any_pass" || node.eval_policy === "weighted") {
+    const message = `eval_policy "${node.eval_policy}" is reserved`;
+    found.push(error("UNSUPPORTED_EVAL_POLICY", [...path, "eval_policy"], message, "use all_pass"));
+  }
+  const inline = workflow.skills ?? {};
+  for (const [index, skill] of (node.skills ?? []).entries()) {
+    if (knownSkills.has(skill) || Object.hasOwn(inline, skill)) continue;
+    const near = didYouMean(skill, [...knownSkills, ...Object.keys(inline)]);
+    found.push(
+      warning("UNKNOWN_SKILL", [...path, "skills", index], `node "${id}" lists an unknown skill "${skill}"`, near),
+    );
+  }
+  const unseen = node.map?.unseen;
+  const named: [string, Diagnostic["path"]][] = [
+    ...(node.state ?? []).map((state, index): [string, Diagnostic["path"]] => [state, [...path, "state", index]]),
+    ...(unseen ? [[unseen.state, [...path, "map", "unseen", "state"]] as [string, Diagnostic["path"]]] : []),
+  ];
+  for (const [state, place] of named) {
+    const declared = Object.keys(workflow.state ?? {});
+    if (declared.includes(state)) continue;
+    const message = `node "${id}" names a state "${state}" that the workflow does not declare`;
+    const hint = didYouMean(state, declared) ?? `declare it at the top: state: { ${state}: {} }`;
+    found.push(error("UNKNOWN_STATE", place, message, hint));
+  }
+  const shape = node.output ? checkJsonSchema(node.output, [...path, "output"]) : [];
+  return [...found, ...shape, ...checkEvaluatorNames(path, node), ...checkInnerEval(path, node)];
+}
+
+/** A name without a known prefix is legal, colons included (N7); one that is nearly a provider's is a slip. */
+function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
+  const named: [Diagnostic["path"], string | undefined][] = [
+    [["model"], model],
+    [["judge_model"], judge_model],
+    ...Object.entries(nodes).flatMap(([id, node]): [Diagnostic["path"], string | undefined][] => [
+      [["nodes", id, "model"], node.model],
+      [["nodes", id, "judge_model"], node.judge_model],
+      ...(node.eval ?? []).map((evaluator, index): [Diagnostic["path"], string | undefined] => [
+        ["nodes", id, "eval", index, "model"],
+        evaluator.kind === "judge" ? evaluator.model : undefined,
+      ]),
+    ]),
+  ];
+  return named.flatMap(([path, name]) => {
+    const near = name === undefined ? undefined : nearProvider(name);
+    const message = `"${name}" begins with no provider, so it is sent as it is to the run's own`;
+    return near === undefined ? [] : [warning("UNKNOWN_PROVIDER", path, message, `did you mean "${near}"?`)];
+  });
+}
+
+/** No model answered at a node that runs workflows: there is nothing to judge by a model, and no call to look at. */
+function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
+  if (!node.map && node.call === undefined) return [];
+  return (node.eval ?? []).flatMap(({ kind, name }, index) => {
+    if (kind === "value" || kind === "evidence") return [];
+    const message = `evaluator "${name}" is of kind ${kind}: a node that runs workflows takes value and evidence`;
+    return [error("SCHEMA", [...path, "eval", index, "kind"], message)];
+  });
+}
+
+/** D3. */
+function checkEvaluatorNames(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
+  const seen = new Set<string>();
+  return (node.eval ?? []).flatMap(({ name }, index) => {
+    const again = seen.has(name);
+    seen.add(name);
+    const message = `two evaluators are named "${name}"; paths see the last one`;
+    return again ? [warning("DUPLICATE_EVALUATOR", [...path, "eval", index, "name"], message)] : [];
+  });
+}
+
+/** What a run's input has to be (W21-W27): all errors at once, and the input with its defaults. */
+export function checkInput(
+  workflow: Workflow,
+  input: unknown,
+): { readonly input: InputValues; readonly diagnostics: Diagnostic[] } {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return { input: {}, diagnostics: [error("INPUT_TYPE", [], "the input must be a JSON object")] };
+  }
+  const given = new Map(Object.entries(input));
+  const diagnostics = unknownFields(workflow, given.keys());
+  for (const [name, field] of Object.entries(workflow.inputs ?? {})) {
+    const value = given.get(name) ?? null;
+    const about = field.description ? ` (${field.description})` : "";
+    if (value === null) {
+      if (field.required) diagnostics.push(error("INPUT_MISSING", [name], `input "${name}" is missing${about}`));
+      else if (field.default !== undefined) given.set(name, field.default);
+      continue;
+    }
+    const complaint = inputComplaint(field.type, value) ?? enumComplaint(field.enum, value);
+    if (complaint) diagnostics.push(error("INPUT_INVALID", [name], `input "${name}" ${complaint}${about}`));
+  }
+  return { input: Object.fromEntries(given), diagnostics };
+}
+
+function unknownFields({ inputs }: Workflow, given: Iterable<string>): Diagnostic[] {
+  if (!inputs) return [];
+  const known = new Set([...Object.keys(inputs), ...RUN_FIELDS]);
+  return [...given].flatMap((name) => {
+    if (known.has(name)) return [];
+    const near = nearest(name, known) ?? "";
+    const meant = near === "" ? `; declared are ${Object.keys(inputs).join(", ")}` : `; did you mean "${near}"?`;
+    return [warning("INPUT_UNKNOWN", [name], `the workflow declares no input "${name}"${meant}`)];
+  });
+}
+
+type InputValues = { readonly [key: string]: unknown };
+
+function inputComplaint(type: string, value: unknown): string | undefined {
+  if (type === "string[]") {
+    if (!Array.isArray(value)) return `must be a list of strings, not ${typeName(value)}`;
+    const odd = value.findIndex((item) => typeof item !== "string");
+    return odd === -1 ? undefined : `must hold only strings, but element ${odd} is ${typeName(value[odd])}`;
+  }
+  if (type === "number" && typeof value === "number" && !Number.isFinite(value)) return "must be a finite number";
+  return typeName(value) === type ? undefined : `must be a ${type}, not ${typeName(value)}`;
+}
+
+/** W24; of a list the whole one is allowed (D60). */
+function enumComplaint(allowed: readonly unknown[] | undefined, value: unknown): string | undefined {
+  if (!allowed || allowed.some((item) => deepEqual(item, value))) return undefined;
+  return `is ${JSON.stringify(value)}; allowed are ${allowed.map((item) => JSON.stringify(item)).join(", ")}`;
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "list" : typeof value;
+}

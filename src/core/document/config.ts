@@ -1,0 +1,244 @@
+import * as z from "zod";
+import { hasForm, type LookUp, wantedOf } from "../skill/availability/config-form.ts";
+import type { Lack } from "../skill/availability/unavailable.ts";
+import { workflowLimitsSchema } from "./workflow/limits.ts";
+import { mcpServerSchema } from "../skill/mcp-server.ts";
+import { SkillflowError } from "../base/errors.ts";
+import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
+import { type Fitting, isObject, lazy } from "../base/values.ts";
+
+/** Environment variables: the process's, or a map injected in their place (S2). */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `50/minute`: so many begin in that time; a number: so many at a time. */
+const rateSchema = lazy(() =>
+  z.union([
+    z.int().min(1),
+    z
+      .string()
+      .regex(/^[1-9]\d{0,6}\/(?:second|minute|hour|day)$/, "is no rate such as 50/minute, nor a number at a time"),
+  ]),
+);
+
+/** `.skillflow.yml`, in a project and per user (cli ".skillflow.yml"). */
+export const projectConfigSchema = lazy(() =>
+  z.strictObject({
+    model: z.string().min(1).optional().describe("PROVIDER:NAME, as --model takes it"),
+    writes: z
+      .enum(["allow", "plan", "deny"])
+      .optional()
+      .describe("as --writes says it; the strictest of files and workflow counts"),
+    limits: workflowLimitsSchema()
+      .optional()
+      .describe("what a run may spend; the strictest of files and workflow counts"),
+    rates: z
+      .strictObject({
+        runs: z.int().min(1).optional().describe("so many runs at a time"),
+        models: z
+          .record(z.string().min(1), rateSchema())
+          .optional()
+          .describe("PROVIDER:NAME, with * for anything -> how many of its calls"),
+        skills: z.record(z.string().min(1), rateSchema()).optional().describe("skill id -> how many of its calls"),
+      })
+      .optional()
+      .describe("what waits for its turn: over all workers of a database, else within the process"),
+    skills: z
+      .strictObject({
+        extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),
+        modules: z
+          .array(z.string().min(1))
+          .optional()
+          .describe("plug-ins as code: a file or a folder, relative to this file, or an npm package"),
+        disabled: z.array(z.string()).optional().describe("ids of skills that are left out"),
+        discover: z.boolean().optional().describe("false: no folder is searched for skills"),
+        order: z.enum(["sweny", "skill-tools"]).optional().describe("which document's order of skill folders counts"),
+        contextMode: z.enum(["full", "readOnDemand"]).optional().describe("how skills' instructions reach the model"),
+        descriptor: z.enum(["current", "seed"]).optional().describe("how tools.json descriptors behave"),
+        allowScripts: z
+          .boolean()
+          .optional()
+          .describe("resolveCommand scripts of descriptors; counts in the user's file"),
+        defineTool: z.boolean().optional().describe("the skill tool-maker; counts in the user's file"),
+        trust: z.array(z.string()).optional().describe("skills whose code may run; counts in the user's file"),
+        env: z
+          .record(z.string(), z.array(z.string().min(1)))
+          .optional()
+          .describe("skill -> variables handed to it, where its format cannot declare them; counts in the user's file"),
+      })
+      .optional()
+      .describe("where skills are found, and what they may do"),
+    mcpServers: z
+      .record(z.string(), mcpServerSchema())
+      .optional()
+      .describe("skill id -> its MCP server; in a project's file it waits for trust"),
+    fetch: z
+      .strictObject({
+        auth: z
+          .record(z.string(), z.string())
+          .optional()
+          .describe("host -> name of the variable that holds its token; counts in the user's file"),
+      })
+      .optional()
+      .describe("how sources by address are fetched"),
+  }),
+);
+export type ProjectConfig = Fitting<typeof projectConfigSchema>;
+
+const RESERVED_VARIABLE =
+  /^(?:PATH|HOME|LANG|TMPDIR|TMP|TEMP|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS|REPL_EXTERNAL_MODULE|V8_COVERAGE)|PYTHON[A-Z]+|PERL(?:5?LIB|5OPT|5DB)|RUBY(?:OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GIT_(?:SSH.*|EXEC_PATH|CONFIG.*|PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|PROXY_COMMAND|TEMPLATE_DIR)|npm_config_.*|SKILLFLOW_.*)$/i;
+
+/** Variables that change what a program is or loads: a document cannot have one handed to its skill's programs. */
+export function isReservedVariable(name: string): boolean {
+  return RESERVED_VARIABLE.test(name);
+}
+
+const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|KEY|APIKEY|PASSWORD|PASSWD|DSN|CREDENTIAL)(?:_|$)/i;
+
+/** Variables that are secret by their name, whether or not anybody has a use for them (trust 5). */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) || endsAsSecret(name);
+}
+
+const SECRET_END = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|CREDENTIALS?|(?:^|_)(?:KEY|DSN|PASS))$/i;
+
+/** Reports whether a variable's name ends as names of secrets do: `PGPASSWORD`, `DEPLOY_KEY`. */
+export function endsAsSecret(name: string): boolean {
+  return SECRET_END.test(name);
+}
+
+/** Every MCP server sees these: they are no secrets, though a skill may declare them. */
+export const BASE_VARIABLES: readonly string[] = ["PATH", "HOME", "LANG", "TMPDIR"];
+
+/** One field of a skill's config and where its value came from. */
+export interface ResolvedField {
+  readonly key: string;
+  readonly field: ConfigField;
+  /** Undefined while unresolved; an empty string is unresolved. */
+  readonly value: string | undefined;
+  readonly from: "override" | "environment" | undefined;
+  /** A value was given, and it was empty, or of a declared form and only white space. */
+  readonly empty: boolean;
+  /** The value does not have the declared form. */
+  readonly malformed: boolean;
+}
+
+/**
+ * Resolves each field: the explicit override, by `skill.key` or by the key alone, else the variable named by `env`. White
+ * space around a value is removed if the field declares a form.
+ */
+export function resolveConfig(
+  skill: Pick<Skill, "id" | "config">,
+  overrides: ReadonlyMap<string, string>,
+  { env, lookUp }: { readonly env: Environment; readonly lookUp: LookUp },
+): readonly ResolvedField[] {
+  return Object.entries(skill.config).map(([key, field]) => {
+    const override = overrides.get(`${skill.id}.${key}`) ?? overrides.get(key);
+    const given = override ?? (field.env === undefined ? undefined : env[field.env]);
+    const trimmed = field.format === undefined ? given : given?.trim();
+    const value = trimmed === "" ? undefined : trimmed;
+    const source = override === undefined ? "environment" : "override";
+    const malformed = value !== undefined && !hasForm(value, field, lookUp);
+    return { key, field, value, from: value === undefined ? undefined : source, empty: trimmed === "", malformed };
+  });
+}
+
+/** T46: a value given for a key alone reaches the one skill that declares it; where several do, one has to be named. */
+export function refuseAmbiguous(
+  overrides: ReadonlyMap<string, string>,
+  skills: readonly { readonly id: string; readonly keys: readonly string[] }[],
+): void {
+  for (const key of overrides.keys()) {
+    const declaring = skills.flatMap(({ id, keys }) => (keys.includes(key) ? [id] : [])).sort();
+    if (declaring.length < 2) continue;
+    throw new SkillflowError(
+      "usage.invalid",
+      `the value given for ${key} could mean several skills: ${declaring.join(", ")}`,
+      {
+        hint: [
+          "name one: ",
+          ...declaring.flatMap((id, index) => [
+            index === 0 ? "" : ", ",
+            { option: "set" as const, value: `${id}.${key}=VALUE` },
+          ]),
+        ],
+      },
+    );
+  }
+}
+
+/** Reports what is wrong with a skill's config; undefined if the skill can be used. No value is shown, since it may be a secret. */
+export function lackOfConfig(fields: readonly ResolvedField[]): Lack | undefined {
+  const missing = lackingFields(fields);
+  const malformed = fields.filter((field) => field.malformed);
+  if (missing.length + malformed.length === 0) return undefined;
+  const wrong = malformed.map((field) => `${nameOf(field)} is not ${wantedOf(field.field)}`);
+  return {
+    kind: missing.length > 0 ? "config_missing" : "config_form",
+    reason: [...missing.map((field) => describeLack(field, fields)), ...wrong].join("; "),
+    fix: [...missing, ...malformed].map(fixOf).join("; "),
+  };
+}
+
+function fixOf(resolved: ResolvedField): string {
+  const { field, malformed } = resolved;
+  const change = malformed ? `set ${nameOf(resolved)} to ${wantedOf(field)}` : `set ${nameOf(resolved)}`;
+  return `${change}${malformed && !field.required ? ", or unset it" : ""} (${field.description})`;
+}
+
+function nameOf({ key, field }: ResolvedField): string {
+  return field.env ?? key;
+}
+
+/** Required fields without a value, unless the field that replaces them has one. */
+export function lackingFields(fields: readonly ResolvedField[]): readonly ResolvedField[] {
+  const isSet = (wanted: string | undefined) => fields.some(({ key, value }) => key === wanted && value !== undefined);
+  return fields.filter(({ field, value }) => field.required && value === undefined && !isSet(field.unless));
+}
+
+function describeLack(lacking: ResolvedField, fields: readonly ResolvedField[]): string {
+  const other = fields.find(({ key }) => key === lacking.field.unless);
+  return other ? `${describeMissing(lacking)}, nor is ${nameOf(other)}` : describeMissing(lacking);
+}
+
+/** Why one tool of an available skill is left out; undefined when it is offered. */
+export function missingForTool(
+  { needs = [] }: Pick<Tool, "needs">,
+  fields: readonly ResolvedField[],
+): string | undefined {
+  const missing = fields.filter(({ key, value }) => needs.includes(key) && value === undefined);
+  return missing.length === 0 ? undefined : missing.map(describeMissing).join("; ");
+}
+
+/** The optional parameters of a tool that resolved fields settle. */
+export function settledParameters(
+  { settled_by = {}, input_schema }: Pick<Tool, "settled_by" | "input_schema">,
+  fields: readonly ResolvedField[],
+): string[] {
+  const { properties, required } = input_schema;
+  const set = new Set(fields.flatMap(({ key, value }) => (value?.trim() ? [key] : [])));
+  return Object.entries(settled_by).flatMap(([parameter, key]) => {
+    const isOptional =
+      isObject(properties) &&
+      Object.hasOwn(properties, parameter) &&
+      !(Array.isArray(required) && required.includes(parameter));
+    return isOptional && set.has(key) ? [parameter] : [];
+  });
+}
+
+function describeMissing({ key, field, empty }: ResolvedField): string {
+  const name = field.env ?? key;
+  if (empty) return `${name} is set but empty`;
+  return field.env === undefined ? `${key} is not given` : `${name} is not set`;
+}
+
+/** What a handler may see: its own skill's resolved fields (D26). */
+export function configValues(fields: readonly ResolvedField[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(fields.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value]])));
+}
+
+/** The values that must not be seen anywhere, under the names that stand in for them. */
+export function secretValues(fields: readonly ResolvedField[]): { readonly name: string; readonly value: string }[] {
+  return fields.flatMap(({ key, field, value }) =>
+    value === undefined || field.secret === false ? [] : [{ name: key, value }],
+  );
+}

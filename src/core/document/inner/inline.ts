@@ -1,0 +1,18 @@
+import type { WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+
+/** The workflow that a map's node holds itself: with the skills, rules, context and models of the document (extensions 7). */
+export function inlineWorkflow(outer: Workflow, id: string, node: WorkflowNode): Workflow {
+  const { nodes = {}, edges = [], entry = "" } = node;
+  const { skills, rules, context, model, judge_model, judge_budget, state, writes } = outer;
+  const kept = { skills, rules, context, model, judge_model, judge_budget, state, writes };
+  const own = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined));
+  return {
+    id: `${outer.id}/${id}`,
+    name: node.name,
+    entry,
+    nodes: nodes as Workflow["nodes"],
+    edges: [...edges],
+    ...own,
+  };
+}

@@ -1,0 +1,104 @@
+import type { MapSettings } from "../workflow/node.ts";
+import { followPath } from "../../base/path.ts";
+import type { Json, JsonObject } from "../../base/values.ts";
+import { encodeKey } from "./place.ts";
+
+/** Which items of a list a map runs (extensions G20, G22). */
+
+export interface Chosen {
+  readonly key: string;
+  /** Its position in the list. */
+  readonly index: number;
+  /** Why it does not run. */
+  readonly skipped_reason?: string;
+  readonly error?: string;
+  /** An earlier run has judged it. */
+  readonly seen?: true;
+}
+
+export interface Choice {
+  readonly items: Chosen[];
+  /** How many are beyond `max_items`: they have no entry. */
+  readonly left: number;
+}
+
+/** Why items need not be looked at again, by their key. */
+export type Seen = (items: readonly { readonly key: string; readonly item: Json }[]) => ReadonlyMap<string, string>;
+
+const USUAL_ITEMS = 100;
+const LONGEST_KEY = 200;
+
+/** How many items one run takes at the most. */
+export function mostItems({ max_items = USUAL_ITEMS }: Pick<MapSettings, "max_items">): number {
+  return max_items;
+}
+
+export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen): Choice {
+  const keyed = list.map((item, index) => ({ index, item, ...keyOf(map, item, index) }));
+  const known = seen(keyed.flatMap(({ key, item, error }) => (error === undefined ? [{ key, item }] : [])));
+  const taken = new Set<string>();
+  const most = mostItems(map);
+  let running = 0;
+  let left = 0;
+  const items = keyed.flatMap(({ key, index, error }): Chosen[] => {
+    if (error !== undefined)
+      return [{ key, index, ...(map.on_error === "skip" ? { skipped_reason: error } : { error }) }];
+    const place = encodeKey(key);
+    if (taken.has(place)) return [{ key, index, skipped_reason: `another item before it has the key ${key}` }];
+    const reason = known.get(key);
+    if (reason !== undefined) {
+      taken.add(place);
+      return [{ key, index, skipped_reason: reason, seen: true }];
+    }
+    taken.add(place);
+    if (running >= most) {
+      left += 1;
+      return [];
+    }
+    running += 1;
+    return [{ key, index }];
+  });
+  return { items, left };
+}
+
+function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: string; error?: string } {
+  if (key === undefined) return { key: String(index) };
+  const found = followPath(key, { [as]: item });
+  const [value] = "missing" in found ? [] : found;
+  if (value === undefined || value === null || value === "") {
+    return {
+      key: String(index),
+      error: "missing" in found ? `it has no key: ${found.missing}` : `it has no key: ${key}`,
+    };
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > LONGEST_KEY
+    ? { key: String(index), error: `its key is longer than ${LONGEST_KEY} characters` }
+    : { key: text };
+}
+
+/** The values by which an item counts as changed, by their paths. */
+export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
+  const paths = unseen?.unless_changed ?? [];
+  return Object.fromEntries(
+    paths.map((path): [string, Json] => {
+      const found = followPath(path, { [as]: item });
+      if ("missing" in found) return [path, null];
+      return [path, found.length === 1 ? (found[0] ?? null) : [...found]];
+    }),
+  );
+}
+
+/** A list as it stands in a run's context; undefined where there is none. */
+export function listAt(path: string, root: JsonObject): readonly Json[] | undefined {
+  const found = followPath(path, root);
+  if ("missing" in found) return undefined;
+  if (path.includes("[*]")) return [...found];
+  const [value] = found;
+  return Array.isArray(value) ? value : undefined;
+}
+
+/** The object that the item's input is: `with`, and the item by its name. */
+export function inputOf(filled: JsonObject, as: string, item: Json): JsonObject {
+  return { ...filled, [as]: item };
+}

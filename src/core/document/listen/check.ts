@@ -1,0 +1,72 @@
+import type { Diagnostic } from "../../base/diagnostic.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { parsePath } from "../../base/path.ts";
+import { nearest } from "../../base/values.ts";
+import { parseCondition } from "../condition.ts";
+import { conditionMistake } from "../check/condition-mistakes.ts";
+import { pathsOf } from "../value-rule.ts";
+import type { ListenFile, ListenSource } from "./listen-file.ts";
+import { ROOTS, templatePaths } from "./mapping.ts";
+
+/** What is wrong with a `listen.yml` that its schema cannot tell; places are paths of the document. */
+
+export function checkListenFile({ sources }: ListenFile): Diagnostic[] {
+  return Object.entries(sources).flatMap(([name, source]) => checkSource(source, ["sources", name]));
+}
+
+function checkSource(source: ListenSource, at: Diagnostic["path"]): Diagnostic[] {
+  return [
+    ...templatePaths(source).flatMap(([field, path]) => checkRoot(path, ROOTS, [...at, "input", field])),
+    ...checkWhen(source, [...at, "when"]),
+    ...(source.fingerprint === undefined
+      ? []
+      : checkRoot(source.fingerprint, new Set([...ROOTS, "input"]), [...at, "fingerprint"])),
+  ];
+}
+
+function checkWhen({ when }: ListenSource, at: Diagnostic["path"]): Diagnostic[] {
+  if (when === undefined) return [];
+  const rule = parseCondition(when);
+  const mistake = typeof when === "string" ? conditionMistake(when, ROOTS) : undefined;
+  if (mistake) return [{ ...wrong("SCHEMA", at, `when ${mistake.message}`), hint: mistake.hint }];
+  if (typeof rule === "string") return [wrong("SCHEMA", at, `when ${rule}`)];
+  return pathsOf(rule).flatMap((path) => checkRoot(path, ROOTS, at));
+}
+
+/** `[n]` is for templates alone, whose grammar is looked at where they are filled in. */
+function checkRoot(path: string, roots: ReadonlySet<string>, at: Diagnostic["path"]): Diagnostic[] {
+  const parsed = parsePath(path.replaceAll(/\[\d+\](?=\.|$)/g, ""));
+  if (!parsed) return [wrong("SCHEMA", at, `"${path}" is no path: body.key.key, where a key may end in [*]`)];
+  const root = parsed.segments[0]?.key ?? "";
+  if (roots.has(root)) return [];
+  const near = nearest(root, roots);
+  const hint = near === undefined ? `write body.${path}` : `did you mean ${near}?`;
+  return [{ ...wrong("UNKNOWN_PATH_ROOT", at, `"${path}" begins in none of ${[...roots].join(", ")}`), hint }];
+}
+
+/** A source against the workflow that it starts. */
+export function checkFields(source: ListenSource, { inputs, cool_down }: Workflow, name: string): Diagnostic[] {
+  const at = ["sources", name];
+  const given = Object.keys(source.input ?? {});
+  const unknown = given.flatMap((field) => {
+    if (!inputs || Object.hasOwn(inputs, field)) return [];
+    const near = nearest(field, Object.keys(inputs));
+    const declared = Object.keys(inputs).join(", ");
+    const hint = near === undefined ? `declared are ${declared}` : `did you mean "${near}"?`;
+    const message = `the workflow ${source.workflow} declares no input "${field}"`;
+    return [{ ...wrong("INPUT_UNKNOWN", [...at, "input", field], message), hint }];
+  });
+  const missing = Object.entries(inputs ?? {}).flatMap(([field, { required, default: usual }]) => {
+    if (!required || usual !== undefined || given.includes(field)) return [];
+    return [wrong("INPUT_MISSING", [...at, "input"], `the workflow ${source.workflow} needs the input "${field}"`)];
+  });
+  const isKeyless = source.cool_down !== undefined && source.fingerprint === undefined && cool_down === undefined;
+  const keyless = isKeyless ? [wrong("SCHEMA", [...at, "cool_down"], KEYLESS)] : [];
+  return [...unknown, ...missing, ...keyless];
+}
+
+const KEYLESS = "cool_down needs a fingerprint: what alerts of one cause have in common";
+
+function wrong(code: Diagnostic["code"], path: Diagnostic["path"], message: string): Diagnostic {
+  return { severity: "error", code, path, message };
+}

@@ -1,0 +1,51 @@
+import { fillIn, pathsIn } from "../fill.ts";
+import { followPath } from "../../base/path.ts";
+import type { Json, JsonObject } from "../../base/values.ts";
+import { parseCondition } from "../condition.ts";
+import { checkValues } from "../value-rule.ts";
+import type { ListenSource } from "./listen-file.ts";
+
+/** What a webhook comes to, decided from its source and its body alone. */
+
+/** What the paths of a source begin in. */
+export interface WebhookEvent {
+  readonly body: Json;
+  /** What the vendor's header calls it: `issues`, `event_alert`; absent where there is none. */
+  readonly event?: string;
+}
+
+export const ROOTS: ReadonlySet<string> = new Set(["body", "event"]);
+
+export type Mapped =
+  | { readonly kind: "input"; readonly input: JsonObject; readonly fingerprint: Json | undefined }
+  | { readonly kind: "ignored"; readonly reason: string }
+  | { readonly kind: "problem"; readonly problem: string };
+
+export function mapEvent(source: ListenSource, event: WebhookEvent): Mapped {
+  const root = { ...event };
+  const [reason] = source.when === undefined ? [] : unmet(source.when, root);
+  if (reason !== undefined) return { kind: "ignored", reason };
+  const filled = fillIn(source.input ?? {}, root);
+  if ("problem" in filled) return { kind: "problem", problem: filled.problem.replace(/^with\./, "input.") };
+  const input = filled.values;
+  return { kind: "input", input, fingerprint: fingerprintOf(source, { ...root, input }) };
+}
+
+function unmet(when: NonNullable<ListenSource["when"]>, root: JsonObject): string[] {
+  const rule = parseCondition(when);
+  return typeof rule === "string" ? [rule] : checkValues(rule, root);
+}
+
+/** Undefined where its path leads to nothing that tells alerts apart. */
+function fingerprintOf({ fingerprint }: ListenSource, root: JsonObject): Json | undefined {
+  if (fingerprint === undefined) return undefined;
+  const found = followPath(fingerprint, root);
+  if ("missing" in found) return undefined;
+  const [value] = found.length === 1 ? found : [[...found]];
+  return value === null || value === "" ? undefined : value;
+}
+
+/** The paths that a source's input names, by field. */
+export function templatePaths({ input = {} }: ListenSource): readonly (readonly [field: string, path: string])[] {
+  return Object.entries(input).flatMap(([field, value]) => pathsIn(value).map((path) => [field, path] as const));
+}

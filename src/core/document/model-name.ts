@@ -1,0 +1,150 @@
+import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
+import type { Environment } from "./config.ts";
+import type { Workflow } from "./workflow/workflow.ts";
+import { SkillflowError } from "../base/errors.ts";
+import { nearest } from "../base/values.ts";
+
+export const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+/** Where a provider's key is good for minutes: the one that counts now, asked for before each call of its models. */
+export type ShortLivedKeys = Readonly<Partial<Record<"anthropic" | "openai", () => Promise<string>>>>;
+
+interface ModelName {
+  /** Ours, or a prefix that a program answers itself; undefined for a bare name, which the run's default provider serves. */
+  readonly provider: string | undefined;
+  readonly name: string;
+}
+
+/** Prefixes that a program answers itself: they need no key, and beat a provider of ours of that name. */
+export type OwnPrefixes = ReadonlySet<string>;
+const NONE: OwnPrefixes = new Set();
+
+/** `anthropic:claude-…`; a name without a known prefix is forwarded as it is, colons included (N7). */
+export function parseModel(text: string, own: OwnPrefixes = NONE): ModelName {
+  const provider = [...own, ...PROVIDERS].find((known) => text.startsWith(`${known}:`));
+  return provider ? { provider, name: text.slice(provider.length + 1) } : { provider: undefined, name: text };
+}
+
+/** The name with the provider that its prefix was perhaps meant to be. */
+export function nearProvider(text: string, own: OwnPrefixes = NONE): string | undefined {
+  const end = text.indexOf(":");
+  if (end < 0 || parseModel(text, own).provider !== undefined) return undefined;
+  const near = nearest(text.slice(0, end), [...own, ...PROVIDERS]);
+  return near === undefined ? undefined : `${near}${text.slice(end)}`;
+}
+
+export function isOffline(model: string): boolean {
+  return ["replay", "script"].includes(parseModel(model).provider ?? "");
+}
+
+const DEFAULT_MODELS = { anthropic: "anthropic:claude-sonnet-4-5", openai: "openai:gpt-5" };
+
+/** `named` is the workflow's own model, which serves where no provider has its key. */
+export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes): string {
+  if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
+  if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
+  if (named !== undefined && parseModel(named, own).provider !== undefined) return named;
+  throw new SkillflowError("config.missing", "there is no model to ask", {
+    hint: [
+      "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: ",
+      { option: "model", value: "openai-compatible:NAME" },
+      ", ",
+      { option: "model", value: "replay:FILE" },
+    ],
+  });
+}
+
+const DEFAULT_JUDGE = "claude-haiku-4-5";
+
+/** N26, D61: where the provider has no Claude, the run's model judges. */
+export function defaultJudge(model: string, own: OwnPrefixes = NONE): string {
+  const { provider = "" } = parseModel(model, own);
+  return own.has(provider) || provider.startsWith("openai") ? model : DEFAULT_JUDGE;
+}
+
+/** Every provider that the workflow needs has its key, before anything runs. */
+export function checkModels(model: string, workflow: Workflow, env: Environment, own: OwnPrefixes = NONE): void {
+  const serving = checkModel(model, own);
+  if (isOffline(model)) return;
+  const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
+  const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
+  const used = [...named, ...judges.map((judge) => (judge.kind === "judge" ? judge.model : undefined))];
+  const providers = new Set([
+    serving,
+    ...used.flatMap((name) => (name ? [parseModel(name, own).provider ?? serving] : [])),
+  ]);
+  for (const provider of providers) if (!own.has(provider)) requireKey(provider as Provider, env);
+}
+
+/** The provider of the run's own model. */
+export function checkModel(model: string, own: OwnPrefixes = NONE): string {
+  const { provider } = parseModel(model, own);
+  if (provider) return provider;
+  const prefixes = [...own, ...PROVIDERS.filter((known) => !own.has(known))];
+  const near = nearProvider(model, own);
+  throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
+    hint: near ? `did you mean ${near}?` : `write PROVIDER:NAME, where PROVIDER is one of ${prefixes.join(", ")}`,
+  });
+}
+
+export function requireKey(provider: Provider, env: Environment): void {
+  const missing = missingVariable(provider, env);
+  const malformed = malformedVariable(provider, env);
+  if (malformed !== undefined) {
+    const { name, wanted } = malformed;
+    throw new SkillflowError("config.invalid", `${name} is not ${wanted}`, { hint: `set ${name} to ${wanted}` });
+  }
+  if (missing === undefined) return;
+  const hint =
+    missing === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${missing}=…`;
+  throw new SkillflowError("config.missing", `${provider} needs ${missing}, which is not set`, { hint });
+}
+
+const VARIABLES: Readonly<Record<Provider, string | undefined>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  "openai-compatible": "OPENAI_BASE_URL",
+  replay: undefined,
+  script: undefined,
+};
+
+function missingVariable(provider: Provider, env: Environment): string | undefined {
+  const variable = VARIABLES[provider];
+  return variable === undefined || env[variable] ? undefined : variable;
+}
+
+const ADDRESS: ConfigForm = { format: "base_url" };
+const KEY: ConfigForm = { format: "token" };
+const FORMS: Readonly<Record<Provider, Readonly<Record<string, ConfigForm>>>> = {
+  anthropic: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
+  openai: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
+  "openai-compatible": { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
+  replay: {},
+  script: {},
+};
+
+/** A variable of the provider that is set to a value which no request can use. */
+function malformedVariable(provider: Provider, env: Environment) {
+  const found = Object.entries(FORMS[provider]).find(
+    ([name, form]) => env[name] && !hasForm(env[name], form, () => "none"),
+  );
+  return found && { name: found[0], wanted: wantedOf(found[1]) ?? "" };
+}
+
+interface ModelAvailability {
+  readonly id: Provider;
+  /** Why the provider cannot be asked, and how to change that. Undefined if its variables are set and well-formed. */
+  readonly lack: { readonly reason: string; readonly fix: string } | undefined;
+}
+
+export function modelAvailability(env: Environment): ModelAvailability[] {
+  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
+    const missing = missingVariable(id, env);
+    if (missing !== undefined) return { id, lack: { reason: `${missing} is not set`, fix: `set ${missing}` } };
+    const malformed = malformedVariable(id, env);
+    if (malformed === undefined) return { id, lack: undefined };
+    const { name, wanted } = malformed;
+    return { id, lack: { reason: `${name} is not ${wanted}`, fix: `set ${name} to ${wanted}` } };
+  });
+}

@@ -1,0 +1,88 @@
+import type { OutputMatch, ValueRule } from "./workflow/rule.ts";
+import { checkPath, parsePath } from "../base/path.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
+import { deepEqual, type JsonObject, shorten } from "../base/values.ts";
+
+/** Required paths and matches, as `requires`, value evaluators and `if` on an edge have them (N13, N17, N20, G1). */
+
+/** Lists what does not hold. `onUndecided` hears of each pattern that took too long, which counts as not matching. */
+export function checkValues(
+  rule: ValueRule,
+  root: JsonObject,
+  onUndecided: (complaint: string) => void = () => undefined,
+): string[] {
+  const required = (rule.output_required ?? []).map((path) =>
+    checkPath(path, root, (value) => (value === null || value === undefined ? `${path} is null` : undefined)),
+  );
+  const matches = (rule.output_matches ?? []).map((match) =>
+    checkPath(match.path, root, (value) => matchComplaint(match, value, onUndecided)),
+  );
+  return [...required, ...matches].filter((complaint) => complaint !== undefined);
+}
+
+export function pathsOf(rule: ValueRule): string[] {
+  return [...(rule.output_required ?? []), ...(rule.output_matches ?? []).map(({ path }) => path)];
+}
+
+/** The keys of the context that a rule reads. */
+export function rootsOf(rule: ValueRule): Set<string> {
+  return new Set(pathsOf(rule).flatMap((path) => parsePath(path)?.segments[0]?.key ?? []));
+}
+
+/** Why a value that was found does not match; `not` turns the comparison round, never what cannot be decided (G1, D59). */
+export function matchComplaint(
+  match: OutputMatch,
+  value: unknown,
+  onUndecided?: (complaint: string) => void,
+): string | undefined {
+  const { holds, wanted, undecided } = compare(match, value);
+  if (undecided !== undefined) {
+    onUndecided?.(`${match.path}${undecided}`);
+    return `${match.path}${undecided}`;
+  }
+  if (holds !== (match.not ?? false)) return undefined;
+  const shown = shorten(JSON.stringify(value) ?? "undefined", 120);
+  return `${match.path} is ${shown}, ${match.not ? wanted.excluded : wanted.missed}`;
+}
+
+interface Comparison {
+  readonly holds: boolean;
+  readonly wanted: { readonly missed: string; readonly excluded: string };
+  readonly undecided?: string;
+}
+
+function compare(match: OutputMatch, value: unknown): Comparison {
+  if (match.equals !== undefined) {
+    const text = JSON.stringify(match.equals);
+    return { holds: deepEqual(value, match.equals), wanted: { missed: `not ${text}`, excluded: `and may not be` } };
+  }
+  if (match.in !== undefined) {
+    const text = JSON.stringify(match.in);
+    const wanted = { missed: `not one of ${text}`, excluded: `one of ${text}` };
+    return { holds: match.in.some((allowed) => deepEqual(value, allowed)), wanted };
+  }
+  if (match.at_least !== undefined) {
+    const wanted = { missed: `not at least ${match.at_least}`, excluded: `which is at least ${match.at_least}` };
+    return { holds: typeof value === "number" && value >= match.at_least, wanted };
+  }
+  if (match.at_most !== undefined) {
+    const wanted = { missed: `not at most ${match.at_most}`, excluded: `which is at most ${match.at_most}` };
+    return { holds: typeof value === "number" && value <= match.at_most, wanted };
+  }
+  return comparePattern(match.matches ?? "", value);
+}
+
+/** N19: a JavaScript regex without flags, on the string or on the JSON text of anything else. */
+function comparePattern(pattern: string, value: unknown): Comparison {
+  const wanted = { missed: `which does not match ${pattern}`, excluded: `which matches ${pattern}` };
+  let regex: RegExp;
+  try {
+    regex = new RegExp(pattern);
+  } catch (error) {
+    return { holds: false, wanted, undecided: `: ${(error as SyntaxError).message}` };
+  }
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const isMatch = withinSecond(() => regex.test(text));
+  if (isMatch === undefined) return { holds: false, wanted, undecided: `: ${PATTERN_TOO_SLOW}: ${pattern}` };
+  return { holds: isMatch, wanted };
+}

@@ -1,0 +1,67 @@
+import { nearest } from "../../base/values.ts";
+
+/** What a node is, by the field that says so, and which other fields it may have. */
+const ONE_OF = ["instruction", "map", "call", "approval"] as const;
+const AROUND = ["name", "requires", "output", "eval", "limits", "timeout", "fail_soft", "with"];
+
+const FIELDS_OF: Readonly<Record<Exclude<(typeof ONE_OF)[number], "instruction">, readonly string[]>> = {
+  map: ["map", "workflow", "nodes", "edges", "entry", ...AROUND],
+  call: ["call", ...AROUND],
+  approval: ["approval", "name", "requires"],
+};
+
+const INNER_ONLY = ["workflow", "nodes", "edges", "entry", "with", "limits"];
+
+function kindOf(fields: object): (typeof ONE_OF)[number] | undefined {
+  const [only, ...others] = ONE_OF.filter((kind) => kind in fields && Reflect.get(fields, kind) !== undefined);
+  return others.length === 0 ? only : undefined;
+}
+
+type Refuse = (problem: { path: string[]; message: string }) => void;
+
+/** `unknown` are keys that the schema refused: one that is nearly a kind's name is the mistake to report. */
+export function checkKind(fields: object, unknown: readonly string[], refuse: Refuse): void {
+  const kind = kindOf(fields);
+  if (kind === undefined) {
+    const told = ONE_OF.filter((field) => field in fields);
+    if (told.length > 1) refuse({ path: [told[1] ?? ""], message: `a node has one of ${ONE_OF.join(", ")}` });
+    else if (!unknown.some((key) => nearest(key, ONE_OF)))
+      refuse({ path: ["instruction"], message: `is missing: a node has one of ${ONE_OF.join(", ")}` });
+    return;
+  }
+  for (const field of Object.keys(fields)) {
+    const isFitting = kind === "instruction" ? !INNER_ONLY.includes(field) : FIELDS_OF[kind].includes(field);
+    if (!isFitting) refuse({ path: [field], message: `is no field of a node with ${kind}` });
+  }
+  if (kind !== "map") return;
+  const isInline = "nodes" in fields;
+  if (isInline === "workflow" in fields)
+    refuse({ path: ["map"], message: "needs workflow, or nodes, edges and entry" });
+  for (const field of ["edges", "entry"]) {
+    if (isInline && !(field in fields)) refuse({ path: [field], message: "is missing beside nodes" });
+    if (!isInline && field in fields) refuse({ path: [field], message: "needs nodes beside it" });
+  }
+}
+
+/** As JSON Schema says it. */
+export const kindsMeta = () => ({
+  oneOf: ONE_OF.map((kind) => ({ required: [kind] })),
+  allOf: [
+    ...Object.entries(FIELDS_OF).map(([kind, fields]) => ({
+      if: { required: [kind] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      then: { propertyNames: { enum: [...new Set(fields)] } },
+    })),
+    {
+      if: { required: ["instruction"] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      then: { propertyNames: { not: { enum: INNER_ONLY } } },
+    },
+    {
+      if: { required: ["map"] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      then: { oneOf: [{ required: ["workflow"] }, { required: ["nodes", "edges", "entry"] }] },
+    },
+  ],
+  dependentRequired: { nodes: ["edges", "entry"], edges: ["nodes"], entry: ["nodes"] },
+});

@@ -1,0 +1,305 @@
+import type { RunError, RunStatus } from "../event/end.ts";
+import type { EventBody, EventOf } from "../event/event.ts";
+import type { RunRecord, Skipped } from "../event/record.ts";
+import { valuesOf } from "../../document/inner/items.ts";
+import { followPath } from "../../base/path.ts";
+import { defined, type Json, type JsonObject } from "../../base/values.ts";
+import { showCondition } from "../../document/condition.ts";
+import { isDryRun } from "../../document/inputs.ts";
+import { hasSkill, skillsAt } from "../fold/degraded.ts";
+import { degradedIn } from "../fold/degraded-in.ts";
+import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
+import { evalsByName } from "./judging/evaluate.ts";
+import { ask } from "../fold/limits.ts";
+import type { Inside, PathStep, State } from "../fold/state.ts";
+import type { Leaving } from "../fold/visit.ts";
+import { sourcesOf } from "./planning.ts";
+import type { Program } from "../fold/program.ts";
+import {
+  chooseRoute,
+  contextFor,
+  liveEdges,
+  type Option,
+  parseChoice,
+  routePrompt,
+  routingView,
+  viewContext,
+} from "./route.ts";
+import { sceneOf } from "./scene.ts";
+import type { SingleStep } from "../fold/step.ts";
+
+/** What follows a visit: a route, or the end of the run. */
+
+export function route(program: Program, state: State, leaving: Leaving): SingleStep {
+  const undecided: string[] = [];
+  const edges = liveEdges(program, leaving.node, state, ({ to }, complaint) =>
+    undecided.push(
+      `the edge from ${leaving.node} to ${to} is not followed, because its \`if\` took too long: ${complaint}`,
+    ),
+  );
+  const key = `${leaving.key}/undecided/${leaving.answers.length}`;
+  const warned = warnOnce(state, key, leaving.node, undecided);
+  if (warned) return warned;
+  const choice = chooseRoute(edges, leaving.failed);
+  if (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined)) {
+    return finish(program, state, leaving, "a dry run stops at the first decision");
+  }
+  if (choice.kind === "end") {
+    const leading = program.edgesFrom(leaving.node).length;
+    return finish(program, state, leaving, leading > 0 ? `no edge out of ${leaving.node} applied` : "");
+  }
+  if (choice.kind === "follow") return follow(leaving, { id: choice.edge.to, description: "", edge: choice.edge });
+  const answer = leaving.answers.at(-1);
+  const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);
+  if (chosen)
+    return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
+  if (leaving.answers.length >= 2) return endUnrouted(program, state, leaving);
+  return askRoute({ program, state, leaving }, choice.options, answer);
+}
+
+/** Records warnings that the run does not have yet; undefined if it has them all. */
+function warnOnce(
+  state: State,
+  key: string,
+  node: string | undefined,
+  messages: readonly string[],
+): SingleStep | undefined {
+  const unsaid = messages.filter((message) => !state.run.warned.has(message));
+  if (unsaid.length === 0) return undefined;
+  const bodies = unsaid.map((message): EventBody => ({ type: "warning", message, ...defined("node", node) }));
+  return { kind: "decide", key, bodies };
+}
+
+function follow(leaving: Leaving, { edge }: Option): SingleStep {
+  if (!edge) throw new RangeError("an option without an edge leads nowhere");
+  const body: EventBody = {
+    type: "route",
+    from: leaving.node,
+    to: edge.to,
+    reason: edge.when ?? (edge.condition ? showCondition(edge.condition) : "only path"),
+    edge: edge.index,
+  };
+  return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };
+}
+
+function askRoute(
+  { program, state, leaving }: { readonly program: Program; readonly state: State; readonly leaving: Leaving },
+  options: readonly Option[],
+  refusedAnswer: string | undefined,
+): SingleStep {
+  const missing: string[] = [];
+  const context = viewContext(state.context, ({ node, data }) => {
+    const result = state.results.get(node);
+    if (!result) return data;
+    const view = routingView(program, node, result, evalsByName(result.evals ?? []));
+    for (const name of view.missing)
+      missing.push(`node ${node} did not emit its declared output "${name}"; routing sees null`);
+    return view.data;
+  });
+  const key = `${leaving.key}/route/${leaving.answers.length}`;
+  const warned = warnOnce(state, `${key}/warn`, undefined, missing);
+  if (warned) return warned;
+  const model = program.node(leaving.node).model ?? program.workflow.model ?? state.run.settings.model;
+  const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
+  const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
+  return ask(program, state, { key, purpose: "route", node: leaving.node, model, prompt });
+}
+
+/** Before a node that is not entered. */
+export function finishEarly(program: Program, state: State, why: string): SingleStep {
+  return end(program, state, "succeeded", why);
+}
+
+function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
+  if (leaving.failed) return end(program, state, "failed", `node ${leaving.node} failed`, leaving.error);
+  const idle = state.inside ? undefined : idleness(program.record, state);
+  if (idle) return end(program, state, "failed", "no work was done", idle);
+  return end(program, state, "succeeded", why || "the last node is done");
+}
+
+/** Why the visits that count did no work, which is never a success. After the skills changed, only later visits count. */
+function idleness({ workflow, skills, inner }: RunRecord, state: State): RunError | undefined {
+  if (state.usage.modelCalls === 0 && state.modelError) return state.modelError;
+  const { changed, changedFrom } = state.run;
+  const isLess = changed.length > 0;
+  const visited = state.path.slice(isLess ? changedFrom : 0).filter(({ node }) => !workflow.nodes[node]?.approval);
+  const isSkipped = ({ result }: PathStep) => result?.status === "skipped";
+  const run = { workflow, skills, inner };
+  const lost = visited.filter((step) => !isSkipped(step) && hasLostAll(run, state, step.node));
+  if (visited.length === 0 || !visited.every((step) => isSkipped(step) || lost.includes(step))) return undefined;
+  const [first] = lost;
+  if (first) return nothingLeft(state, isLess ? first.node : undefined);
+  return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+}
+
+type Skilled = Pick<RunRecord, "workflow" | "skills" | "inner">;
+
+/** Whether a node, or every node of the runs inside it, lists skills and has none. */
+function hasLostAll(run: Skilled, { run: { changedAt } }: State, node: string): boolean {
+  const inside = [...changedAt.keys()].filter((path) => path.startsWith(`${node}/`));
+  const leaves = inside.filter((path) => !inside.some((other) => other.startsWith(`${path}/`)));
+  return (leaves.length === 0 ? [node] : leaves).every((path) => {
+    return skillsAt(run, path).length > 0 && !hasSkill(run, path, changedAt.get(path)) && !isUnconnected(run, path);
+  });
+}
+
+/** Whether a node would have a skill outside of a dry run, which connects no servers. */
+function isUnconnected(run: Skilled, path: string): boolean {
+  const unconnected = new Set(run.skills.flatMap(({ id, cause }) => (cause === "unconnected" ? id : [])));
+  return skillsAt(run, path).some((id) => unconnected.has(id));
+}
+
+/** The error of a run without skills; `node` is the first one that lost all of them since the run was resumed. */
+function nothingLeft({ run: { changed } }: State, node: string | undefined): RunError {
+  const code = "skills.missing";
+  const hint = "skillflow doctor WORKFLOW tells what each skill needs";
+  if (node === undefined)
+    return { code, message: "no work was done with any skill: every visited node lost all of its skills", hint };
+  const lost = changed.map(({ id, reason }) => `${id} (${reason ?? "unavailable"})`).join(", ");
+  const message = `no work was done after the run was resumed: every node has lost all of its skills: ${lost}`;
+  return { code, message, hint: "set what the skills need, then resume the run", node };
+}
+
+function endUnrouted(program: Program, state: State, leaving: Leaving): SingleStep {
+  const message = `no edge out of ${leaving.node} could be chosen: the model named no live choice twice`;
+  const unresolved: RunError = {
+    code: "route.unresolved",
+    message,
+    hint: "make the conditions exclude each other, or use a stronger model",
+    node: leaving.node,
+  };
+  const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
+  return end(program, state, "failed", `no route out of ${leaving.node}`, error);
+}
+
+export function endHalted(program: Program, state: State): SingleStep {
+  const halt = state.halt ?? { status: "stopped", reason: "" };
+  if (halt.status === "failed") return end(program, state, "failed", halt.reason, halt.error);
+  const { status, reason, limit } = halt;
+  const code = status === "stopped" ? "limit.reached" : "run.interrupted";
+  const hint = limit?.endsWith("_per_day")
+    ? "resume it tomorrow, or raise limits.per_day"
+    : limit && limit !== "timeout"
+      ? `raise ${limit} and resume`
+      : undefined;
+  return end(program, state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
+}
+
+/** A run that came within its cool-down does nothing (extensions G33). */
+export function endSkipped(program: Program, state: State, { run, at, verdict }: Skipped): SingleStep {
+  const found = verdict === undefined ? "" : `, which found ${verdict}`;
+  return end(program, state, "skipped", `within the cool-down after run ${run} of ${at}${found}`);
+}
+
+type Ending = Exclude<RunStatus, "waiting">;
+
+function end(program: Program, state: State, status: Ending, reason: string, error?: RunError): SingleStep {
+  if (state.inside) return endInside(program, state, state.inside, error);
+  const results = Object.fromEntries(state.results);
+  const verdict = verdictOf(program, state);
+  const warnings: EventBody[] =
+    verdict === undefined || typeof verdict === "string"
+      ? []
+      : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is no string: the run has none` }];
+  const said = typeof verdict === "string" ? { verdict } : {};
+  const degraded = degradedIn(program.record, state);
+  const short = degraded.length > 0 ? { degraded } : {};
+  const body: EventBody = {
+    type: "workflow:end",
+    results,
+    status,
+    reason,
+    ...said,
+    ...short,
+    ...defined("error", error),
+  };
+  return {
+    kind: "decide",
+    key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
+    bodies: [...warnings, body],
+  };
+}
+
+/** What an inner run came to is its node's affair: one that stopped at a limit of its own has failed. */
+function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
+  const { node, at: inner, key, parent, prefix } = inside;
+  const error = failure && namingLimit(state, failure);
+  const verdict = verdictOf(program, state);
+  const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
+  const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
+  const named = { type: "inner:end", node, inner, ...defined("item", key) } as const;
+  const ends = `${prefix}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
+  return {
+    kind: "decide",
+    key: ends,
+    at: parent.inside?.at,
+    bodies: [{ ...named, ...cameOf(program, state, { inside, data, error }) }],
+  };
+}
+
+interface Came {
+  readonly inside: Inside;
+  readonly data: JsonObject;
+  readonly error: RunError | undefined;
+}
+
+function cameOf(
+  program: Program,
+  state: State,
+  { inside, data, error }: Came,
+): Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error" | "judged"> {
+  if (!error) return { status: "success", data, ...judgedIn(program, state, inside) };
+  if (program.parent?.node(inside.node).map?.on_error === "skip") {
+    return { status: "skipped", data, skipped_reason: error.message };
+  }
+  return { status: "failed", data: { ...data, error: error.message }, error };
+}
+
+/** What later runs are to know of an item that was judged. */
+function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventOf<"inner:end">, "judged"> {
+  const map = program.parent?.node(node).map;
+  if (!map?.unseen) return {};
+  const values = valuesOf(map, state.context.input[map.as] ?? null);
+  const last = state.path.at(-1)?.node ?? program.workflow.entry;
+  const isTainted = sourcesOf({ program, state, visit: { node: last } }).length > 0;
+  return { judged: { state: map.unseen.state, values, ...(isTainted ? { tainted: true } : {}) } };
+}
+
+function namingLimit({ halt }: State, error: RunError): RunError {
+  if (halt?.status !== "stopped" || halt.limit === undefined) return error;
+  return { ...error, message: `${halt.limit}: ${error.message}` };
+}
+
+/** Nothing can go on before somebody has spoken (extensions G25). */
+export function park(program: Program, state: State): SingleStep {
+  const waiting = waitsOf(state);
+  const changed = waiting.find(
+    ({ asked, state: inner }) => asked.digest !== undefined && asked.digest !== planDigestOf(inner),
+  );
+  if (changed)
+    return {
+      ...askWord(sceneOf(program.inside(changed.state.inside?.at), changed.state, changed.visit)),
+      at: changed.state.inside?.at,
+    };
+  const nodes = waiting.map(({ node }) => node).join(", ");
+  const reason = `waits for a person's word: ${nodes}`;
+  const body: EventBody = {
+    type: "workflow:end",
+    results: Object.fromEntries(state.results),
+    status: "waiting",
+    reason,
+    waiting: waiting.map(({ node, asked: { ask, since, until, digest } }) => {
+      return { node, ask, since, ...defined("until", until), ...defined("digest", digest) };
+    }),
+    error: { code: "run.waiting", message: reason },
+  };
+  return { kind: "decide", key: `wait/${state.entered}/${state.usage.modelCalls}/${waiting.length}`, bodies: [body] };
+}
+
+/** What stands at the path that the workflow names (G17); undefined where nothing does. */
+function verdictOf({ workflow: { verdict } }: Program, state: State): Json | undefined {
+  if (verdict === undefined) return undefined;
+  const found = followPath(verdict, contextFor({ output_required: [verdict] }, state));
+  if ("missing" in found) return undefined;
+  return found.length === 1 ? found[0] : [...found];
+}

@@ -1,0 +1,69 @@
+import type { EventBody } from "../../event/event.ts";
+import { planDigest } from "../../event/operation.ts";
+import { defined, parseDuration } from "../../../base/values.ts";
+import { leave, leaveFailed } from "../leave.ts";
+import type { State } from "../../fold/state.ts";
+import type { Asked, Visit } from "../../fold/visit.ts";
+import { planOf } from "../planning.ts";
+import { unmetRequirement } from "../requirement.ts";
+import type { Scene } from "../scene.ts";
+import type { SingleStep } from "../../fold/step.ts";
+
+/** A person's word (extensions G25). */
+
+/** Whether a visit can do nothing before somebody has spoken. */
+export function isWaiting({ asked, failure }: Visit): boolean {
+  return asked !== undefined && asked.word === undefined && failure === undefined;
+}
+
+interface Wait {
+  /** As `signal` takes it: `top/each[fp-81]/ask`. */
+  readonly node: string;
+  readonly state: State;
+  readonly visit: Visit;
+  readonly asked: Asked;
+}
+
+/** The words that a run and those inside it wait for. */
+export function waitsOf(state: State): Wait[] {
+  return [state, ...state.run.inner.values()].flatMap((each): Wait[] => {
+    const { visit, inside } = each;
+    if (!visit?.asked || !isWaiting(visit)) return [];
+    const node = inside === undefined ? visit.node : `${inside.at}/${visit.node}`;
+    return [{ node, state: each, visit, asked: visit.asked }];
+  });
+}
+
+/** Asks, and goes on once it was answered; a denial is an answer. */
+export function askWord(scene: Scene): SingleStep {
+  const { visit, node } = scene;
+  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  const unmet = visit.asked ? undefined : unmetRequirement(scene);
+  if (unmet) return leave(visit, unmet);
+  const { word } = visit.asked ?? {};
+  if (!word) return asking(scene);
+  if (word.late && node.approval?.on_timeout !== "deny") {
+    return leaveFailed(visit, node, { message: `nobody answered in time: ${visit.asked?.ask}` });
+  }
+  const data = { approved: word.approved, by: word.by, note: word.note ?? null };
+  return leave(visit, { status: "success", data, toolCalls: [] });
+}
+
+function asking({ program, state, visit, node }: Scene): SingleStep {
+  const body: EventBody = {
+    type: "approval:asked",
+    node: visit.node,
+    ask: program.source(visit.node, "approval.ask"),
+    ...defined("timeout_ms", parseDuration(node.approval?.timeout)),
+    ...(node.approval?.of === "plan" ? { digest: planDigestOf(state) } : {}),
+  };
+  // A plan changes by what is planned and by what is taken back.
+  const { operations } = state.run;
+  const changes = operations.length + operations.filter(({ withdrawn }) => withdrawn).length;
+  return { kind: "decide", key: `${visit.key}/ask/${changes}`, bodies: [body] };
+}
+
+/** Of the operations that the run has planned so far: what an approval of the plan is bound to. */
+export function planDigestOf(state: Pick<State, "run">): string {
+  return planDigest(planOf(state));
+}

@@ -1,0 +1,19 @@
+import type { WorkflowNode } from "../../../document/workflow/node.ts";
+import type { JsonObject } from "../../../base/values.ts";
+import type { ItemOutcome, Visit } from "../../fold/visit.ts";
+
+/** The data of a node that runs workflows, as far as they came: `{items, left, failed}`, or a call's own (G20). */
+export function itemsData({ items }: Visit, { map }: WorkflowNode): JsonObject {
+  if (!items) return map ? { items: [], left: 0, failed: 0 } : {};
+  if (!map) return items.all[0]?.outcome?.data ?? {};
+  const running = new Set([...items.running.values()].map(({ index }) => index));
+  const told = items.all.flatMap((item) => {
+    const outcome = item.outcome ?? (running.has(item.index) ? STOPPED : undefined);
+    return outcome ? [{ key: item.key ?? "", ...outcome }] : [];
+  });
+  const notBegun = items.all.filter(({ outcome, index }) => !outcome && !running.has(index)).length;
+  const failed = told.filter(({ status }) => status === "failed").length;
+  return { items: told, left: items.left + notBegun, failed };
+}
+
+const STOPPED: ItemOutcome = { status: "stopped", data: {} };

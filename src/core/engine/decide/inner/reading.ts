@@ -1,0 +1,50 @@
+import { placeOf } from "../../../document/inner/place.ts";
+import type { RecordedCall } from "../../event/call.ts";
+import type { ToolDescriptor } from "../../../skill/skill.ts";
+import { toolsAt } from "../offer.ts";
+import type { State } from "../../fold/state.ts";
+import type { Program } from "../../fold/program.ts";
+import type { Scene } from "../scene.ts";
+
+/** What a visit may have read: in it, in the nodes whose results it was given, and in those around an inner run. */
+export interface Reading {
+  readonly program: Program;
+  readonly state: State;
+  readonly nodes: ReadonlySet<string>;
+}
+
+/** Where a node is, or was last. */
+export interface Reader extends Pick<Scene, "program" | "state"> {
+  readonly visit: Pick<Scene["visit"], "node">;
+}
+
+export function readingsOf({ program, state, visit }: Reader): Reading[] {
+  return [{ program, state, nodes: new Set([...state.results.keys(), visit.node]) }, ...around(program, state)];
+}
+
+function around({ parent }: Program, { inside }: State): Reading[] {
+  if (!parent || !inside) return [];
+  const { parent: state } = inside;
+  return [{ program: parent, state, nodes: new Set(state.results.keys()) }, ...around(parent, state)];
+}
+
+/** Whether a call's result may have been read. */
+export function isReadIn({ state, nodes }: Reading, { at, node }: RecordedCall): boolean {
+  const own = state.inside?.at;
+  if (at === own) return nodes.has(node);
+  if (at === undefined) return false;
+  return [...state.results.keys()].some((id) => {
+    const place = placeOf(own, id, undefined);
+    return at === place || at.startsWith(`${place}[`) || at.startsWith(`${place}/`);
+  });
+}
+
+/** Whether a tool of that kind was offered to one of the nodes, or to one of the workflows that they ran. */
+export function offersIn({ program, state, nodes }: Reading, is: (tool: ToolDescriptor) => boolean): boolean {
+  return [...nodes].some((id) => {
+    const { map, call } = program.node(id);
+    if (!map && call === undefined) return toolsAt(program, state, id).offered.some(is);
+    const inner = program.inner(id);
+    return offersIn({ program: inner, state, nodes: new Set(Object.keys(inner.workflow.nodes)) }, is);
+  });
+}

@@ -1,0 +1,165 @@
+import type { MapSettings } from "../../../document/workflow/node.ts";
+import type { EventBody } from "../../event/event.ts";
+import { fillIn } from "../../../document/fill.ts";
+import { type Choice, chooseItems, inputOf, listAt, type Seen, valuesOf } from "../../../document/inner/items.ts";
+import { placeOf } from "../../../document/inner/place.ts";
+import { compileSchema } from "../../../base/schema/schema.ts";
+import { viewOf } from "../../state/delta.ts";
+import { unseenItems } from "../../state/unseen.ts";
+import { defined, type Json, type JsonObject, parseDuration } from "../../../base/values.ts";
+import { checkInput } from "../../../document/check/workflow.ts";
+import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
+import { leave, leaveFailed } from "../leave.ts";
+import { touchesOf } from "../../fold/redo.ts";
+import type { State } from "../../fold/state.ts";
+import type { Item, Items } from "../../fold/visit.ts";
+import { foundIn } from "../planning.ts";
+import type { Program } from "../../fold/program.ts";
+import { unmetRequirement } from "../requirement.ts";
+import { contextFor } from "../route.ts";
+import { type Scene, sceneOf } from "../scene.ts";
+import type { SingleStep } from "../../fold/step.ts";
+import { isWaiting } from "./approval.ts";
+import { itemsData } from "./outcome.ts";
+
+/** The runs inside a visit: a map's items, or a call's one (extensions G20-G22). */
+
+/** What is to be decided about them; undefined while all goes on by itself. */
+export function manage(scene: Scene): SingleStep | undefined {
+  const { visit, node } = scene;
+  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  if (!visit.items) return open(scene);
+  const { items } = visit;
+  const isFailing = node.map?.on_error === "fail" && items.failed > 0;
+  const free = placesOf(scene) - activeIn(scene).length;
+  const waiting = isFailing || free <= 0 ? [] : toBegin(items, free);
+  if (waiting.length > 0) return begin(scene, waiting);
+  return items.running.size === 0 ? close(scene, items, isFailing) : undefined;
+}
+
+/** How many inner runs may be active at once. */
+function placesOf({ node }: Scene): number {
+  return node.map?.concurrency ?? 1;
+}
+
+/** The inner runs that may take steps now: after several answers at once, no more than there are places. */
+export function turnsIn(scene: Scene): readonly string[] {
+  return activeIn(scene).slice(0, placesOf(scene));
+}
+
+/** The inner runs that do not wait for a person. One that waits leaves its place to the next item. */
+function activeIn({ program, state, visit }: Scene): readonly string[] {
+  const inner = program.inner(visit.node);
+  return [...(visit.items?.running.keys() ?? [])].filter((place) => {
+    const run = state.run.inner.get(place);
+    return !run || !isParked(inner, run);
+  });
+}
+
+/** Whether an inner run, and all inside it, can only wait for a person. */
+function isParked(program: Program, state: State): boolean {
+  const { visit, halt } = state;
+  if (!visit || halt || visit.failure) return false;
+  if (!visit.items) return isWaiting(visit);
+  const scene = sceneOf(program, state, visit);
+  return visit.items.running.size > 0 && manage(scene) === undefined && activeIn(scene).length === 0;
+}
+
+function toBegin({ all, begun }: Items, most: number): Item[] {
+  const found: Item[] = [];
+  for (let index = begun; index < all.length && found.length < most; index++) {
+    const item = all[index];
+    if (item && !item.outcome) found.push(item);
+  }
+  return found;
+}
+
+function open(scene: Scene): SingleStep {
+  const { visit, node } = scene;
+  const unmet = unmetRequirement(scene);
+  if (unmet) return leave(visit, unmet);
+  const filled = fill(scene);
+  if ("problem" in filled) return leaveFailed(visit, node, { message: filled.problem });
+  if (!node.map) return begin(scene, [{ key: undefined, index: 0, outcome: undefined }]);
+  const list = listAt(node.map.over, contextOf(scene, [node.map.over]));
+  if (!list) return leaveFailed(visit, node, { message: `map over ${node.map.over}: not a list` });
+  const choice: Choice = chooseItems(node.map, list, seenBy(scene, node.map));
+  return {
+    kind: "decide",
+    key: `${visit.key}/map`,
+    bodies: [{ type: "map:start", node: visit.node, ...choice, ...defined("state", node.map.unseen?.state) }],
+  };
+}
+
+/** Those that were judged before and have not changed, by what the run found in the state and put there since. */
+function seenBy({ program, state }: Scene, map: MapSettings): Seen {
+  const { unseen } = map;
+  if (!unseen) return () => new Map();
+  return (items) => {
+    const asked = {
+      items: items.map(({ key, item }) => ({ key, values: valuesOf(map, item) })),
+      entries: viewOf(foundIn(program, unseen.state), unseen.state, touchesOf(state)),
+      withinMs: parseDuration(unseen.within),
+      unlessChanged: unseen.unless_changed,
+      now: state.run.lastEvent?.at ?? 0,
+    };
+    return new Map(unseenItems(asked).flatMap((each) => (each.isNew ? [] : [[each.key, each.reason]])));
+  };
+}
+
+/** Those whose input fits begin; of the others it is said. */
+function begin(scene: Scene, items: readonly Item[]): SingleStep {
+  const { visit, node, state } = scene;
+  const [first] = items;
+  const bodies = items.map((item): EventBody => {
+    const inner = placeOf(state.inside?.at, visit.node, item.key);
+    const named = { node: visit.node, inner, ...defined("item", item.key) };
+    const { input, problem } = innerInput(scene, item);
+    if (problem === undefined) return { type: "inner:start", ...named, input };
+    if (node.map?.on_error === "skip")
+      return { type: "inner:end", ...named, status: "skipped", data: {}, skipped_reason: problem };
+    return { type: "inner:end", ...named, status: "failed", data: { error: problem } };
+  });
+  return { kind: "decide", key: `${visit.key}/begin/${first?.index}`, bodies };
+}
+
+function innerInput(scene: Scene, { index }: Item): { input: JsonObject; problem?: string } {
+  const { program, visit, node } = scene;
+  const filled = fill(scene);
+  const given = "problem" in filled ? {} : filled.values;
+  const wanted = node.map ? inputOf(given, node.map.as, itemAt(scene, node.map, index)) : given;
+  const { input, diagnostics } = checkInput(program.inner(visit.node).workflow, wanted);
+  const wrong = diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
+  if (wrong.length === 0) return { input: input as JsonObject };
+  return { input: {}, problem: `the input does not fit: ${wrong.join("; ")}` };
+}
+
+export function itemAt(scene: Scene, { over }: MapSettings, index: number): Json {
+  return listAt(over, contextOf(scene, [over]))?.[index] ?? null;
+}
+
+function fill(scene: Scene): ReturnType<typeof fillIn> {
+  const { node, state } = scene;
+  if (!node.with) return { values: {} };
+  const { results, context } = state;
+  const roots = ["input", ...results.keys()];
+  return fillIn(node.with as JsonObject, contextFor({ output_required: roots }, { results, context }));
+}
+
+function contextOf({ state }: Scene, paths: readonly string[]): JsonObject {
+  return contextFor({ output_required: [...paths] }, state);
+}
+
+/** Its data are judged like an answer. */
+function close(scene: Scene, items: Items, isFailing: boolean): SingleStep {
+  const { visit, node } = scene;
+  const data = itemsData(visit, node);
+  if (isFailing) {
+    const broken = items.all.find(({ outcome }) => outcome?.status === "failed");
+    return leaveFailed(visit, node, { message: `item ${broken?.key} failed: ${broken?.outcome?.data.error}` });
+  }
+  const problems = node.output ? compileSchema(node.output)(data) : [];
+  if (problems.length === 0) return evaluate(scene, data);
+  const why = problems.join("; ");
+  return leaveOrRetry(scene, { data, error: `output invalid: ${why}`, failures: [`output (schema): ${why}`] });
+}

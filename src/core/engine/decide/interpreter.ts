@@ -1,0 +1,106 @@
+import type { EventBody } from "../event/event.ts";
+import { isDryRun } from "../../document/inputs.ts";
+import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
+import { askWord, isWaiting } from "./inner/approval.ts";
+import { manage, turnsIn } from "./inner/runs.ts";
+import { leaveUnfinished } from "./leave.ts";
+import { stepsLeft } from "../fold/limits.ts";
+import { prefixOf, type State } from "../fold/state.ts";
+import type { Program } from "../fold/program.ts";
+import { type Scene, sceneOf } from "./scene.ts";
+import type { SingleStep, Step } from "../fold/step.ts";
+import { work } from "./visit.ts";
+
+/** Decides what happens next in a run, from its past alone. */
+
+/** The next step of a run, from its past alone; undefined once it has ended, or waits for somebody's word. */
+export function next(program: Program, state: State): Step | undefined {
+  if (state.end) return undefined;
+  const { resumes } = state.run;
+  const steps = stepsOf(program, state).map((step) =>
+    resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` },
+  );
+  const [first, ...others] = steps;
+  if (first) return others.length === 0 ? first : { kind: "together", key: first.key, steps };
+  const parked = park(program, state);
+  return resumes === 0 ? parked : { ...parked, key: `${parked.key}~${resumes}` };
+}
+
+/** What a run and those inside it can do now: one decision, or what they wait for; nothing where all wait for a word. */
+function stepsOf(program: Program, state: State): readonly SingleStep[] {
+  const { visit, halt } = state;
+  if (visit && !halt && visit.items && !visit.failure) {
+    const scene = sceneOf(program, state, visit);
+    const step = manage(scene);
+    return step ? [placed(state, step)] : innerSteps(program, state, visit.node, turnsIn(scene));
+  }
+  if (visit && !halt && isWaiting(visit)) return [];
+  return [placed(state, decideNext(program, state))];
+}
+
+function innerSteps(program: Program, { run }: State, node: string, places: Iterable<string>): readonly SingleStep[] {
+  const inner = program.inner(node);
+  const waits: SingleStep[] = [];
+  for (const place of places) {
+    const state = run.inner.get(place);
+    if (!state?.inside) continue;
+    const steps = state.inside.waits ? [state.inside.waits] : stepsOf(inner, state);
+    const [step] = steps;
+    // In doubt is only what a later process finds: before that others went on meanwhile, so it takes no turn of its own.
+    if (step?.kind === "decide" && !step.isDoubt) return [step];
+    if (step?.kind !== "decide" && !state.visit?.items) state.inside.waits = step;
+    waits.push(...steps);
+  }
+  return waits;
+}
+
+/** A limit names its own place. */
+function placed({ inside }: State, step: SingleStep): SingleStep {
+  return inside === undefined || "at" in step ? step : { ...step, at: inside.at };
+}
+
+function decideNext(program: Program, state: State): SingleStep {
+  if (!state.started) return start(program);
+  if (program.record.skipped && !state.inside) return endSkipped(program, state, program.record.skipped);
+  if (state.visit) return inVisit(sceneOf(program, state, state.visit));
+  if (state.halt) return endHalted(program, state);
+  if (state.leaving) return route(program, state, state.leaving);
+  return enter(program, state);
+}
+
+function inVisit(scene: Scene): SingleStep {
+  const { state, node } = scene;
+  if (state.halt) return leaveUnfinished(scene);
+  if (node.approval) return askWord(scene);
+  return node.map || node.call !== undefined ? (manage(scene) ?? unreachable(scene)) : work(scene);
+}
+
+function unreachable({ visit }: Scene): never {
+  throw new RangeError(`the visit ${visit.key} has nothing to begin and nothing under way`);
+}
+
+function start({ record, warnings }: Program): SingleStep {
+  const said = [...new Set([...record.warnings, ...warnings])];
+  return {
+    kind: "decide",
+    key: "start",
+    bodies: [
+      { type: "workflow:start", workflow: record.workflow.id },
+      { type: "sources:resolved", sources: record.sources },
+      ...said.map((message): EventBody => ({ type: "warning", message })),
+    ],
+  };
+}
+
+function enter(program: Program, state: State): SingleStep {
+  const node = state.upcoming?.node ?? program.workflow.entry;
+  const reached = stepsLeft(program, state, node);
+  if (reached) return reached;
+  if (program.node(node).approval && isDryRun(program.record.input)) {
+    return finishEarly(program, state, `a dry run ends before the approval ${node}`);
+  }
+  const iteration = (state.iterations.get(node) ?? 0) + 1;
+  const instruction = program.instruction(node);
+  const body: EventBody = { type: "node:enter", node, instruction, iteration };
+  return { kind: "decide", key: `${prefixOf(state)}${state.visits + 1}:${node}`, bodies: [body] };
+}

@@ -1,0 +1,15 @@
+import type { WorkflowNode } from "../../../document/workflow/node.ts";
+import { compileSchema } from "../../../base/schema/schema.ts";
+import { isObject, type JsonObject } from "../../../base/values.ts";
+import { parseAnswer } from "../route.ts";
+
+/** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
+export function readAnswer(
+  { output }: WorkflowNode,
+  text: string,
+): { readonly data: JsonObject; readonly problems: readonly string[] } {
+  if (!output) return { data: { summary: text }, problems: [] };
+  const value = parseAnswer(text);
+  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is no JSON object"] };
+  return { data: value as JsonObject, problems: compileSchema(output)(value) };
+}

@@ -1,0 +1,81 @@
+import type { Evaluator, FunctionRule } from "../../../document/workflow/evaluator.ts";
+import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
+import { type Json, type JsonObject, shorten, toJson } from "../../../base/values.ts";
+import { checkValues } from "../../../document/value-rule.ts";
+
+const MOST_REASONING = 500;
+
+/** Whether two names mean one tool: the exposed name, or a bare one that a single tool of the node bears (D52). */
+type SameTool = (written: string, called: string) => boolean;
+
+/** Judges by code what code can judge; undefined for a judge. */
+export function evaluateByCode(
+  evaluator: Exclude<Evaluator, { kind: "evidence" }>,
+  data: JsonObject,
+  calls: readonly ToolCall[],
+  sameTool: SameTool,
+): EvalResult | undefined {
+  if (evaluator.kind === "judge") return undefined;
+  const complaints =
+    evaluator.kind === "value" ? checkValues(evaluator.rule, data) : checkCalls(evaluator.rule, calls, sameTool);
+  return evalResult(evaluator, complaints.length === 0, complaints.join("; ") || praise(evaluator, calls));
+}
+
+function praise(evaluator: Evaluator, calls: readonly ToolCall[]): string | undefined {
+  const planned = evaluator.kind === "function" && calls.some((call) => call.planned);
+  return planned ? "planned" : undefined;
+}
+
+export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: string | undefined): EvalResult {
+  const { name, kind } = evaluator;
+  return { name, kind, pass, ...(reasoning ? { reasoning: shorten(reasoning, MOST_REASONING) } : {}) };
+}
+
+/** N21: the first two need calls that succeeded; a failed call still violates the third. */
+function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: SameTool): string[] {
+  const called = (name: string) => calls.some((call) => sameTool(name, call.tool));
+  const succeeded = (name: string) => {
+    return calls.some((call) => sameTool(name, call.tool) && callFailure(call) === undefined);
+  };
+  const complaints: string[] = [];
+  if (rule.any_tool_called && !rule.any_tool_called.some(succeeded)) {
+    complaints.push(`none of ${rule.any_tool_called.join(", ")} was called with success`);
+  }
+  for (const name of rule.all_tools_called ?? []) {
+    if (!succeeded(name)) complaints.push(called(name) ? `${name} was called and failed` : `${name} was not called`);
+  }
+  for (const name of rule.no_tool_called ?? []) if (called(name)) complaints.push(`${name} was called`);
+  return complaints;
+}
+
+export interface Verdict {
+  readonly pass: boolean;
+  readonly reasoning: string;
+}
+
+/** Reads `VERDICT: <word>` and `REASONING: <text>` (N24, D40); undefined when there is no verdict. */
+export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefined {
+  const word = /^[ \t*_#>-]*VERDICT[*_]*[ \t]*:[ \t*_]*(\S+)/im.exec(text)?.[1];
+  if (word === undefined) return undefined;
+  const plain = (value: string) => value.toLowerCase();
+  const trimmed = (value: string) => plain(value).replace(/(?<![\p{P}\p{S}])[\p{P}\p{S}]+$/u, "");
+  const pass = plain(word) === plain(passWhen) || trimmed(word) === plain(passWhen);
+  const reasoning = /REASONING[*_]*\s*:[\s*_]*([\s\S]*)/i.exec(text)?.[1]?.trim();
+  return { pass, reasoning: reasoning || `verdict ${word}` };
+}
+
+/** The node's error when evaluators failed (N30). */
+export function evalError(evals: readonly EvalResult[]): string {
+  return ["eval failed (policy: all_pass):", ...failureLines(evals).map((line) => `  - ${line}`)].join("\n");
+}
+
+/** One `name (kind): reasoning` per failing evaluator (N34). */
+export function failureLines(evals: readonly EvalResult[]): string[] {
+  const failed = evals.filter((result) => !result.pass);
+  return failed.map((result) => `${result.name} (${result.kind}): ${result.reasoning ?? "failed"}`);
+}
+
+/** `evals` as paths and routing see it: results by name, the last of a name winning (N32, D3). */
+export function evalsByName(evals: readonly EvalResult[]): JsonObject {
+  return Object.fromEntries(evals.map(({ name, ...rest }): [string, Json] => [name, toJson(rest)]));
+}

@@ -1,0 +1,159 @@
+import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
+import type { EventBody } from "../../event/event.ts";
+import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
+import { citedRefs, sumEvidence } from "../../evidence/check.ts";
+import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
+import { weigh } from "../../evidence/weigh.ts";
+import { defined, isObject, type JsonObject } from "../../../base/values.ts";
+import { leave } from "../leave.ts";
+import { ask } from "../../fold/limits.ts";
+import { toolsAt } from "../offer.ts";
+import type { Visit } from "../../fold/visit.ts";
+import { modelHere, type Scene, toolsHere } from "../scene.ts";
+import type { SingleStep } from "../../fold/step.ts";
+import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
+import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
+
+/** Whether an attempt's answer will do, and what follows if it will not. */
+
+/** Every evaluator, in order (N28); judges are asked, the rest is judged here. */
+export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
+  const { visit, node } = scene;
+  let data = answered;
+  const evals: EvalResult[] = [];
+  const counts: EvidenceCounts[] = [];
+  const unsupported: string[] = [];
+  const { same } = toolsHere(scene);
+  for (const [index, evaluator] of (node.eval ?? []).entries()) {
+    if (evaluator.kind === "evidence") {
+      const found = visit.examined.get(index);
+      if (!found) return examineStep(scene, data, index, evaluator);
+      const weighed = weigh(evaluator, data, found);
+      data = weighed.data;
+      evals.push(evalResult(evaluator, weighed.pass, weighed.reasoning));
+      counts.push(weighed.counts);
+      unsupported.push(...weighed.complaints.map((line) => `- ${line}`));
+      continue;
+    }
+    const judged = evaluateByCode(evaluator, data, visit.calls, same) ?? judgement(visit, index, evaluator);
+    if (!judged) return askJudge(scene, data, index);
+    evals.push(judged);
+  }
+  const evidence = counts.length === 0 ? undefined : sumEvidence(counts);
+  if (evals.every((result) => result.pass)) {
+    const judged = { ...(node.eval ? { evals } : {}), ...defined("evidence", evidence) };
+    return leave(visit, { status: "success", data, toolCalls: visit.calls, ...judged });
+  }
+  return leaveOrRetry(scene, {
+    data,
+    error: evalError(evals),
+    failures: [...failureLines(evals), ...unsupported],
+    evals,
+    ...defined("evidence", evidence),
+  });
+}
+
+/** Decided at once, unless a cited result is kept as blobs. */
+export function examineStep(scene: Scene, data: JsonObject, index: number, evaluator: EvidenceEvaluator): SingleStep {
+  const { visit, node } = scene;
+  const key = `${visit.key}/${visit.attempt}/evidence/${index}`;
+  const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
+  const results = [...citedRefs(evaluator.rule, data)].flatMap((ref) => citedResult(scene, ref));
+  const question = { node: visit.node, evaluator, data, results, mostOfExcerpt: isJudged ? MOST_OF_EXCERPT : 0 };
+  if (results.some(({ blobs }) => blobs.length > 0)) return { kind: "examine", key, node: visit.node, question };
+  return { kind: "decide", key, bodies: [answerQuestion(question, new Map())] };
+}
+
+/** What a judge sees of a result. */
+const MOST_OF_EXCERPT = 4096;
+
+function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
+  const call = state.run.calls.get(ref);
+  if (!call) return [];
+  const { all } = toolsAt(program.inside(call.at), state, call.node);
+  const isTeam = all.find(({ exposed }) => exposed === call.tool)?.origin === "team";
+  return [{ call, isTeam, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] }];
+}
+
+/** The result of a judge once it has spoken, or failed twice (N25). */
+function judgement(visit: Visit, index: number, evaluator: Evaluator): EvalResult | undefined {
+  const answers = visit.judged.get(index) ?? [];
+  const verdict = answers.map((text) => readVerdict(evaluator, text)).find((found) => found !== undefined);
+  if (verdict) return evalResult(evaluator, verdict.pass, verdict.reasoning);
+  return answers.length < 2 ? undefined : evalResult(evaluator, false, "judge parse failure");
+}
+
+function readVerdict(evaluator: Evaluator, text: string | undefined): Verdict | undefined {
+  return evaluator.kind === "judge" && text !== undefined ? parseVerdict(text, evaluator.pass_when) : undefined;
+}
+
+function askJudge(scene: Scene, data: JsonObject, index: number): SingleStep {
+  const { program, state, visit, node } = scene;
+  const evaluator = node.eval?.[index];
+  const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
+  const model = own ?? node.judge_model ?? program.workflow.judge_model ?? state.run.settings.judge_model;
+  const tries = visit.judged.get(index)?.length ?? 0;
+  const key = `${visit.key}/${visit.attempt}/judge/${index}/${tries}`;
+  const prompt = judgePrompt(rubric, data, shownToJudge(scene, index), pass_when ?? "yes");
+  return ask(program, state, { key, purpose: "judge", node: visit.node, model, prompt });
+}
+
+/** The node's calls; where code has checked the evidence, what the claims cite instead (extensions G15). */
+function shownToJudge({ state, visit, node }: Scene, index: number): JudgedCalls {
+  if (!(node.eval ?? []).slice(0, index).some(({ kind }) => kind === "evidence")) return { all: visit.calls };
+  const excerpts = new Map([...visit.examined.values()].flatMap((found) => Object.entries(found.excerpts)));
+  const cited = [...excerpts].flatMap(([ref, excerpt]) => {
+    const call = state.run.calls.get(ref);
+    return call ? [{ ...call, excerpt }] : [];
+  });
+  return { cited, others: visit.calls.filter(({ ref }) => ref === undefined || !excerpts.has(ref)) };
+}
+
+interface Shortfall {
+  readonly data: JsonObject;
+  readonly error: string;
+  readonly failures: readonly string[];
+  readonly evals?: EvalResult[];
+  readonly evidence?: EvidenceCounts;
+}
+
+/** Failed evals and misfit output start another attempt while one is left (N33). */
+export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
+  const { program, state, visit, node } = scene;
+  const { data, error, failures, evals, evidence } = shortfall;
+  if (!node.retry || visit.attempt >= node.retry.max) {
+    return leave(visit, {
+      status: "failed",
+      data: { ...data, error },
+      toolCalls: visit.calls,
+      ...defined("evals", evals),
+      ...defined("evidence", evidence),
+    });
+  }
+  const guide = node.retry.instruction;
+  if (isObject(guide) && visit.reflection === undefined) {
+    const instruction = program.instruction(visit.node);
+    const prompt = reflectPrompt({
+      ask: "reflect" in guide ? guide.reflect : undefined,
+      instruction,
+      data,
+      calls: visit.calls,
+      failures,
+    });
+    return ask(program, state, {
+      key: `${visit.key}/${visit.attempt}/reflect`,
+      purpose: "reflect",
+      node: visit.node,
+      model: modelHere(scene),
+      prompt,
+    });
+  }
+  const opening = typeof guide === "string" ? guide : undefined;
+  const preamble = visit.reflection ?? defaultFeedback(failures, opening);
+  const attempt = visit.attempt + 1;
+  const warning = `node ${visit.node}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
+  const bodies: EventBody[] = [{ type: "node:retry", node: visit.node, attempt, reason: error, preamble }];
+  if (visit.reflection === null && !state.run.warned.has(warning))
+    bodies.unshift({ type: "warning", message: warning });
+  return { kind: "decide", key: `${visit.key}/${attempt}`, bodies };
+}

@@ -1,0 +1,44 @@
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { EventBody } from "../event/event.ts";
+import type { NodeResult } from "../event/node-result.ts";
+import { dataLeft } from "../evidence/weigh.ts";
+import type { JsonObject } from "../../base/values.ts";
+import { readAnswer } from "./judging/answer.ts";
+import { itemsData } from "./inner/outcome.ts";
+import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
+import type { Scene } from "./scene.ts";
+import type { SingleStep } from "../fold/step.ts";
+
+/** Leaving a visit: its result, as far as it came. */
+
+/** An agent-level failure: softened where the node says so (N39), and open to resume where a model was to blame. */
+export function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): SingleStep {
+  const data = { ...partialData(visit, node), error: failure.message };
+  const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
+  if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
+  return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
+}
+
+export function leaveUnfinished({ state, visit, node }: Scene): SingleStep {
+  const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
+  const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
+  const step = leave(visit, { status: "failed", data, toolCalls }, true, state.halt?.status !== "failed");
+  return { ...step, key: `${step.key}/halt` };
+}
+
+export function leave(visit: Visit, result: NodeResult, unfinished = false, stopped = false): SingleStep {
+  const how = { ...(unfinished ? { unfinished } : {}), ...(stopped ? { stopped: true as const } : {}) };
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...how };
+  return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
+}
+
+/** D38: the answer as far as there is one, else what the model last said. */
+function partialData(visit: Visit, node: WorkflowNode): JsonObject {
+  if (node.map || node.call !== undefined) return itemsData(visit, node);
+  if (visit.answer && visit.answer.text.trim() !== "") {
+    return dataLeft(readAnswer(node, visit.answer.text).data, node.eval ?? [], visit.examined);
+  }
+  const texts = visit.turns.flatMap((turn) => (turn.role === "assistant" ? turn.parts : []));
+  const last = texts.findLast((part) => part.type === "text" && part.text.trim() !== "");
+  return last?.type === "text" ? { summary: last.text } : {};
+}

@@ -1,0 +1,270 @@
+import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
+import type { Condition, ValueRule } from "../../document/workflow/rule.ts";
+import type { NodeSources } from "../../document/workflow/source.ts";
+import type { RunRecord, SkillRecord } from "../event/record.ts";
+import { documentOf } from "../../document/inner/place.ts";
+import { nameTools, skillSections } from "../tools/disclosure.ts";
+import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
+import { TOOL_MAKER } from "../tools/tool-maker.ts";
+import type { Section } from "../event/prompt.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import { parseSkillReference } from "../../skill/skill-reference.ts";
+import { defined, parseDuration } from "../../base/values.ts";
+import { parseCondition } from "../../document/condition.ts";
+import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
+import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../fold/program.ts";
+
+/** Joins a run's record into a program. */
+export function linkProgram(record: RunRecord): Program {
+  const kept = new Map<string, Program>();
+  const inside = (at = ""): Program => {
+    const path = documentOf(at);
+    const known = kept.get(path);
+    if (known) return known;
+    const program = path === "" ? link({ record, path, parent: undefined, inside }) : linkInner(record, path, inside);
+    kept.set(path, program);
+    return program;
+  };
+  return inside();
+}
+
+function linkInner(record: RunRecord, path: string, inside: Program["inside"]): Program {
+  const document = Object.hasOwn(record.inner ?? {}, path) ? record.inner?.[path] : undefined;
+  if (!document) throw new RangeError(`the run has no workflow for ${path}`);
+  const { workflow, sources } = document;
+  return link({ record: { ...record, workflow, sources }, path, parent: inside(parentOf(path)), inside });
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+function innerLimits(limits: WorkflowNode["limits"] = {}): InnerLimits {
+  const { max_cost_usd, max_tokens, max_steps, timeout } = limits;
+  return { max_cost_usd, max_tokens, max_steps, timeout_ms: parseDuration(timeout) };
+}
+
+interface Linking extends Pick<Program, "parent" | "inside"> {
+  readonly record: RunRecord;
+  /** Of the node that runs it; empty of the run itself. */
+  readonly path: string;
+}
+
+function link({ record, path, parent, inside }: Linking): Program {
+  const { workflow } = record;
+  const own = path.slice(path.lastIndexOf("/") + 1);
+  const declared = workflow.writes ?? "allow";
+  const nodes = new Map(Object.entries(workflow.nodes));
+  const skills = new Map(record.skills.map((skill) => [skill.id, skill]));
+  const edges = groupEdges(workflow.edges);
+  const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
+  let latest: { readonly id: string; readonly now: Offering; readonly set: ToolSet } | undefined;
+  const shared = {
+    rules: [...listOf(record, "input.rules"), ...listOf(record, "rules")],
+    context: [...listOf(record, "input.context"), ...listOf(record, "context")],
+  };
+
+  const nodeOf = (id: string): WorkflowNode => {
+    const node = nodes.get(id);
+    if (!node) throw new RangeError(`the workflow has no node ${id}`);
+    return node;
+  };
+  const available = oncePerNode((id) => {
+    const listed = (nodeOf(id).skills ?? []).flatMap((name) => skills.get(name) ?? []);
+    return onceEach(listed.filter((skill) => skill.available));
+  });
+  /** All that tells the tools of one node from those of another. */
+  const choiceOf = oncePerNode((id) => {
+    const { tools, effects, disallowed_tools, state } = nodeOf(id);
+    const isCiting = citesResults(nodeOf(id), available(id));
+    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, state, isCiting]);
+  });
+
+  const place = toolOrder(workflow.nodes);
+  const skillsOf = (id: string, changed: Offering["changed"]) => left(available(id), changed);
+  const tools = (id: string, now: Offering) => {
+    const { settings, made, holdsBlobs, hasResults, changed } = now;
+    if (latest?.id === id && isSameOffering(latest.now, now)) return latest.set;
+    const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
+    toolSets.set(made, sets);
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)} ${JSON.stringify(changed)}`;
+    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skillsOf(id, changed), now).set, place);
+    sets.set(key, set);
+    latest = { id, now, set };
+    return set;
+  };
+  /** Of a skill that can do nothing but plan, where it may; a list to read from is of use only together with the tool that reads. */
+  const told = (id: string, now: Offering) => {
+    const { context_mode } = now.settings;
+    const { all, offered, find } = tools(id, now);
+    if (context_mode === "readOnDemand" && !find(READ_SKILL)) return [];
+    const isOfUse = (skill: SkillRecord) => !skill.plannable || offered.some((tool) => tool.skill === skill.id);
+    return skillSections(skillsOf(id, now.changed).filter(isOfUse), context_mode, all);
+  };
+
+  return {
+    record,
+    workflow,
+    node: nodeOf,
+    edgesFrom: (id) => edges.get(id) ?? [],
+    skills: skillsOf,
+    tools,
+    preface: (id, now) => [
+      ...sourceSection(
+        "## Rules — You MUST Follow These",
+        ownSources(record, { id, field: "rules", own: nodeOf(id).rules }, shared.rules),
+        true,
+      ),
+      ...sourceSection(
+        "## Background Context",
+        ownSources(record, { id, field: "context", own: nodeOf(id).context }, shared.context),
+        false,
+      ),
+      ...told(id, now).map((text) => ({ text, trusted: true })),
+    ],
+    instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
+    source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
+    parent,
+    limits: innerLimits(parent?.node(own).limits),
+    writes: parent ? stricter(declared, parent.writes) : "allow",
+    inner: (id) => inside(path === "" ? id : `${path}/${id}`),
+    inside,
+    warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings(id, node, available(id), record)))],
+  };
+}
+
+/**
+ * Where a skill's tools stand, at every node alike, so that what nodes send begins alike and is cached together: the
+ * skills of most nodes first, the executor's own tools, which come and go, last.
+ */
+function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor) => number {
+  const uses = new Map<string, number>();
+  for (const { skills = [] } of Object.values(nodes)) {
+    for (const skill of skills) {
+      const { id } = parseSkillReference(skill);
+      uses.set(id, (uses.get(id) ?? 0) + 1);
+    }
+  }
+  const ranked = [...uses].sort(([, a], [, b]) => b - a).map(([id]) => id);
+  const ranks = new Map(ranked.map((id, rank) => [id, rank]));
+  return ({ skill }) =>
+    skill === EXECUTOR || skill === TOOL_MAKER ? Number.MAX_VALUE : (ranks.get(skill) ?? ranks.size);
+}
+
+function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value {
+  const found = new Map<string, Value>();
+  return (id) => {
+    const value = found.get(id) ?? find(id);
+    found.set(id, value);
+    return value;
+  };
+}
+
+function isSameOffering(a: Offering, b: Offering): boolean {
+  return (
+    a.settings.writes === b.settings.writes &&
+    a.settings.context_mode === b.settings.context_mode &&
+    a.made === b.made &&
+    a.holdsBlobs === b.holdsBlobs &&
+    a.hasResults === b.hasResults &&
+    (a.changed === b.changed || (a.changed.length === 0 && b.changed.length === 0))
+  );
+}
+
+/** The skills without what a resumed run has lost: whole skills, tools, scripts. */
+function left(skills: readonly SkillRecord[], changed: Offering["changed"]): readonly SkillRecord[] {
+  if (changed.length === 0) return skills;
+  return skills.flatMap((skill) => {
+    const now = changed.find(({ id }) => id === skill.id);
+    if (!now) return [skill];
+    const { scripts, instruction, ...rest } = skill;
+    const isLost = (name: string) => now.lost?.includes(name) === true;
+    const gone = skill.tools.filter(({ name }) => isLost(name));
+    const found = {
+      ...rest,
+      ...defined("instruction", instruction && nameTools(instruction, gone)),
+      ...(isLost(RUN_SCRIPT) ? {} : defined("scripts", scripts)),
+      tools: skill.tools.filter(({ name }) => !isLost(name)),
+    };
+    return now.available ? [found] : [];
+  });
+}
+
+/** A skill that a node lists under several references is one: the first counts. */
+function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
+  const found = new Map<string, SkillRecord>();
+  for (const skill of skills) {
+    const { id, range } = parseSkillReference(skill.id);
+    const known = skill.version === undefined && range !== undefined ? skill.id : `${id}@${skill.version ?? ""}`;
+    if (!found.has(known)) found.set(known, skill);
+  }
+  return [...found.values()];
+}
+
+function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {
+  const groups = new Map<string, NumberedEdge[]>();
+  for (const [index, edge] of edges.entries()) {
+    const { if: written, ...plain } = edge;
+    const when = edge.when?.trim() ? edge.when : undefined;
+    const group = groups.get(edge.from) ?? [];
+    group.push({ ...plain, when, index, ...(written === undefined ? {} : { condition: ruleOf(written) }) });
+    groups.set(edge.from, group);
+  }
+  return groups;
+}
+
+/** A document that was checked holds no other condition. */
+function ruleOf(written: Condition): ValueRule {
+  const rule = parseCondition(written);
+  if (typeof rule === "string") throw new RangeError(`the condition of an edge ${rule}`);
+  return rule;
+}
+
+function toolWarnings(
+  id: string,
+  node: WorkflowNode,
+  skills: readonly SkillRecord[],
+  { settings }: RunRecord,
+): string[] {
+  if (skills.length === 0) return [];
+  return selectTools(node, skills, {
+    settings,
+    made: [],
+    holdsBlobs: false,
+    hasResults: false,
+    changed: [],
+  }).warnings.map((warning) => `node ${id}: ${warning}`);
+}
+
+function sourceSection(heading: string, all: readonly string[], trusted: boolean): Section[] {
+  const contents = all.filter((content) => content.trim() !== "");
+  return contents.length === 0 ? [] : [{ text: `${heading}\n\n${contents.join("\n\n")}`, trusted }];
+}
+
+/** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
+function ownSources(
+  record: RunRecord,
+  {
+    id,
+    field,
+    own,
+  }: { readonly id: string; readonly field: "rules" | "context"; readonly own: NodeSources | undefined },
+  shared: readonly string[],
+): readonly string[] {
+  if (own === undefined) return shared;
+  const only = !Array.isArray(own) && own.only === true;
+  const contents = listOf(record, `nodes.${id}.${field}`);
+  return only ? contents : [...shared, ...contents];
+}
+
+function listOf(record: RunRecord, place: string): string[] {
+  const contents: string[] = [];
+  while (Object.hasOwn(record.sources, `${place}[${contents.length}]`)) {
+    contents.push(contentOf(record, `${place}[${contents.length}]`));
+  }
+  return contents;
+}
+
+function contentOf(record: RunRecord, place: string): string {
+  return record.sources[place]?.content ?? "";
+}

@@ -1,0 +1,136 @@
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { SkillRecord } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
+import { BLOB_TOOLS } from "../tools/blob.ts";
+import { readSkillTool, runScriptTool, toolOfCall } from "../tools/disclosure.ts";
+import { OWN_TOOLS } from "../tools/own-tools.ts";
+import { READ_RESULT_TOOL } from "../tools/results.ts";
+import { stateTools } from "../tools/state.ts";
+import { TOOL_MAKER } from "../tools/tool-maker.ts";
+import { schemaAsTold } from "../../base/schema/told-schema.ts";
+import { EXECUTOR, numberNames, type ToolDescriptor } from "../../skill/skill.ts";
+import type { State } from "../fold/state.ts";
+import type { Offering, Program, ToolSet } from "../fold/program.ts";
+
+/** The tools that a node has or had: those of its skills, the executor's own, and those that the run itself defined. */
+export function toolsAt(program: Program, state: State, node: string): ToolSet {
+  return program.tools(node, { ...offeringOf(program, state), changed: [] });
+}
+
+/** What decides which tools nodes have now. */
+export function offeringOf(program: Program, { run }: State): Offering {
+  const { settings, made, holdsBlobs, hasResults, changed } = run;
+  return { settings: settingsAt(program, settings), made, holdsBlobs, hasResults, changed };
+}
+
+const STRICTEST = ["deny", "plan", "allow"] as const;
+
+/** The stricter of the run's and its inner documents' word on writes counts (extensions 7, Map and call). */
+export function settingsAt({ parent, writes }: Program, settings: Settings): Settings {
+  if (!parent || STRICTEST.indexOf(settings.writes) <= STRICTEST.indexOf(writes)) return settings;
+  return { ...settings, writes };
+}
+
+export function stricter(one: Settings["writes"], other: Settings["writes"]): Settings["writes"] {
+  return STRICTEST.indexOf(one) <= STRICTEST.indexOf(other) ? one : other;
+}
+
+/** The order of O3: the node's skills, `allow`, `deny`, `effects`, `writes: deny`. */
+export function selectTools(
+  node: WorkflowNode,
+  skills: readonly SkillRecord[],
+  now: Offering,
+): { readonly set: ToolSet; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const all = numbered([...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))], warnings);
+  const { allow, deny } = node.tools ?? {};
+  const isLeftOut = skills.length < new Set(node.skills).size;
+  const comesLater = (entry: string) => OWN_TOOLS.includes(entry) || skills.some(({ id }) => id === TOOL_MAKER);
+  for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
+    const [winner, ...others] = all.filter((tool) => entry === tool.exposed || entry === tool.name);
+    if (!winner && !isLeftOut && !comesLater(entry)) warnings.push(`no tool is named ${entry}`);
+    else if (winner && others.length > 0 && allow?.includes(entry)) {
+      warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
+    }
+  }
+  const readOnly = isReadOnly(node, now.settings);
+  const offered = all
+    .filter((tool) => !allow || tool.skill === EXECUTOR || allow.some((entry) => names(all, entry, tool)))
+    .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
+    .filter((tool) => !readOnly || tool.effect === "read");
+  return { warnings, set: toolSet(all, offered) };
+}
+
+/** Of tools that would be offered alike, the later are numbered (skill-formats 7.2). */
+function numbered(tools: readonly ToolDescriptor[], warnings: string[]): readonly ToolDescriptor[] {
+  const names = numberNames(tools.map((tool) => tool.exposed));
+  return tools.map((tool, index) => {
+    const { exposed: wanted, skill } = tool;
+    const exposed = names[index] ?? wanted;
+    if (exposed === wanted) return tool;
+    warnings.push(`the tool ${wanted} of ${skill} is offered as ${exposed}: another skill has one of that name`);
+    return { ...tool, exposed };
+  });
+}
+
+function isReadOnly({ effects }: WorkflowNode, { writes }: Offering["settings"]): boolean {
+  return effects === "read" || writes === "deny";
+}
+
+/** Whose prompt says how results are cited, and who may read them again (extensions 7, References; D25). */
+export function citesResults(node: WorkflowNode, skills: readonly SkillRecord[]): boolean {
+  return skills.length > 0 || (node.eval ?? []).some(({ kind }) => kind === "evidence");
+}
+
+/** `allow` does not hide them: it is about the tools of skills (N9). `deny` and `disallowed_tools` do (N10). */
+function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs, hasResults }: Offering) {
+  const isOffered = (tool: ToolDescriptor) => !node.disallowed_tools?.includes(tool.name);
+  const results = hasResults && citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
+  const states = stateTools(node.state ?? []);
+  if (skills.length === 0) return [...results, ...states].filter(isOffered);
+  const reader = readSkillTool(skills, settings.context_mode);
+  const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");
+  const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : []), ...results];
+  return [...own, ...states].filter(isOffered);
+}
+
+/** Those that the run itself defined belong to the skill that defines. */
+function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescriptor[] {
+  const tools = skill.tools as readonly ToolDescriptor[];
+  return skill.id === TOOL_MAKER ? [...tools, ...made.map(({ tool }) => tool as ToolDescriptor)] : tools;
+}
+
+/** The same set, its tools in the order of their places. */
+export function inOrder({ all, offered }: ToolSet, place: (tool: ToolDescriptor) => number): ToolSet {
+  return toolSet(
+    all,
+    [...offered].sort((a, b) => place(a) - place(b)),
+  );
+}
+
+function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescriptor[]): ToolSet {
+  const find: ToolSet["find"] = (name, input) => {
+    const tool = offered.find(({ exposed }) => exposed === name);
+    return tool && toolOfCall(tool, input);
+  };
+  return {
+    all,
+    offered,
+    told: offered.map(({ exposed, description, input_schema, settled }) => ({
+      name: exposed,
+      description,
+      input_schema: schemaAsTold(input_schema, settled),
+    })),
+    find,
+    same(written, called) {
+      const tool = all.find((candidate) => candidate.exposed === called);
+      return written === called || (tool !== undefined && names(all, written, tool));
+    },
+  };
+}
+
+/** The exposed name (D52), or the bare one, which the first skill that the node lists wins (D50). */
+function names(all: readonly ToolDescriptor[], entry: string, tool: ToolDescriptor): boolean {
+  const meant = all.find((other) => other.exposed === entry) ?? all.find((other) => other.name === entry);
+  return meant === tool;
+}

@@ -1,0 +1,191 @@
+import type { EventBody } from "../event/event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
+import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../event/operation.ts";
+import type { RecordedCall } from "../event/call.ts";
+import { givesStrangersText } from "../tools/disclosure.ts";
+import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
+import { followPath } from "../../base/path.ts";
+import { forPublic } from "../plan/public-text.ts";
+import { admitReferences, referencesIn } from "../plan/reference.ts";
+import { type Audience, type Failure, readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
+import { deepEqual, defined, type Json, type JsonSchema } from "../../base/values.ts";
+import { bringsText } from "../../document/inputs.ts";
+import { isReadIn, offersIn, type Reader, readingsOf } from "./inner/reading.ts";
+import { settingsAt, toolsAt } from "./offer.ts";
+import { touchesOf } from "../fold/redo.ts";
+import type { PlannedOperation, State } from "../fold/state.ts";
+import type { PendingCall } from "../fold/visit.ts";
+import type { Program } from "../fold/program.ts";
+import { contextFor } from "./route.ts";
+import { type Scene, toolsHere } from "./scene.ts";
+
+/** Writes that are planned in place of being carried out (trust 2, 3; workflow-format O5). */
+
+/** Whether a call is planned: all that write are, or it would take private text to a public place (extensions G41). */
+export function holdOf(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
+  return tool.effect === "write" && (writesHere(scene) === "plan" || takesPrivateText(scene, call, tool));
+}
+
+function writesHere({ program, state }: Scene) {
+  return settingsAt(program, state.run.settings).writes;
+}
+
+/** Whether it matters who would read what a tool writes, and the tool is not known to be the team's. */
+export function needsAudience(scene: Scene, tool: ToolDescriptor): boolean {
+  if (tool.effect !== "write" || tool.audience !== "public") return false;
+  return writesHere(scene) === "plan" || (!scene.state.run.settings.allow_public && isPrivate(scene));
+}
+
+function takesPrivateText(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
+  if (scene.state.run.settings.allow_public || audienceOf(call, tool) !== "public") return false;
+  return isPrivate(scene);
+}
+
+/**
+ * Returns why a call fails instead of being held for review: its service refuses it already. A plan is made all the same,
+ * as it may be applied with another key.
+ */
+export function refusalOf(scene: Scene, { refusal }: PendingCall): Failure | undefined {
+  return writesHere(scene) === "plan" ? undefined : refusal;
+}
+
+function audienceOf({ audience }: PendingCall, tool: ToolDescriptor): Audience {
+  return audience ?? tool.audience ?? "team";
+}
+
+/** A tool of a private source was offered to the node, or to one whose result it was given (trust 12). */
+function isPrivate(scene: Scene): boolean {
+  return readingsOf(scene).some((reading) => offersIn(reading, readsPrivate));
+}
+
+const admitting = new WeakMap<JsonSchema, JsonSchema>();
+
+/** A tool whose input may refer to what earlier operations will come to. */
+export function admitsReferences(tool: ToolDescriptor, input: Json): ToolDescriptor {
+  if (referencesIn(input).length === 0) return tool;
+  const { input_schema } = tool;
+  const schema = admitting.get(input_schema) ?? admitReferences(input_schema);
+  admitting.set(input_schema, schema);
+  return { ...tool, input_schema: schema };
+}
+
+/** Why an operation may not refer to what it refers to. */
+export function referenceProblem({ run: { operations } }: State, input: Json): string | undefined {
+  const planned = operations.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation.id);
+  const unknown = referencesIn(input).find((id) => !planned.includes(id));
+  if (unknown === undefined) return undefined;
+  const known = planned.length === 0 ? "nothing was planned before it" : `planned so far: ${planned.join(", ")}`;
+  return `\${${unknown}} names no earlier operation of this run: ${known}`;
+}
+
+/** What is recorded of a sound call that is planned: the operation, and what the model is answered. */
+export function planCall(
+  scene: Scene,
+  call: PendingCall & { readonly ref: string },
+  tool: ToolDescriptor,
+): EventBody[] {
+  const { state, visit } = scene;
+  const answer = (output: Json): EventBody => {
+    const { ref, key, tool: name } = call;
+    return { type: "tool:result", node: visit.node, tool: name, output, planned: true, ref, id: key };
+  };
+  const operation = operationOf(scene, call, tool);
+  const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
+  if (same) return [answer({ planned: true, id: same.operation.id, same: true })];
+  const planned: EventBody = { type: "operation:planned", node: visit.node, operation, id: call.key };
+  return [planned, answer({ planned: true, id: operation.id })];
+}
+
+function isOf({ operation }: PlannedOperation, { skill, tool, input }: Operation): boolean {
+  return operation.skill === skill && operation.tool === tool && deepEqual(operation.input, input);
+}
+
+function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor): Operation {
+  const { state, visit } = scene;
+  const { skill, name: tool, host } = descriptor;
+  const isHeld = takesPrivateText(scene, call, descriptor);
+  const given = isStatePut(descriptor) ? placedPut(scene.node.state ?? [], call.input) : call.input;
+  const { input, filtered } = isHeld ? forPublic(given, host) : { input: given, filtered: [] };
+  return {
+    id: `op-${state.run.operations.length + 1}`,
+    node: visit.node,
+    visit: visit.iteration,
+    skill,
+    tool,
+    input,
+    summary: summarize({ skill, tool, input }),
+    effect: "write",
+    audience: audienceOf(call, descriptor),
+    digest: operationDigest({ skill, tool, input }),
+    sources: sourcesOf(scene),
+    refers: referencesIn(input),
+    ...(isHeld ? { held: HELD } : {}),
+    ...(filtered.length > 0 ? { filtered } : {}),
+    ...defined("marker", markerOf(scene, skill, tool)),
+  };
+}
+
+/** What strangers wrote that the node had read: in it, and in each node whose result it was given (fine-print T8). */
+export function sourcesOf(reader: Reader): Operation["sources"] {
+  const { program, state } = reader;
+  const readings = readingsOf(reader);
+  const isStrangers = (call: RecordedCall) => {
+    const { outcome } = call;
+    if (!outcome || call.planned || !readings.some((reading) => isReadIn(reading, call))) return false;
+    const tool = toolsAt(program.inside(call.at), state, call.node).all.find(({ exposed }) => exposed === call.tool);
+    if (tool && isStateTool(tool)) return !isStatePut(tool) && "output" in outcome && recalledStrangers(outcome.output);
+    return tool !== undefined && givesStrangersText(tool);
+  };
+  const calls = [...state.run.calls.values()].filter(isStrangers);
+  const { workflow, record } = program.inside(undefined);
+  return [
+    ...(bringsText(workflow.inputs, record.input) ? [{ ref: "input" }] : []),
+    ...calls.map(({ ref, tool, node }) => ({ ref, tool, node })),
+  ];
+}
+
+/** What the run found in a state when it began. */
+export function foundIn({ record: { states = {} } }: Program, name: string): readonly StateEntry[] {
+  return Object.hasOwn(states, name) ? (states[name] ?? []) : [];
+}
+
+/** What the tools of a node's states go by. */
+export function memoryOf(scene: Scene): Memory {
+  const { program, state, node } = scene;
+  return {
+    states: node.state ?? [],
+    found: (name) => foundIn(program, name),
+    touches: touchesOf(state),
+    isTainted: sourcesOf(scene).length > 0,
+  };
+}
+
+/** Names the finding at the sink, where the node's `once` resolves to something (extensions G42). */
+function markerOf({ program, state, visit, node }: Scene, skill: string, tool: string): string | undefined {
+  if (node.once === undefined) return undefined;
+  const rule = { output_required: [node.once] };
+  const found = followPath(node.once, contextFor(rule, state));
+  const [key] = Array.isArray(found) ? (found as readonly Json[]) : [];
+  if (key === undefined || key === null || typeof key === "object" || key === "") return undefined;
+  return findingMarker({ workflow: program.workflow.id, node: visit.node, skill, tool, key: String(key) });
+}
+
+const PLANNED =
+  'Calls that write are planned here and carried out later, once a person has agreed: each answers {"planned": true, "id": "op-1"}. A later call may take what an earlier one will come to: ${op-1.url}.';
+
+/** Said at nodes whose writes are planned. */
+export function planNote(scene: Scene): string | undefined {
+  if (writesHere(scene) !== "plan") return undefined;
+  return toolsHere(scene).offered.some(({ effect }) => effect === "write") ? PLANNED : undefined;
+}
+
+/** The operations that a run came to plan, in order, as they stand now. */
+export function planOf({ run: { operations } }: Pick<State, "run">): Operation[] {
+  return operations
+    .filter(({ withdrawn }) => !withdrawn)
+    .map(({ operation, failedIn, application }) => ({
+      ...operation,
+      ...(failedIn.size > 0 ? { node_failed: true as const } : {}),
+      ...(application.standing === "applied" ? { applied: true as const } : {}),
+    }));
+}

@@ -1,0 +1,30 @@
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import { offeringOf } from "./offer.ts";
+import type { State } from "../fold/state.ts";
+import type { Visit } from "../fold/visit.ts";
+import type { Program, ToolSet } from "../fold/program.ts";
+
+/** A visit under way: all that a decision inside it goes by. */
+export interface Scene {
+  readonly program: Program;
+  readonly state: State;
+  readonly visit: Visit;
+  readonly node: WorkflowNode;
+}
+
+export function sceneOf(program: Program, state: State, visit: Visit): Scene {
+  return { program, state, visit, node: program.node(visit.node) };
+}
+
+export function toolsHere({ program, state, visit }: Scene): ToolSet {
+  return program.tools(visit.node, offeringOf(program, state));
+}
+
+/** The model that works at the node. */
+export function modelHere({ program, state, node }: Scene): string {
+  return node.model ?? program.workflow.model ?? state.run.settings.model;
+}
+
+export function mostTurns({ state, node }: Scene): number {
+  return node.max_turns ?? state.run.settings.max_turns;
+}

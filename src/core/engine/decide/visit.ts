@@ -1,0 +1,142 @@
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { EventBody } from "../event/event.ts";
+import { closingTurns, type Prompt, sectioned } from "../event/prompt.ts";
+import { schemaProblems } from "../../base/schema/schema.ts";
+import { defined, isObject, type Json, shorten } from "../../base/values.ts";
+import { readAnswer } from "./judging/answer.ts";
+import { previousAttempt } from "./judging/judge-prompt.ts";
+import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
+import { leave, leaveFailed } from "./leave.ts";
+import { ask } from "../fold/limits.ts";
+import { citesResults, offeringOf } from "./offer.ts";
+import type { Visit } from "../fold/visit.ts";
+import { planNote } from "./planning.ts";
+import { unmetRequirement } from "./requirement.ts";
+import { parseAnswer } from "./route.ts";
+import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
+import type { SingleStep } from "../fold/step.ts";
+import { carryOut } from "./turn-calls.ts";
+
+/** What happens inside a visit: requirements, turns, the answer. */
+
+export function work(scene: Scene): SingleStep {
+  const { visit, node } = scene;
+  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  if (visit.replies === 0 && visit.attempt === 0) {
+    const unmet = unmetRequirement(scene);
+    if (unmet) return leave(visit, unmet);
+  }
+  if (visit.pending.length > 0) return carryOut(scene);
+  if (visit.answer) return review(scene, visit.answer);
+  return askTurn(scene);
+}
+
+function askTurn(scene: Scene): SingleStep {
+  const { program, state, visit, node } = scene;
+  const most = mostTurns(scene);
+  if (visit.replies > most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
+  return ask(program, state, {
+    key,
+    purpose: "work",
+    node: visit.node,
+    model: modelHere(scene),
+    prompt: workPrompt(scene),
+    ...defined("rejected", visit.rejected),
+  });
+}
+
+const CITE = "Claims cite results by their reference, e.g. r7.";
+
+function mayCite({ program, state, visit, node }: Scene): boolean {
+  return citesResults(node, program.skills(visit.node, state.run.changed));
+}
+
+/** N4, D35, D47: the sections, then the run's context, then the turns so far. */
+function workPrompt(scene: Scene): Prompt {
+  const { program, state, visit, node } = scene;
+  const { lesson } = visit;
+  const most = mostTurns(scene);
+  const isLast = visit.replies >= most;
+  const past = lesson ? [{ text: previousAttempt(lesson), trusted: false }] : [];
+  const notes = [planNote(scene), mayCite(scene) ? CITE : undefined].filter((note) => note !== undefined);
+  const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
+  return {
+    ...sectioned([...past, ...program.preface(visit.node, offeringOf(program, state)), instruction]),
+    context: state.context,
+    ...(isLast
+      ? { turns: closingTurns(visit.turns, most), tools: [] }
+      : { turns: [...visit.turns], tools: toolsHere(scene).told }),
+    ...(node.output ? { output: node.output } : {}),
+  };
+}
+
+function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): SingleStep {
+  const { visit, node } = scene;
+  if (answer.stop === "refusal")
+    return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
+  const turnsLeft = visit.replies < mostTurns(scene);
+  if (answer.stop === "length") {
+    if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF, ["it was cut off"]);
+    return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
+  }
+  const { data, problems } = readAnswer(node, answer.text);
+  const silent = answer.text.trim() === "";
+  if (silent && visit.replies > mostTurns(scene)) {
+    return leaveFailed(visit, node, { message: `the limit of ${mostTurns(scene)} turns was reached` });
+  }
+  if (problems.length > 0 || silent) {
+    const told = silent ? ["it is empty"] : misfits(node, answer.text, problems);
+    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems), told);
+    if (silent) return noteSilence(scene);
+    return leaveOrRetry(scene, {
+      data,
+      error: `output invalid: ${told.join("; ")}`,
+      failures: [`output (schema): ${problems.join("; ")}`],
+    });
+  }
+  return evaluate(scene, data);
+}
+
+/** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
+function noteSilence(scene: Scene): SingleStep {
+  const { visit } = scene;
+  const message = "the model answered nothing";
+  const body: EventBody = {
+    type: "model:error",
+    node: visit.node,
+    purpose: "work",
+    model: modelHere(scene),
+    code: "model.silent",
+    message,
+  };
+  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
+}
+
+/** An answer goes back to the model: for its shape once (D53), and each that was cut off (D58). */
+function reject(visit: Visit, reason: string, problems: readonly string[]): SingleStep {
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
+  return {
+    kind: "decide",
+    key,
+    bodies: [{ type: "reply:rejected", node: visit.node, reason, problems: [...problems] }],
+  };
+}
+
+/** What is wrong with an answer, with the values that do not fit. */
+function misfits({ output }: WorkflowNode, text: string, problems: readonly string[]): readonly string[] {
+  const value = parseAnswer(text);
+  if (!output || !isObject(value)) return problems;
+  return schemaProblems(output, value as Json).map(({ message, value: wrong }) =>
+    wrong === undefined ? message : `${message}, not ${shorten(JSON.stringify(wrong), 80)}`,
+  );
+}
+
+const SILENT = "Your answer was empty. Give your answer now.";
+const CUT_OFF =
+  "Your answer was cut off at the output limit. Nothing of it counts, and none of its tool calls was carried out. Give it again, shorter.";
+
+function misfit(problems: readonly string[]): string {
+  const list = problems.map((problem) => `- ${problem}`).join("\n");
+  return `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
+}

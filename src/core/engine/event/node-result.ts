@@ -1,0 +1,64 @@
+import * as z from "zod";
+import { json, jsonObject } from "../../skill/field.ts";
+import { type Fitting, isObject, lazy } from "../../base/values.ts";
+
+const evalResultSchema = lazy(() =>
+  z.object({
+    name: z.string(),
+    kind: z.enum(["value", "function", "evidence", "judge"]),
+    pass: z.boolean(),
+    reasoning: z.string().optional(),
+    score: z.number().optional(),
+  }),
+);
+export type EvalResult = Fitting<typeof evalResultSchema>;
+
+/** Names a call's result: `r7` is of the run's seventh recorded call (extensions G10). */
+export const ref = lazy(() =>
+  z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls"),
+);
+
+const toolCallSchema = lazy(() =>
+  z.object({
+    ref: ref().optional().describe("absent where the call was not begun"),
+    tool: z.string(),
+    input: json(),
+    output: json().optional().describe("absent on error"),
+    error: z.string().optional(),
+    planned: z.boolean().optional().describe("recorded as an operation of the plan, not carried out"),
+  }),
+);
+export type ToolCall = Fitting<typeof toolCallSchema>;
+
+/** Why a call failed: by its error, else by a truthy `error` in what it gave (N22). Undefined where it did not. */
+export function callFailure({ error, output }: Pick<ToolCall, "error" | "output">): string | undefined {
+  if (error !== undefined) return error;
+  const said = isObject(output) ? output.error : undefined;
+  return said ? String(typeof said === "object" ? JSON.stringify(said) : said) : undefined;
+}
+
+export const evidenceCountsSchema = lazy(() =>
+  z.object({
+    claims: z.int().describe("before any is taken out"),
+    supported: z.int(),
+    dropped: z.int(),
+    cites: z.int().describe("before any is taken out"),
+    held: z.int().describe("cites whose quote stands in the result that they name"),
+    dropped_claims: z
+      .array(z.object({ claim: z.string(), reason: z.string() }))
+      .optional()
+      .describe("each claim that was taken out, and why; absent if there is none"),
+  }),
+);
+export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;
+
+export const nodeResultSchema = lazy(() =>
+  z.object({
+    status: z.enum(["success", "skipped", "failed"]),
+    data: jsonObject(),
+    toolCalls: z.array(toolCallSchema()),
+    evals: z.array(evalResultSchema()).optional(),
+    evidence: evidenceCountsSchema().optional(),
+  }),
+);
+export type NodeResult = Fitting<typeof nodeResultSchema>;

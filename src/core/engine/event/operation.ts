@@ -1,0 +1,148 @@
+import * as z from "zod";
+import { sha256 } from "../../base/sha256.ts";
+import { AUDIENCES } from "../../skill/skill.ts";
+import { type Fitting, isObject, type Json, type JsonObject, lazy, shorten } from "../../base/values.ts";
+
+/** Writes that were planned in place of being carried out (trust 2, fine-print T1). */
+
+/** Why an operation is planned although writes are allowed. */
+export const HELD = "taint.private_to_public";
+
+const json = lazy((): z.ZodType<Json> => z.json());
+const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
+
+export const operationSchema = lazy(() =>
+  z.object({
+    id: z
+      .string()
+      .regex(/^op-\d+$/)
+      .describe("op-<n>, n counting the run's operations"),
+    node: z.string(),
+    visit: z.int().describe("visits of this node, from 1"),
+    skill: z.string(),
+    tool: z.string().describe("as its skill names it"),
+    input: json().describe("redacted; references to earlier operations unfilled"),
+    summary: z.string().describe("one line for people"),
+    effect: z.literal("write"),
+    audience: z.enum(AUDIENCES),
+    digest: hex().describe("sha256 over the canonical JSON (RFC 8785) of {skill, tool, input}"),
+    sources: z
+      .array(z.object({ ref: z.string(), tool: z.string().optional(), node: z.string().optional() }))
+      .describe("what strangers wrote that the node had read: results by reference, and the run's input"),
+    refers: z.array(z.string()).describe("the operations whose results its input takes up"),
+    held: z.literal(HELD).optional().describe("why it is planned although writes are allowed"),
+    filtered: z
+      .array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() }))
+      .optional()
+      .describe("what was taken out of the input before it was planned"),
+    marker: hex().optional().describe("names the finding at the sink in place of the digest: from the node's `once`"),
+    node_failed: z.literal(true).optional(),
+    applied: z.literal(true).optional(),
+  }),
+);
+export type Operation = Fitting<typeof operationSchema>;
+
+export const planSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.plan/1"),
+    run: z.string(),
+    workflow: z.string(),
+    created: z.string().describe("ISO 8601"),
+    digest: hex().describe(
+      "sha256 over the operations' digests in order, and over the servers that the workflow defines for their skills",
+    ),
+    operations: z.array(operationSchema()),
+  }),
+);
+export type Plan = Fitting<typeof planSchema>;
+
+/** What was approved is this: a changed input is a different operation (trust 3). */
+export function operationDigest({ skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">): string {
+  return sha256(canonicalJson({ skill, tool, input }));
+}
+
+/** The digest of a plan. `servers` are those that the recorded workflows define for the skills of the operations. */
+export function planDigest(operations: readonly Pick<Operation, "digest">[], servers: readonly Json[] = []): string {
+  const defined = servers.length === 0 ? "" : canonicalJson([...servers]);
+  return sha256(operations.map(({ digest }) => digest).join("") + defined);
+}
+
+interface Defining {
+  readonly skills?: Readonly<Record<string, { readonly mcp?: unknown }>> | undefined;
+}
+
+/** The parts of a run's record in which a workflow can define servers. */
+interface Recorded {
+  readonly workflow: Defining;
+  readonly inner?: Readonly<Record<string, { readonly workflow: Defining }>> | undefined;
+}
+
+/** The digest of a recorded run's plan: another server for a skill that writes makes it another plan. */
+export function recordedPlanDigest(
+  { workflow, inner = {} }: Recorded,
+  operations: readonly Pick<Operation, "digest" | "skill">[],
+): string {
+  const writing = new Set(operations.map(({ skill }) => skill));
+  const inside = Object.entries(inner).map(([at, each]) => ({ at, skills: each.workflow.skills }));
+  const servers = [{ at: "", skills: workflow.skills }, ...inside].flatMap(({ at, skills = {} }) =>
+    Object.entries(skills).flatMap(([id, { mcp }]) => (mcp && writing.has(id) ? [{ at, id, mcp }] : [])),
+  );
+  // As it is read from the record again: without fields that are undefined.
+  return planDigest(operations, JSON.parse(JSON.stringify(servers)));
+}
+
+/** Names a finding at the sink, however it is worded (extensions G42). */
+export function findingMarker(
+  of: { readonly [Name in "workflow" | "node" | "skill" | "tool" | "key"]: string },
+): string {
+  return sha256(canonicalJson(of));
+}
+
+/** The JSON Canonicalization Scheme (RFC 8785): names in the order of their UTF-16 units, no white space. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const object = value as JsonObject;
+  const members = Object.keys(object)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(object[name] ?? null)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** The operation that a call's result names; undefined of a call that was carried out, whatever its tool answered. */
+export function plannedAs({
+  planned,
+  output,
+}: {
+  planned?: true | undefined;
+  output?: Json | undefined;
+}): string | undefined {
+  return planned && isObject(output) && typeof output.id === "string" ? output.id : undefined;
+}
+
+const MOST_SUMMARY = 160;
+const TELLING = ["title", "subject", "name", "summary", "message", "text", "body", "description", "content", "comment"];
+/** What an operation is done to. */
+const PLACES = ["repository", "repo", "project", "team", "channel", "to", "number", "id", "issue", "monitor", "table"];
+
+/** One line that tells a person what an operation would do: where, and with which words. */
+export function summarize({ skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">): string {
+  const fields = isObject(input) ? (input as JsonObject) : {};
+  const places = PLACES.flatMap((name) => (isPlain(fields[name]) ? [`${name} ${plainText(fields[name])}`] : []));
+  const named = TELLING.find((name) => typeof fields[name] === "string" && plainText(fields[name]) !== "");
+  const words = named === undefined ? [] : [`“${plainText(fields[named])}”`];
+  const told = [...places.slice(0, 2), ...words];
+  const rest = told.length > 0 ? told : [plainText(canonicalJson(input))];
+  return shorten(`${skill} ${tool}: ${rest.join(", ")}`, MOST_SUMMARY);
+}
+
+function isPlain(value: Json | undefined): boolean {
+  return typeof value === "number" || (typeof value === "string" && value !== "" && value.length <= 80);
+}
+
+/** On one line, and without what a terminal would obey. */
+function plainText(value: Json | undefined): string {
+  return String(value)
+    .replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .trim();
+}

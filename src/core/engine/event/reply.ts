@@ -1,0 +1,38 @@
+import * as z from "zod";
+import { json } from "../../skill/field.ts";
+import { type Fitting, lazy } from "../../base/values.ts";
+
+export const usageSchema = lazy(() =>
+  z.object({
+    inputTokens: z.int().describe("all input tokens, cached ones included"),
+    cachedTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number().nullable().describe("null where a price or the token count is unknown"),
+  }),
+);
+export type CallUsage = Fitting<typeof usageSchema>;
+
+export const purpose = lazy(() => z.enum(["work", "route", "judge", "reflect"]));
+
+export const part = lazy(() =>
+  z.union([
+    z.object({ type: z.literal("text"), text: z.string() }),
+    z.object({ type: z.literal("call"), id: z.string(), tool: z.string(), input: json() }),
+    z.object({ type: z.literal("broken_call"), id: z.string(), tool: z.string(), text: z.string() }),
+    z.object({ type: z.literal("opaque"), provider: z.string(), value: json() }),
+  ]),
+);
+
+export const stop = lazy(() => z.enum(["end", "length", "refusal"]));
+
+/** What a model's reply has to be. */
+export const replySchema = lazy(() =>
+  z.object({
+    parts: z.array(part()),
+    stop: stop(),
+    usage: usageSchema().omit({ costUsd: true }).nullable().default(null),
+  }),
+);
+
+/** Why a model is asked. Only `work` carries tools (D8). */
+export type Purpose = "work" | "route" | "judge" | "reflect";

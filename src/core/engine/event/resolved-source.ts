@@ -1,0 +1,16 @@
+import * as z from "zod";
+import { json } from "../../skill/field.ts";
+import { type Fitting, lazy } from "../../base/values.ts";
+
+export const resolvedSourceSchema = lazy(() =>
+  z.object({
+    content: z.string(),
+    kind: z.enum(["inline", "file", "url"]),
+    origin: json(),
+    resolver: z.enum(["inline", "file", "fetch"]),
+    hash: z.string().describe("sha256 of the content, first 16 hexadecimal digits"),
+    fetchedAt: z.string().optional().describe("url only"),
+    sourcePath: z.string().optional().describe("file only, absolute"),
+  }),
+);
+export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;

@@ -1,0 +1,134 @@
+import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { EvidenceCounts } from "../event/node-result.ts";
+import type { JsonObject } from "../../base/values.ts";
+import { shorten } from "../../base/values.ts";
+import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } from "./claims.ts";
+import { type Quote, readQuote } from "./quote.ts";
+import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";
+
+/** Whether the claims of an answer rest on the results that they cite (extensions G12-G15): no model is asked. */
+
+/** A result that may be cited; `problem`: why it is no evidence. */
+export type Evidence = ({ readonly source: Source } | { readonly problem: string }) & { readonly isTeam: boolean };
+
+export interface Examined {
+  readonly claims: readonly CheckedClaim[];
+  /** Why there are none. */
+  readonly missing?: string;
+  /** Of each result that a cite holds in, the part that shows it. */
+  readonly excerpts: ReadonlyMap<string, string>;
+}
+
+/** The references that the claims name, right or wrong, each once. */
+export function citedRefs(rule: EvidenceRule, data: JsonObject): Set<string> {
+  const claims = claimsOf(rule, data);
+  if ("missing" in claims) return new Set();
+  return new Set(claims.flatMap((claim) => citesOf(rule, claim).map(({ ref }) => ref)));
+}
+
+export function examine(
+  rule: EvidenceRule,
+  data: JsonObject,
+  evidenceOf: (ref: string) => Evidence,
+  mostOfExcerpt: number,
+): Examined {
+  const claims = claimsOf(rule, data);
+  if ("missing" in claims) return { claims: [], missing: claims.missing, excerpts: new Map() };
+  const cited = claims.map((claim) => citesOf(rule, claim).map((cite) => ({ ...cite, read: readQuote(cite.quote) })));
+  const byRef = new Map<string, { readonly read: Quote; found?: Found | undefined }[]>();
+  for (const cite of cited.flat()) {
+    const others = byRef.get(cite.ref);
+    if (others) others.push(cite);
+    else byRef.set(cite.ref, [cite]);
+  }
+  const excerpts = new Map<string, string>();
+  const known = new Map<string, Evidence>();
+  for (const [ref, cites] of byRef) {
+    const evidence = evidenceOf(ref);
+    known.set(ref, evidence);
+    if ("problem" in evidence) continue;
+    const found = findQuotes(
+      evidence.source,
+      cites.map(({ read }) => read),
+    );
+    for (const [index, cite] of cites.entries()) cite.found = found[index];
+    const held = found.filter((one) => one !== undefined);
+    if (held.length > 0 && mostOfExcerpt > 0) excerpts.set(ref, excerptOf(held, mostOfExcerpt));
+  }
+  const checked = claims.map((claim, index): CheckedClaim => {
+    const cites = (cited[index] ?? []).map((cite): CheckedCite & { readonly isTeam: boolean } => {
+      const { ref, quote, read, found } = cite as typeof cite & { found?: Found };
+      const evidence = known.get(ref);
+      const problem = problemOf(ref, read, evidence, found);
+      return { ref, quote, isTeam: evidence?.isTeam ?? false, ...(problem === undefined ? {} : { problem }) };
+    });
+    const supported = cites.some(({ problem, isTeam }) => problem === undefined && (isTeam || !rule.independent));
+    return { claim, supported, cites: cites.map(({ isTeam: _, ...cite }) => cite) };
+  });
+  return { claims: checked, excerpts };
+}
+
+function problemOf(ref: string, quote: Quote, evidence: Evidence | undefined, found: Found | undefined) {
+  if (evidence && "problem" in evidence) return evidence.problem;
+  if (quote.kind === "refused") return quote.problem;
+  if (found) return undefined;
+  return quote.kind === "field"
+    ? `its quote is shorter than 8 characters and no whole field of ${ref}`
+    : `its quote does not occur in ${ref}`;
+}
+
+/** `claims` and `cites` before anything is taken out (extensions 7, Evidence). */
+export function countEvidence(
+  mode: "fail" | "drop" | "mark",
+  claims: readonly CheckedClaim[],
+  independent: boolean,
+): EvidenceCounts {
+  const supported = claims.filter((claim) => claim.supported).length;
+  const cites = claims.flatMap((claim) => claim.cites);
+  const dropped = mode === "drop" ? unsupportedClaims(claims, independent) : [];
+  return {
+    claims: claims.length,
+    supported,
+    dropped: dropped.length,
+    cites: cites.length,
+    held: cites.filter(({ problem }) => problem === undefined).length,
+    ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
+  };
+}
+
+export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
+  const sum = (of: (counts: EvidenceCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
+  const dropped = all.flatMap(({ dropped_claims = [] }) => dropped_claims);
+  return {
+    claims: sum(({ claims }) => claims),
+    supported: sum(({ supported }) => supported),
+    dropped: sum(({ dropped }) => dropped),
+    cites: sum(({ cites }) => cites),
+    held: sum(({ held }) => held),
+    ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
+  };
+}
+
+const MOST_TOLD = 50;
+
+/** A line for each claim that is not supported, as the next attempt is told. */
+export function describeUnsupported(claims: readonly CheckedClaim[], independent: boolean): string[] {
+  const unsupported = unsupportedClaims(claims, independent);
+  const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, reason }) => `${shorten(claim, 160)} — ${reason}`);
+  const left = unsupported.length - lines.length;
+  return left > 0 ? [...lines, `and ${left} more`] : lines;
+}
+
+/** Each claim that is not supported, with the reason. */
+function unsupportedClaims(claims: readonly CheckedClaim[], independent: boolean) {
+  return claims.flatMap(({ claim, supported, cites }) => {
+    if (supported) return [];
+    const problems = cites.flatMap(({ ref, problem }) =>
+      problem === undefined ? [] : [`${ref || "no ref"}: ${problem}`],
+    );
+    const others =
+      problems.length < cites.length && independent ? ["none of its evidence is from the team's own systems"] : [];
+    const why = cites.length === 0 ? "it cites no result" : [...problems.slice(0, 5), ...others].join("; ");
+    return [{ claim: shorten(claimText(claim), 300), reason: shorten(why, 300) }];
+  });
+}

@@ -1,0 +1,64 @@
+import type { BlobInfo } from "../../base/blobs.ts";
+import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
+import type { EventBody } from "../event/event.ts";
+import type { RecordedCall } from "../event/call.ts";
+import { STATE_TOOLS } from "../tools/state.ts";
+import { resultText } from "../event/prompt.ts";
+import { isObject, type JsonObject } from "../../base/values.ts";
+import { type Evidence, examine } from "./check.ts";
+
+/** Whether the claims of one answer hold, as it is asked and answered. */
+
+/** All that examining needs, but for the texts of the blobs. */
+export interface EvidenceQuestion {
+  readonly node: string;
+  readonly evaluator: EvidenceEvaluator;
+  readonly data: JsonObject;
+  /** What the claims cite: anything else is no result of the run. */
+  readonly results: readonly CitedResult[];
+  readonly mostOfExcerpt: number;
+}
+
+export interface CitedResult {
+  readonly call: RecordedCall;
+  readonly isTeam: boolean;
+  readonly blobs: readonly BlobInfo[];
+}
+
+/** `blobs`: the texts of those that the cited results are kept in, by id. */
+export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<string, string>): EventBody {
+  const { node, evaluator, data, results, mostOfExcerpt } = question;
+  const byRef = new Map(results.map((result) => [result.call.ref, result]));
+  const evidenceOf = (ref: string): Evidence => {
+    const result = byRef.get(ref);
+    return result
+      ? evidenceIn(result, blobs)
+      : { problem: `${ref || "nothing"} is no result of this run`, isTeam: false };
+  };
+  const { claims, missing, excerpts } = examine(evaluator.rule, data, evidenceOf, mostOfExcerpt);
+  return {
+    type: "evidence:checked",
+    node,
+    evaluator: evaluator.name,
+    claims: claims.map(({ cites, ...claim }) => ({ ...claim, cites: cites.map((cite) => ({ ...cite })) })),
+    ...(missing === undefined ? {} : { missing }),
+    excerpts: Object.fromEntries(excerpts),
+  };
+}
+
+/** Planned, failed, refused and doubtful calls are no evidence (extensions 7). */
+function evidenceIn({ call, isTeam, blobs }: CitedResult, texts: ReadonlyMap<string, string>): Evidence {
+  const { ref, outcome } = call;
+  if (!outcome) return { problem: `${ref} has no result`, isTeam };
+  if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) {
+    return { problem: `${ref} failed`, isTeam };
+  }
+  if (STATE_TOOLS.includes(call.tool)) {
+    return { problem: `${ref} is what an earlier run noted, no evidence of this one`, isTeam };
+  }
+  if (call.planned) {
+    return { problem: `${ref} was planned, not carried out`, isTeam };
+  }
+  const kept = blobs.flatMap(({ blob_id }) => texts.get(blob_id) ?? []);
+  return { source: { texts: [resultText(outcome.output), ...kept] }, isTeam };
+}

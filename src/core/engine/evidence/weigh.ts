@@ -1,0 +1,51 @@
+import type { Evaluator, EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
+import type { EventOf } from "../event/event.ts";
+import type { EvidenceCounts } from "../event/node-result.ts";
+import type { JsonObject } from "../../base/values.ts";
+import { countEvidence, describeUnsupported } from "./check.ts";
+import { withoutUnsupported } from "./claims.ts";
+
+/** What follows from the claims that hold and those that do not. */
+
+/** What the evaluation came to, and the data that it leaves. */
+export interface Weighed {
+  readonly pass: boolean;
+  readonly reasoning: string;
+  readonly data: JsonObject;
+  readonly counts: EvidenceCounts;
+  /** One for each claim that is not supported. */
+  readonly complaints: readonly string[];
+}
+
+export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">): Weighed {
+  const { rule, on_unsupported: mode = "fail" } = evaluator;
+  const { claims, missing } = found;
+  const counts = countEvidence(mode, claims, rule.independent === true);
+  const least = rule.min_supported ?? 1;
+  const unsupported = counts.claims - counts.supported;
+  const pass = missing === undefined && counts.supported >= least && (mode !== "fail" || unsupported === 0);
+  const complaints = describeUnsupported(claims, rule.independent === true);
+  const summary =
+    missing ?? `${counts.supported} of ${counts.claims} claims are supported by the results that they cite`;
+  const wanted = counts.supported < least && missing === undefined ? `, ${least} at least are wanted` : "";
+  const reasoning = pass ? summary : [`${summary}${wanted}`, ...complaints].join("; ");
+  return {
+    pass,
+    reasoning,
+    data: mode === "fail" || missing !== undefined ? data : withoutUnsupported(rule, mode, data, claims),
+    counts,
+    complaints: pass ? [] : complaints,
+  };
+}
+
+/** An answer without the claims that its evaluators have taken out so far; `examined`: by their index. */
+export function dataLeft(
+  answered: JsonObject,
+  evaluators: readonly Evaluator[],
+  examined: ReadonlyMap<number, EventOf<"evidence:checked">>,
+): JsonObject {
+  return evaluators.reduce((data, evaluator, index) => {
+    const found = examined.get(index);
+    return evaluator.kind === "evidence" && found ? weigh(evaluator, data, found).data : data;
+  }, answered);
+}

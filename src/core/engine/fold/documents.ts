@@ -1,0 +1,22 @@
+import type { InnerDocument, RunRecord } from "../event/record.ts";
+import { documentOf } from "../../document/inner/place.ts";
+
+/** The workflow that an event belongs to: the run's own, or that of the inner run at its place. Undefined where there is none. */
+export function workflowAt(
+  { workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">,
+  at: string | undefined,
+): InnerDocument["workflow"] | undefined {
+  if (at === undefined) return workflow;
+  const path = documentOf(at);
+  return Object.hasOwn(inner, path) ? inner[path]?.workflow : undefined;
+}
+
+/** What people call a node, wherever it is. */
+export function nameOfNode(
+  record: Pick<RunRecord, "workflow" | "inner">,
+  at: string | undefined,
+  node: string,
+): string {
+  const nodes = workflowAt(record, at)?.nodes ?? {};
+  return (Object.hasOwn(nodes, node) ? nodes[node]?.name : undefined) ?? node;
+}

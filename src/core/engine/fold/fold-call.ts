@@ -1,0 +1,78 @@
+import type { Envelope, EventOf } from "../event/event.ts";
+import { isImage } from "../../base/image.ts";
+import type { RecordedCall } from "../event/call.ts";
+import { touchOf } from "../tools/state.ts";
+import { standAfter, UNTOUCHED } from "../plan/standing.ts";
+import type { ToolAnswer } from "../event/prompt.ts";
+import { refusedCall } from "../../skill/skill.ts";
+import { defined } from "../../base/values.ts";
+import type { State } from "./state.ts";
+import { type PendingCall, toolCallOf, type Visit } from "./visit.ts";
+
+export function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
+  const { ref, node, tool, input } = event;
+  const recorded: RecordedCall = { ref, node, ...defined("at", state.inside?.at), tool, input, outcome: undefined };
+  state.run.calls.set(ref, recorded);
+  state.visit?.recorded.push(recorded);
+  const call = pendingOf(state.visit, event.id);
+  if (call) Object.assign(call, { announced: event.epoch, ref });
+}
+
+export function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
+  const { visit } = state;
+  const { ref, output = null, error, acted, blobs, planned = false, redactions = {} } = event;
+  const { redactions: counted } = state.run;
+  for (const [name, count] of Object.entries(redactions)) counted.set(name, (counted.get(name) ?? 0) + count);
+  if (blobs?.some((blob) => !isImage(blob))) state.run.holdsBlobs = true;
+  const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
+  if (recorded) state.run.hasResults = true;
+  if (recorded && planned) recorded.planned = planned;
+  if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
+  const touch = recorded && !planned && touchOf(event.tool, recorded.input, output, event.time);
+  if (touch) state.run.touches.push({ ...touch, visit: visit?.key ?? "" });
+  const call = pendingOf(visit, event.id);
+  if (!visit || !call) return;
+  if (!call.outcome) visit.unanswered -= 1;
+  call.outcome = error === undefined ? { output } : { error, ...(acted === "unknown" ? { acted } : {}) };
+  call.planned = planned;
+  const images = blobs?.filter(isImage) ?? [];
+  if (images.length > 0) call.images = images;
+  if (visit.unanswered > 0) return;
+  visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
+  for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
+  visit.pending = [];
+}
+
+/** The key of a call ends in its index, so that a turn of very many is folded in one pass. */
+function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefined {
+  const call = visit?.pending[Number(key.slice(key.lastIndexOf("/") + 1))];
+  return call?.key === key ? call : undefined;
+}
+
+function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
+  const named = { id, ...defined("ref", ref) };
+  if (outcome && "error" in outcome) return { ...named, output: { ...outcome }, failed: true };
+  return { ...named, output: outcome?.output ?? null, ...defined("images", images), failed: false };
+}
+
+export function foldAudience({ visit }: State, event: EventOf<"tool:audience">): void {
+  const { id, audience, error, code = "tool.failed" } = event;
+  const call = pendingOf(visit, id);
+  if (!call) return;
+  call.audience = audience;
+  if (error !== undefined) call.refusal = refusedCall(error, code);
+}
+
+export function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {
+  const { key = "", attempt = 0 } = visit ?? {};
+  operations.push({ operation, visit: key, attempt, withdrawn: false, failedIn: new Set(), application: UNTOUCHED });
+}
+
+export function foldApplied(
+  state: State,
+  event: EventOf<"operation:begun" | "operation:ended" | "operation:resolved"> & Envelope,
+): void {
+  state.run.afterwards += 1;
+  const planned = state.run.operations.find(({ operation }) => operation.id === event.operation);
+  if (planned) planned.application = standAfter(planned.application, event);
+}

@@ -1,0 +1,141 @@
+import type { Envelope, EventOf } from "../event/event.ts";
+import type { EvidenceCounts } from "../event/node-result.ts";
+import { encodeKey } from "../../document/inner/place.ts";
+import { mapMet, mapPut } from "../state/unseen.ts";
+import { defined } from "../../base/values.ts";
+import { isUnder } from "./limits.ts";
+import { changeSkills } from "./redo.ts";
+import { beginInside, type State } from "./state.ts";
+import type { Item, Visit } from "./visit.ts";
+
+/** What happens to the runs inside a visit, and to the words that visits wait for. */
+
+export function foldMap({ visit, run }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
+  if (!visit) return;
+  const { items, left, state, time: at } = event;
+  const met = state === undefined ? [] : items.filter(({ seen }) => seen);
+  for (const { key } of met) run.touches.push({ ...mapMet({ state: state ?? "", key, at }), visit: visit.key });
+  const all = items.map(({ key, index, skipped_reason, error }): Item => {
+    if (skipped_reason !== undefined) return { key, index, outcome: { status: "skipped", data: {}, skipped_reason } };
+    return { key, index, outcome: error === undefined ? undefined : { status: "failed", data: { error } } };
+  });
+  const failed = all.filter(({ outcome }) => outcome?.status === "failed").length;
+  visit.items = { all, left, begun: 0, failed, running: new Map() };
+}
+
+export function foldInnerStart(state: State, event: EventOf<"inner:start">): void {
+  const { inner: at, node, item: key, input } = event;
+  const item = beginning(state, key);
+  const { visit, run } = state;
+  if (!item || !visit?.items) return;
+  visit.items.running.set(at, item);
+  const prefix = `${visit.key}${key === undefined ? "" : `[${encodeKey(key)}]`}/`;
+  run.inner.set(at, beginInside({ at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined }, input));
+}
+
+/** The item that begins next; a call has but one. */
+function beginning({ visit }: State, key: string | undefined): Item | undefined {
+  if (!visit) return undefined;
+  visit.items ??= {
+    all: [{ key: undefined, index: 0, outcome: undefined }],
+    left: 0,
+    begun: 0,
+    failed: 0,
+    running: new Map(),
+  };
+  const { items } = visit;
+  for (; items.begun < items.all.length; items.begun++) {
+    const item = items.all[items.begun];
+    if (!item || item.outcome || item.key !== key) continue;
+    items.begun += 1;
+    return item;
+  }
+  return undefined;
+}
+
+/** One that could not begin ends without having begun. */
+export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<Envelope, "time">): void {
+  const { inner: at, item: key, status, data, skipped_reason, error } = event;
+  const { visit, run } = state;
+  const item = visit?.items?.running.get(at) ?? beginning(state, key);
+  if (!visit?.items || !item) return;
+  item.outcome = { status, data, ...defined("skipped_reason", skipped_reason) };
+  if (status === "failed") visit.items.failed += 1;
+  if (event.judged && key !== undefined) run.touches.push({ ...putOf(event.judged, key, event), visit: visit.key });
+  visit.items.running.delete(at);
+  const inner = run.inner.get(at);
+  if (inner) keepTrace(inner);
+  const isOpen = key === undefined && inner?.unfinished !== undefined;
+  if (!isOpen) run.inner.delete(at);
+  if (key === undefined && status === "failed") {
+    const { code, message = String(data.error), hint } = error ?? {};
+    visit.failure = { message, ...(isOpen ? { ...defined("code", code), ...defined("hint", hint) } : {}) };
+  }
+}
+
+/** What was checked at the nodes of a run, each counted as it was last visited. */
+export function evidenceIn(results: State["results"]): EvidenceCounts[] {
+  return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
+}
+
+type Judged = NonNullable<EventOf<"inner:end">["judged"]>;
+
+function putOf(
+  { state, values, tainted }: Judged,
+  key: string,
+  { time: at, data }: EventOf<"inner:end"> & Pick<Envelope, "time">,
+) {
+  const verdict = typeof data.verdict === "string" ? data.verdict : undefined;
+  return mapPut({ state, key, values, at, verdict, tainted });
+}
+
+function keepTrace({ run, inside, steps, edges, results }: State): void {
+  if (!inside) return;
+  run.traces.set(inside.at, { steps, edges, evidence: evidenceIn(results) });
+}
+
+/** Of a visit that nobody goes on with. */
+export function forgetInner({ run }: State, { key, items }: Visit): void {
+  if (!items) return;
+  for (const [at, inner] of run.inner) {
+    const { prefix = "" } = inner.inside ?? {};
+    if (!isUnder(prefix, key)) continue;
+    keepTrace(inner);
+    run.inner.delete(at);
+  }
+}
+
+export function foldAsked({ visit, run }: State, event: EventOf<"approval:asked"> & Pick<Envelope, "time">): void {
+  if (!visit) return;
+  const { ask, timeout_ms, digest, time: since } = event;
+  const until = timeout_ms === undefined ? undefined : new Date(Date.parse(since) + timeout_ms).toISOString();
+  visit.asked = { ask, since, until, from: visit.asked?.from ?? run.activeMs, digest, word: undefined };
+}
+
+/** The run goes on, as it does when it is resumed: also where nobody is there any more whom the word is to. */
+export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given">): void {
+  const { node, approved, by, note, late, later, settings, skills } = event;
+  const { run } = whole;
+  run.settings = { ...run.settings, ...settings };
+  run.afterwards += 1;
+  if (!later) {
+    run.resumes += 1;
+    run.timeFrom = run.activeMs;
+    whole.end = undefined;
+  }
+  changeSkills(whole, skills);
+  if (to?.visit?.asked && to.visit.node === node) {
+    to.visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
+    giveBackTime(to, run.activeMs - to.visit.asked.from);
+  }
+}
+
+/** Time limits of an inner run, and of those around it that wait for it alone, do not count what others did meanwhile. */
+function giveBackTime(state: State, ms: number): void {
+  for (let each = state; each.inside; each = each.inside.parent) {
+    each.inside.from += ms;
+    const { visit } = each.inside.parent;
+    if (visit?.items?.running.size !== 1) return;
+    visit.attemptFrom += ms;
+  }
+}

@@ -1,0 +1,90 @@
+import type { Envelope, EventOf } from "../event/event.ts";
+import { type Part, textOf } from "../event/prompt.ts";
+import { type State, type UsageTotals, withOuter } from "./state.ts";
+import type { Leaving, PendingCall, Visit } from "./visit.ts";
+
+/** Of an answer that was refused or cut off the text alone is kept: its calls are not carried out (D58). */
+export function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
+  for (const each of withOuter(state)) addUsage(each.usage, event.usage);
+  const text = textOf(event.parts);
+  const { visit, leaving } = state;
+  if (event.purpose === "route" && leaving) noteAnswer(leaving, text);
+  if (!visit) return;
+  if (event.purpose === "judge") judgeOf(visit, event).push(text);
+  if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
+  if (event.purpose !== "work") return;
+  visit.replies += 1;
+  visit.rejected = undefined;
+  const parts = event.stop === "end" ? event.parts : event.parts.filter((part) => part.type === "text");
+  if (parts.length > 0) visit.turns.push({ role: "assistant", parts });
+  if (event.stop !== "length") visit.askedAgain = false;
+  visit.pending = pendingCalls(visit, parts);
+  visit.unanswered = visit.pending.length;
+  visit.answer = visit.pending.length === 0 ? { text, stop: event.stop } : undefined;
+}
+
+function noteAnswer(leaving: Leaving, answer: string | undefined): void {
+  leaving.answers.push(answer);
+}
+
+export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): void {
+  totals.modelCalls += 1;
+  totals.inputTokens += usage?.inputTokens ?? 0;
+  totals.cachedTokens += usage?.cachedTokens ?? 0;
+  totals.outputTokens += usage?.outputTokens ?? 0;
+  totals.costUsd += usage?.costUsd ?? 0;
+  if (usage?.costUsd === null || usage === null) totals.unpriced += 1;
+}
+
+function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
+  const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
+  return calls.map((part, index) => ({
+    key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
+    index,
+    id: part.id,
+    tool: part.tool,
+    input: part.type === "call" ? part.input : part.text,
+    broken: part.type === "broken_call",
+    announced: undefined,
+    ref: undefined,
+    planned: false,
+    audience: undefined,
+    outcome: undefined,
+  }));
+}
+
+function judgeOf(visit: Visit, event: Envelope): (string | undefined)[] {
+  const index = evaluatorOf(event);
+  const answers = visit.judged.get(index) ?? [];
+  visit.judged.set(index, answers);
+  return answers;
+}
+
+/** An evaluator is named by its index in the step key: `3:assess/0/judge/2/1`, `3:assess/0/evidence/0`. */
+export function evaluatorOf({ key }: Envelope): number {
+  return Number(/\/(?:judge\/(\d+)\/\d+|evidence\/(\d+))(?:~\d+)?$/.exec(key)?.slice(1).find(Boolean) ?? 0);
+}
+
+export function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
+  const { visit, leaving } = state;
+  const { code, message, hint, node } = event;
+  for (const each of withOuter(state)) each.modelError = { code, message, ...(hint ? { hint } : {}), node };
+  if (event.purpose === "route" && leaving) {
+    noteAnswer(leaving, undefined);
+    leaving.routeError = state.modelError;
+  }
+  if (!visit) return;
+  if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
+  if (event.purpose === "reflect") visit.reflection = null;
+  if (event.purpose !== "work") return;
+  visit.failure = { message, code, ...(hint ? { hint } : {}) };
+}
+
+export function foldRejection(state: State, { reason, problems }: EventOf<"reply:rejected">): void {
+  if (!state.visit) return;
+  state.visit.rejected = problems;
+  state.visit.turns.push({ role: "user", text: reason });
+  if (state.visit.answer?.stop === "length") state.visit.askedAgain = true;
+  else state.visit.corrected = true;
+  state.visit.answer = undefined;
+}

@@ -1,0 +1,269 @@
+import type { RunError } from "../event/end.ts";
+import type { EventOf, RunEvent } from "../event/event.ts";
+import { callFailure, type NodeResult } from "../event/node-result.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
+import type { MadeTool } from "../event/call.ts";
+import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
+import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
+import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
+import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
+import { outermost, prefixOf, type State, withOuter } from "./state.ts";
+import type { Lesson, Visit } from "./visit.ts";
+
+/** Takes one more event into the state. */
+export function fold(run: State, event: RunEvent): State {
+  foldTime(run, event);
+  const state = event.at === undefined ? run : run.run.inner.get(event.at);
+  if (state?.inside) state.inside.waits = undefined;
+  if (event.type === "approval:given") foldWord(run, state, event);
+  else if (state) foldInto(state, event);
+  else if (event.type === "model:reply") addUsage(run.usage, event.usage);
+  return run;
+}
+
+/** Into the run, or the inner run, that the event belongs to. */
+function foldInto(state: State, event: Exclude<RunEvent, EventOf<"approval:given">>): void {
+  switch (event.type) {
+    case "workflow:start":
+      state.started = true;
+      break;
+    case "node:enter":
+      foldEnter(state, event);
+      break;
+    case "model:reply":
+      foldReply(state, event);
+      break;
+    case "model:error":
+      foldModelError(state, event);
+      break;
+    case "tool:call":
+      foldCall(state, event);
+      break;
+    case "tool:result":
+      foldResult(state, event);
+      break;
+    case "tool:audience":
+      foldAudience(state, event);
+      break;
+    case "operation:planned":
+      foldPlanned(state, event);
+      break;
+    case "operation:begun":
+    case "operation:ended":
+    case "operation:resolved":
+      foldApplied(state, event);
+      break;
+    case "evidence:checked":
+      state.visit?.examined.set(evaluatorOf(event), event);
+      break;
+    case "tool:defined":
+      state.run.made = [...without(state, event.tool.name), event];
+      break;
+    case "tool:removed":
+      state.run.made = without(state, event.name);
+      break;
+    case "reply:rejected":
+      foldRejection(state, event);
+      break;
+    case "node:retry":
+      foldRetry(state, event);
+      break;
+    case "node:exit":
+      foldExit(state, event);
+      break;
+    case "route":
+      foldRoute(state, event);
+      break;
+    case "limit:reached":
+      foldLimit(state, event);
+      break;
+    case "run:interrupt":
+      state.halt = { status: "interrupted", reason: event.reason };
+      break;
+    case "run:fail":
+      foldFail(outermost(state), event);
+      break;
+    case "warning":
+      state.run.warned.add(event.message);
+      break;
+    case "workflow:end":
+      state.end = {
+        at: event.time,
+        status: event.status,
+        reason: event.reason,
+        waiting: event.waiting,
+        verdict: event.verdict,
+        error: event.error,
+      };
+      break;
+    case "state:written":
+      state.run.written = { touches: event.touches, costUsd: event.cost_usd };
+      state.run.writtenEnd = state.end;
+      state.run.afterwards += 1;
+      break;
+    case "run:resume":
+      foldResume(state, event);
+      break;
+    case "map:start":
+      foldMap(state, event);
+      break;
+    case "inner:start":
+      foldInnerStart(state, event);
+      break;
+    case "inner:end":
+      foldInnerEnd(state, event);
+      break;
+    case "approval:asked":
+      foldAsked(state, event);
+      break;
+    case "sources:resolved":
+      break;
+  }
+}
+
+function foldTime(state: State, event: RunEvent): void {
+  const last = state.run.lastEvent;
+  if (last?.text === event.time && last.epoch === event.epoch) return;
+  const at = Date.parse(event.time);
+  // What is applied after the end takes no time of the run.
+  if (last?.epoch === event.epoch && !state.end) state.run.activeMs += Math.max(0, at - last.at);
+  else if (last?.epoch !== event.epoch) state.run.timeFrom = state.run.activeMs;
+  state.run.lastEvent = { epoch: event.epoch, at, text: event.time };
+}
+
+function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): void {
+  state.visits += 1;
+  for (const each of withOuter(state)) each.entered += 1;
+  state.iterations.set(node, iteration);
+  noteSkills(state, node);
+  const key = `${prefixOf(state)}${state.visits}:${node}`;
+  state.path.push({ node, key, via: state.upcoming?.via, result: undefined });
+  state.upcoming = undefined;
+  state.visit = {
+    key,
+    node,
+    iteration,
+    recorded: [],
+    items: undefined,
+    asked: undefined,
+    ...freshAttempt(state, 0),
+  };
+}
+
+/** Keeps a result inside another node as long as it may degrade the run. */
+function noteInside({ run, inside }: State, node: string, result: NodeResult): void {
+  if (!inside) return;
+  const mayFallShort =
+    result.data.fail_soft === true ||
+    result.evidence?.supported === 0 ||
+    result.toolCalls.some((call) => callFailure(call) !== undefined);
+  if (mayFallShort && result.status === "success") run.inside.set(nodePath(inside.at, node), result);
+  else run.inside.delete(nodePath(inside.at, node));
+}
+
+/** Keeps which skills had changed when a node was last visited. */
+function noteSkills({ run, inside }: State, node: string): void {
+  run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
+}
+
+function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
+  return {
+    attempt,
+    lesson,
+    attemptFrom: state.run.activeMs,
+    turns: [],
+    replies: 0,
+    pending: [],
+    unanswered: 0,
+    calls: [],
+    answer: undefined,
+    corrected: false,
+    rejected: lesson && [lesson.reason],
+    askedAgain: false,
+    judged: new Map(),
+    examined: new Map(),
+    reflection: undefined,
+    failure: undefined,
+  };
+}
+
+function without({ run: { made } }: State, name: string): readonly MadeTool[] {
+  return made.filter(({ tool }) => tool.name !== name);
+}
+
+function foldRetry(state: State, event: EventOf<"node:retry">): void {
+  const { visit } = state;
+  if (!visit) return;
+  const { node, iteration } = visit;
+  state.steps.push({ node, status: "failed", iteration, retryAttempt: visit.attempt });
+  withdraw(state, (planned) => planned.visit === visit.key && planned.attempt === visit.attempt);
+  Object.assign(
+    visit,
+    freshAttempt(state, event.attempt, {
+      answer: visit.answer?.text ?? "",
+      reason: event.reason,
+      feedback: event.preamble,
+      calls: visit.calls,
+    }),
+  );
+}
+
+function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {
+  const { visit } = state;
+  const step = state.path.at(-1);
+  if (!visit || !step) return;
+  if (unfinished) state.unfinished = visit;
+  else forgetInner(state, visit);
+  noteSkills(state, node);
+  noteInside(state, node, result);
+  const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
+  state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
+  step.result = result;
+  markFailed(state, visit.key, result.status === "failed");
+  step.cited = citedBy(state, visit);
+  keepResult(state, step);
+  state.leaving = {
+    node,
+    failed: result.status === "failed",
+    key: visit.key,
+    answers: [],
+    error: exitError(visit, result),
+    routeError: undefined,
+  };
+  state.visit = undefined;
+}
+
+function exitError(visit: Visit, result: NodeResult): RunError | undefined {
+  if (result.status !== "failed") return undefined;
+  const { code = "node.failed", hint } = visit.failure ?? {};
+  return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
+}
+
+/** The results that a visit's supported claims cite, each once (extensions G11). */
+function citedBy(state: State, { examined }: Visit): string[] {
+  const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
+  const held = claims.flatMap(({ cites }) => cites.flatMap(({ ref, problem }) => (problem === undefined ? ref : [])));
+  return [...new Set(held)].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
+}
+
+function foldRoute(state: State, { from, to, reason, edge }: EventOf<"route">): void {
+  state.follows.set(edge, (state.follows.get(edge) ?? 0) + 1);
+  state.edges.push({ from, to, reason, index: edge });
+  state.leaving = undefined;
+  if (state.unfinished) forgetInner(state, state.unfinished);
+  state.unfinished = undefined;
+  state.upcoming = { node: to, via: edge };
+}
+
+function foldLimit(state: State, event: EventOf<"limit:reached">): void {
+  if (event.limit !== "node_timeout") {
+    state.halt = { status: "stopped", reason: event.message, limit: event.limit };
+  } else if (state.visit) {
+    state.visit.failure = { message: event.message };
+  }
+}
+
+function foldFail(state: State, { code, message, hint, node }: EventOf<"run:fail">): void {
+  const error = { code, message, ...(hint ? { hint } : {}), node };
+  state.halt = { status: "failed", reason: message, error };
+}

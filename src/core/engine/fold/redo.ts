@@ -1,0 +1,126 @@
+import type { EventOf } from "../event/event.ts";
+import type { ContextEntry } from "../event/prompt.ts";
+import { isUnder } from "./limits.ts";
+import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State } from "./state.ts";
+import type { Visit } from "./visit.ts";
+
+/** What is redone: visits that are taken back, with their results and what they planned. */
+
+/** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
+export function foldResume(state: State, { from, settings, skills, day }: EventOf<"run:resume">): void {
+  const { run, end } = state;
+  run.settings = { ...run.settings, ...settings };
+  run.resumes += 1;
+  run.afterwards += 1;
+  run.timeFrom = run.activeMs;
+  if (day) run.day = day;
+  for (const { inside } of run.inner.values()) if (inside) inside.waits = undefined;
+  // Nodes that had no skill left did nothing, so they are done again.
+  const idle = end?.error?.code === "skills.missing" ? end.error.node : undefined;
+  takeUp(state, from ?? idle);
+  changeSkills(state, skills);
+}
+
+/** Takes over which skills differ from the record, and from which visit on. */
+export function changeSkills({ run, path, visit }: State, skills: EventOf<"run:resume">["skills"]): void {
+  if (!skills) return;
+  run.changed = skills;
+  run.changedFrom = visit ? path.length - 1 : path.length;
+}
+
+/** Goes on where a run, or an inner run that it is to go on in, came to its end. */
+function takeUp(state: State, from?: string): void {
+  const { unfinished, leaving, halt } = state;
+  state.end = undefined;
+  state.halt = undefined;
+  state.unfinished = undefined;
+  const again = from === undefined ? -1 : state.path.findLastIndex((step) => step.node === from);
+  if (again !== -1) {
+    redoFrom(state, again);
+  } else if (unfinished) {
+    state.steps.pop();
+    stepBack(state, state.path.length - 1);
+    state.path.push({ node: unfinished.node, key: unfinished.key, via: state.upcoming?.via, result: undefined });
+    markFailed(state, unfinished.key, false);
+    state.upcoming = undefined;
+    const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
+    state.visit = { ...unfinished, answer, failure: undefined };
+    takeUpCall(state, state.visit);
+  } else if (leaving?.failed && !halt) {
+    redoFrom(state, state.path.length - 1);
+  } else if (leaving) {
+    state.leaving = { ...leaving, answers: [], routeError: undefined };
+  }
+}
+
+/** A call that failed where a model was to blame goes on inside the workflow that it called. */
+function takeUpCall({ run }: State, { key, items }: Visit): void {
+  if (!items) return;
+  for (const [at, inner] of run.inner) {
+    const [item] = items.all;
+    if (inner.inside?.prefix !== `${key}/` || item?.key !== undefined || item?.outcome?.status !== "failed") continue;
+    item.outcome = undefined;
+    items.failed = 0;
+    items.running.set(at, item);
+    takeUp(inner);
+  }
+}
+
+/** What is redone is planned anew, but for what was applied, or may have been. */
+export function withdraw({ run: { operations } }: State, isRedone: (planned: PlannedOperation) => boolean): void {
+  for (const planned of operations) {
+    const isDone = ["applied", "in_doubt"].includes(planned.application.standing);
+    if (!isDone && isRedone(planned)) planned.withdrawn = true;
+  }
+}
+
+export function markFailed({ run: { operations } }: State, key: string, hasFailed: boolean): void {
+  for (const { visit, failedIn } of operations) {
+    if (!isUnder(visit, key)) continue;
+    if (hasFailed) failedIn.add(key);
+    else failedIn.delete(key);
+  }
+}
+
+/** Prompts under way hold a length, so the list of entries grows in place; only a second result of a node copies it. */
+export function keepResult(state: State, { node, result, cited = [] }: PathStep): void {
+  if (!result) return;
+  const { context } = state;
+  const entries = state.results.has(node)
+    ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
+    : (context.entries as ContextEntry[]);
+  entries.push({ node, data: result.data, ...(cited.length > 0 ? { cited } : {}) });
+  state.context = { input: context.input, entries, length: entries.length };
+  state.results.set(node, result);
+}
+
+/** What the visits that count have put into states, over all that was written already. */
+export function touchesOf(state: State): PlacedTouch[] {
+  const counting = outermost(state).path.map(({ key }) => key);
+  const { touches, written } = state.run;
+  return touches.filter(({ visit }, index) => {
+    return index < written.touches || counting.some((key) => isUnder(visit, key));
+  });
+}
+
+/** Takes back the visits from a position on, and what they planned. */
+function redoFrom(state: State, position: number): void {
+  const redone = state.path.slice(Math.max(0, position)).map(({ key }) => key);
+  withdraw(state, ({ visit }) => redone.some((key) => isUnder(visit, key)));
+  stepBack(state, position);
+}
+
+/** The trace keeps the whole path. */
+function stepBack(state: State, position: number): void {
+  const [again] = state.path.splice(Math.max(0, position));
+  state.leaving = undefined;
+  state.visit = undefined;
+  if (again) state.upcoming = { node: again.node, via: again.via };
+  state.follows.clear();
+  for (const via of [...state.path, state.upcoming].map((step) => step?.via)) {
+    if (via !== undefined) state.follows.set(via, (state.follows.get(via) ?? 0) + 1);
+  }
+  state.results.clear();
+  state.context = { input: state.context.input, entries: [], length: 0 };
+  for (const step of state.path) keepResult(state, step);
+}

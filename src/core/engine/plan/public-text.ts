@@ -1,0 +1,104 @@
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+
+/** What is taken out of a text that all the world will read (extensions G41; fine-print T24). */
+
+const KINDS = ["email", "ip", "token", "host"] as const;
+type Kind = (typeof KINDS)[number];
+type Filtered = { readonly kind: Kind; readonly count: number }[];
+
+/** An input without addresses, tokens and names of hosts; `host` is the sink's own, and may stay. */
+export function forPublic(input: Json, host?: string): { readonly input: Json; readonly filtered: Filtered } {
+  const counts = new Map<Kind, number>();
+  const clean = (value: Json): Json => {
+    if (typeof value === "string") return cleanText(value, host, counts);
+    if (Array.isArray(value)) return value.map(clean);
+    if (!isObject(value)) return value;
+    const members = Object.entries(value as JsonObject).map(([name, member]) => [name, clean(member)]);
+    return Object.fromEntries(members) as JsonObject;
+  };
+  const cleaned = clean(input);
+  return {
+    input: cleaned,
+    filtered: KINDS.flatMap((kind) => (counts.has(kind) ? { kind, count: counts.get(kind) ?? 0 } : [])),
+  };
+}
+
+const EMAIL = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}{2,24}/gu;
+const OCTET = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
+const IPV4 = new RegExp(String.raw`(?<![\d.])(?:${OCTET}\.){3}${OCTET}(?![\d]|\.\d)`, "g");
+const IPV6 =
+  /(?<![\w:.])(?=[\da-f:.]*:[\da-f]*:)(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?:%\w+)?(?![\w:])/gi;
+/** By their beginnings, as vendors give them out. */
+const NAMED_TOKEN =
+  /(?<![\w-])(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk-|pk-|rk_|sk_|AKIA|ASIA|AIza|ya29\.|eyJ|lin_|sntry[a-z]*_|npm_|pypi-|dop_v1_|shpat_|hf_|SG\.)[\w.=/+-]{8,}/g;
+const WORD = /(?<![\w/+=.-])[\w/+=-]{20,}(?![\w/+=-])/g;
+const LABEL = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?`;
+/** A reference to an operation's result is none: `${op-1.team}`. */
+const HOST = new RegExp(
+  String.raw`(?<!\$\{(?=op-\d+\.))(?<![\p{L}\p{N}@._-])((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)?((?:${LABEL}\.)+${LABEL})(:\d{2,5})?(?![\p{L}\p{N}_-])`,
+  "giu",
+);
+
+function cleanText(text: string, own: string | undefined, counts: Map<Kind, number>): string {
+  const remove = (kind: Kind) => {
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    return `[removed:${kind}]`;
+  };
+  return text
+    .replace(EMAIL, () => remove("email"))
+    .replace(NAMED_TOKEN, () => remove("token"))
+    .replace(WORD, (word) => (isToken(word) ? remove("token") : word))
+    .replace(IPV6, (address) => (isIpv6(address) ? remove("ip") : address))
+    .replace(IPV4, () => remove("ip"))
+    .replace(HOST, (whole, scheme: string | undefined, name: string, port: string | undefined) => {
+      const isAddressed = scheme !== undefined || port !== undefined;
+      return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host")}${port ?? ""}` : whole;
+    });
+}
+
+/** A time of day is none, and neither is `::` alone. */
+function isIpv6(address: string): boolean {
+  if (!/[\da-f]/i.test(address)) return false;
+  return address.includes("::") || address.split(":").length === 8;
+}
+
+/** Reports whether a text contains what looks like a token, by its prefix or because it is long and mixed. */
+export function containsToken(text: string): boolean {
+  const named = text.match(NAMED_TOKEN) ?? [];
+  return named.some((token) => !/^[sp]k-[^\dA-Z]*$/.test(token)) || (text.match(WORD) ?? []).some(isTokenOrCommit);
+}
+
+function isTokenOrCommit(word: string): boolean {
+  return isToken(word) || /^[\da-f]{40}$/.test(word);
+}
+
+/** Mixed, long and no words: what a person does not write. A commit's id and a UUID are none. */
+function isToken(word: string): boolean {
+  if (/^[\da-f]{40}$/.test(word) || /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word)) return false;
+  const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(word)).length;
+  if (/^[\da-f]+$/i.test(word)) return kinds >= 2 && word.length >= 32;
+  const isPath = word.includes("/") && word.split("/").every((part) => part.length < 20 && changes(part) < 3);
+  return kinds === 3 && !isPath && changes(word) >= 6;
+}
+
+/** How often a word changes between letters of one case and digits. */
+function changes(word: string): number {
+  return (word.match(/[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])/g) ?? []).length;
+}
+
+/** Ends that no address in the open ever has. */
+const PRIVATE_ENDS =
+  /\.(?:internal|local|localdomain|lan|corp|home|intranet|private|priv|svc|consul|test|invalid|example|arpa|onion)$/i;
+/** Ends of names of files that are those of addresses too: without a scheme or a port such a name is a file's. */
+const FILE_ENDS =
+  /\.(?:ts|tsx|js|jsx|mjs|cjs|py|rb|rs|go|sh|md|pl|cc|cs|hs|ml|mm|so|ps|py3|vb|kt|java|class|jar|json|jsonl|yml|yaml|toml|xml|html|css|sql|log|txt|csv|lock|conf|cfg|ini|env|zip|gz|tar|map|proto|tf|vue|svg|png)$/i;
+/** Addresses end so, other dotted names (`error.rate`, `node.exit`) do not. */
+const OPEN_ENDS =
+  /\.(?:com|net|org|edu|gov|mil|int|info|biz|app|dev|io|ai|co|cloud|tech|online|site|xyz|me|tv|us|uk|de|fr|eu|ch|at|nl|be|se|no|dk|fi|es|it|pt|pl|cz|ru|cn|jp|kr|in|au|nz|ca|br|mx|za|ie|sg|hk|tw|il|tr|ua|run|systems|services|software|digital|network|host|store|shop|page|pro|team|tools|zone|live|world|works|group|agency)$/i;
+
+function isForeignHost(name: string, own: string | undefined, isAddressed: boolean): boolean {
+  const host = name.toLowerCase();
+  if (own !== undefined && (host === own || host.endsWith(`.${own}`))) return false;
+  if (PRIVATE_ENDS.test(host) || isAddressed) return !/^[\d.]+$/.test(host);
+  return OPEN_ENDS.test(host) && !FILE_ENDS.test(host);
+}

@@ -1,0 +1,106 @@
+import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
+
+/** What an operation's input takes of the results of earlier ones: `${op-3.url}` (fine-print T6). */
+
+const REFERENCE = /\$(\$\{)|\$\{(op-\d+)((?:\.[^.[\]{}]+|\[\d+\])*)\}/g;
+const LONE = String.raw`^\$\{op-\d+(?:\.[^.[\]{}]+|\[\d+\])*\}$`;
+const WITHIN = String.raw`(?:^|[^$])\$\{op-\d+(?:\.[^.[\]{}]+|\[\d+\])*\}`;
+const isLone = new RegExp(LONE);
+
+/** The operations that an input refers to, each once, in the order of the text. */
+export function referencesIn(input: Json): string[] {
+  const found = textsOf(input).flatMap((text) => [...text.matchAll(REFERENCE)].flatMap(([, , id]) => id ?? []));
+  return [...new Set(found)];
+}
+
+function textsOf(value: Json): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
+/** What a reference stands for; undefined where the result has nothing there. */
+type Lookup = (operation: string) => Json | undefined;
+
+/** An input with its references filled in; what was filled in is never read again. */
+export function fillReferences(
+  input: Json,
+  resultOf: Lookup,
+): { readonly input: Json } | { readonly missing: readonly string[] } {
+  const missing: string[] = [];
+  const resolve = (written: string, id: string, path: string): Json => {
+    const value = valueAt(resultOf(id), path);
+    if (value === undefined) missing.push(written);
+    return value ?? null;
+  };
+  const fill = (value: Json): Json => {
+    if (typeof value === "string") return fillText(value, resolve);
+    if (Array.isArray(value)) return value.map(fill);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value as JsonObject).map(([name, member]) => [name, fill(member)]));
+  };
+  const filled = fill(input);
+  return missing.length === 0 ? { input: filled } : { missing: [...new Set(missing)] };
+}
+
+/** Alone in a text a reference keeps the type of what it stands for; `$${` writes `${`. */
+function fillText(text: string, resolve: (written: string, id: string, path: string) => Json): Json {
+  const [lone] = isLone.test(text) ? text.matchAll(REFERENCE) : [];
+  if (lone) return resolve(text, lone[2] ?? "", lone[3] ?? "");
+  return text.replace(REFERENCE, (written, escaped: string | undefined, id = "", path = "") => {
+    if (escaped) return "${";
+    const value = resolve(written, id, path);
+    return typeof value === "string" ? value : JSON.stringify(value);
+  });
+}
+
+function valueAt(value: Json | undefined, path: string): Json | undefined {
+  const steps = [...path.matchAll(/\.([^.[\]{}]+)|\[(\d+)\]/g)].map(([, key, index]) => key ?? index ?? "");
+  let found = value;
+  for (const step of steps) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, step)) return undefined;
+    if (Array.isArray(found) && !/^\d+$/.test(step)) return undefined; // its length is no part of it
+    found = (found as Readonly<Record<string, Json>>)[step];
+  }
+  return found;
+}
+
+/**
+ * The same schema as far as it can be told before references are filled in: one alone in a text fits anything, within a text
+ * it fits what takes text, whatever its pattern, format or length.
+ */
+export function admitReferences(schema: JsonSchema): JsonSchema {
+  return inside(schema);
+}
+
+const MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+const SINGLE = ["items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"];
+const OTHERS = ["contains", "then", "else"];
+const OF_TEXT = ["pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"];
+
+/** The subschemas of a schema, each admitting references; of several that exclude each other one is enough. */
+function inside(schema: JsonSchema): JsonSchema {
+  const changed: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (MAPS.includes(key) && isObject(value)) {
+      const members = Object.entries(value as JsonObject).map(([name, member]) => [name, admitting(member)]);
+      changed[key] = Object.fromEntries(members) as JsonObject;
+    } else if (LISTS.includes(key) && Array.isArray(value)) {
+      const members = value.map(admitting);
+      if (key === "oneOf") changed.allOf = [...((changed.allOf as Json[]) ?? []), { anyOf: members }];
+      else changed[key] = key === "allOf" ? [...((changed.allOf as Json[]) ?? []), ...members] : members;
+    } else if (SINGLE.includes(key) || OTHERS.includes(key)) changed[key] = admitting(value);
+    else changed[key] = value;
+  }
+  return changed;
+}
+
+function admitting(schema: Json): Json {
+  if (!isObject(schema)) return schema;
+  const relaxed = Object.entries(inside(schema as JsonSchema));
+  const ofText = relaxed.filter(([key]) => OF_TEXT.includes(key));
+  const rest = Object.fromEntries(relaxed.filter(([key]) => !OF_TEXT.includes(key))) as JsonSchema;
+  const isPart = { type: "string", pattern: WITHIN };
+  const whole = ofText.length === 0 ? rest : { allOf: [rest, { anyOf: [isPart, Object.fromEntries(ofText)] }] };
+  return { anyOf: [{ type: "string", pattern: LONE }, whole as Json] };
+}

@@ -1,0 +1,138 @@
+import type { EventBody, EventOf } from "../event/event.ts";
+import type { ChangedSkills, RunRecord } from "../event/record.ts";
+import type { ResolvedSource } from "../event/resolved-source.ts";
+import type { Part } from "../event/prompt.ts";
+import type { Redactor } from "../../base/redact/redact.ts";
+import { checkedAs, defined, isObject, type Json, type JsonObject, toJson } from "../../base/values.ts";
+import type { Refusal } from "../result/refusal.ts";
+
+/**
+ * What of a record and its events is content: what people, models and programs said. All the rest is structure that the
+ * fold reads, and the author's own text: no secret is looked for in it (trust 5).
+ */
+
+export function redactRecord(record: RunRecord, { text, value }: Redactor): RunRecord {
+  const sources = Object.entries(record.sources).map(([path, source]) => [
+    path,
+    redactSource(path, source, { text, value }),
+  ]);
+  return {
+    ...record,
+    input: value(record.input),
+    sources: Object.fromEntries(sources),
+    skills: record.skills.map((skill) =>
+      skill.reason === undefined ? skill : { ...skill, reason: text(skill.reason) },
+    ),
+    ...(record.inner ? { inner: redactInner(record.inner, { text, value }) } : {}),
+    ...(record.states ? { states: checkedAs<NonNullable<RunRecord["states"]>>(value(toJson(record.states))) } : {}),
+    ...(record.cooled === undefined ? {} : { cooled: text(record.cooled) }),
+    warnings: record.warnings.map(text),
+  };
+}
+
+function redactInner(inner: NonNullable<RunRecord["inner"]>, redactor: Pick<Redactor, "text" | "value">) {
+  const documents = Object.entries(inner).map(([path, document]) => {
+    const sources = Object.entries(document.sources).map(([field, source]) => [
+      field,
+      redactSource(field, source, redactor),
+    ]);
+    return [path, { ...document, sources: Object.fromEntries(sources) }];
+  });
+  return Object.fromEntries(documents);
+}
+
+/** What stands in the document is its author's; what it names, and what the input brings, comes from elsewhere. */
+function redactSource(
+  path: string,
+  source: ResolvedSource,
+  { text, value }: Pick<Redactor, "text" | "value">,
+): ResolvedSource {
+  const isInput = path.startsWith("input.");
+  if (source.kind === "inline" && !isInput) return source;
+  return { ...source, content: text(source.content), origin: isInput ? value(source.origin) : source.origin };
+}
+
+/** Of what keeps a run from beginning. */
+export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
+  const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
+    finding: Finding,
+  ): Finding => ({
+    ...finding,
+    message: text(finding.message),
+    ...(finding.hint === undefined ? {} : { hint: text(finding.hint) }),
+  });
+  return { ...refusal, error: said(refusal.error), diagnostics: refusal.diagnostics.map(said) };
+}
+
+/** Of what came of asking models and calling tools. */
+export function redactOutcome(body: EventBody, { text, value }: Redactor): EventBody {
+  switch (body.type) {
+    case "model:reply":
+      return { ...body, parts: body.parts.map((part) => redactPart(part, { text, value })) };
+    case "model:error":
+    case "run:fail":
+      return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
+    case "warning":
+      return { ...body, message: text(body.message) };
+    case "tool:result":
+      return body.error === undefined
+        ? { ...body, output: value(body.output ?? null) }
+        : { ...body, error: text(body.error) };
+    default:
+      return body;
+  }
+}
+
+function redactPart(part: Part, { text, value }: Pick<Redactor, "text" | "value">): Part {
+  switch (part.type) {
+    case "text":
+    case "broken_call":
+      return { ...part, text: text(part.text) };
+    case "call":
+      return { ...part, input: value(part.input) };
+    case "opaque":
+      return { ...part, value: redactOpaque(part.value, text) };
+  }
+}
+
+/** What its provider reads stays. */
+const STRUCTURE: ReadonlySet<string> = new Set(["type", "id", "format"]);
+
+function redactOpaque(value: Json, text: Redactor["text"]): Json {
+  if (typeof value === "string") return text(value);
+  if (Array.isArray(value)) return value.map((item) => redactOpaque(item, text));
+  if (!isObject(value)) return value;
+  const members = Object.entries(value as JsonObject).map(([key, member]) => {
+    return [key, STRUCTURE.has(key) ? member : redactOpaque(member, text)] as const;
+  });
+  return Object.fromEntries(members);
+}
+
+type Examined = Pick<EventOf<"evidence:checked">, "claims" | "excerpts">;
+
+function examinedIn({ claims, excerpts }: Examined): Examined {
+  return { claims, excerpts };
+}
+
+function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): Pick<EventOf<"inner:end">, "judged"> {
+  return judged ? { judged: { ...judged, values: value(judged.values) } } : {};
+}
+
+/** Of what was decided: what is parsed from a model's text may join what stood apart in it. */
+export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
+  if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
+  if (body.type === "approval:given") {
+    const note = body.note === undefined ? {} : { note: text(body.note) };
+    return { ...body, by: text(body.by), ...note, ...changedSkills(body, text) };
+  }
+  if (body.type === "run:resume") return { ...body, ...changedSkills(body, text) };
+  if (body.type === "inner:start") return { ...body, input: value(body.input) };
+  if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
+  if (body.type !== "node:exit") return body;
+  return { ...body, result: { ...body.result, data: value(body.result.data) } };
+}
+
+function changedSkills({ skills }: { readonly skills?: ChangedSkills | undefined }, text: Redactor["text"]) {
+  if (!skills) return {};
+  return { skills: skills.map(({ reason, ...skill }) => ({ ...skill, ...defined("reason", reason && text(reason)) })) };
+}

@@ -1,0 +1,179 @@
+import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
+import { touchesOf } from "../fold/redo.ts";
+import type { State } from "../fold/state.ts";
+import type { EventOf } from "../event/event.ts";
+import type { RunRecord, Skipped } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
+import type { StateEntry } from "../event/state-entry.ts";
+import { followPath } from "../../base/path.ts";
+import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
+import { sha256 } from "../../base/sha256.ts";
+import { COOL_DOWNS, changesOf, DAYS } from "../state/delta.ts";
+import { keptEntries, timeOf } from "../state/entries.ts";
+import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
+
+/** What a run takes from memory when it begins, and what it leaves there: decided from its record and its past alone. */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Days are counted for themselves; a few are kept for those who look. */
+const DAYS_LIMITS: StateLimits = { keepMs: 62 * DAY_MS };
+
+export function limitsOf({ keep, max_entries }: StateDeclaration): StateLimits {
+  return { keepMs: parseDuration(keep), maxEntries: max_entries };
+}
+
+/** A run's workflow and those that its nodes run. */
+export function documentsOf({ workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">): readonly Workflow[] {
+  return [workflow, ...Object.values(inner).map((one) => one.workflow)];
+}
+
+/** The states that documents declare; what the outermost says of one counts. */
+export function declaredStates(documents: readonly Workflow[]): [name: string, declared: StateDeclaration][] {
+  const declared = new Map<string, StateDeclaration>();
+  for (const [name, limits] of documents.flatMap(({ state = {} }) => Object.entries(state))) {
+    if (!declared.has(name)) declared.set(name, limits);
+  }
+  return [...declared];
+}
+
+/** What a run may read of the states that its documents declare. */
+export function foundIn(
+  declared: ReturnType<typeof declaredStates>,
+  states: States,
+  now: number,
+): { states?: Record<string, StateEntry[]> } {
+  if (declared.length === 0) return {};
+  const found = declared.map(([name, limits]): [string, StateEntry[]] => {
+    return [name, [...keptEntries(states.get(name) ?? [], limitsOf(limits).keepMs, now)]];
+  });
+  return { states: Object.fromEntries(found) };
+}
+
+// ---- cool-downs
+
+/** What the runs have in common that cool down together; undefined where the path leads nowhere. */
+export function coolDownKey({ id, cool_down }: Workflow, input: JsonObject, fingerprint?: Json): string | undefined {
+  if (!cool_down) return undefined;
+  if (fingerprint !== undefined) return keyOf(id, fingerprint);
+  const found = followPath(cool_down.key, { input });
+  if ("missing" in found) return undefined;
+  const [value] = found.length === 1 ? found : [[...found]];
+  return value === null || value === undefined || value === "" ? undefined : keyOf(id, value);
+}
+
+/** What tells runs of one workflow apart that are about the same, and those that are not. */
+export function keyOf(workflow: string, fingerprint: Json): string {
+  const text = typeof fingerprint === "string" ? fingerprint : JSON.stringify(fingerprint);
+  return `${workflow} ${text.length <= MOST_KEY ? text : `${text.slice(0, MOST_KEY)}… ${sha256(text)}`}`;
+}
+
+const MOST_KEY = 200;
+
+/** The last run of the key, where it is not long enough ago. */
+export function coolingSince(
+  { cool_down }: Workflow,
+  key: string | undefined,
+  { entries, now }: { readonly entries: readonly StateEntry[]; readonly now: number },
+): Skipped | undefined {
+  const entry = key === undefined ? undefined : entries.find((one) => one.key === key);
+  const { run, at, verdict } = isObject(entry?.data) ? entry.data : {};
+  if (typeof run !== "string" || typeof at !== "string") return undefined;
+  const age = now - timeOf(at);
+  // A time that is yet to come is no time that a run ended at.
+  if (!(age >= -MOST_AHEAD_MS && age < (parseDuration(cool_down?.for) ?? 0))) return undefined;
+  return { run, at, ...(typeof verdict === "string" ? { verdict } : {}) };
+}
+
+const MOST_AHEAD_MS = 10 * 60 * 1000;
+
+// ---- days
+
+type Day = NonNullable<RunRecord["day"]>;
+
+/** Whether a run counts what is used in a day. */
+export function hasDayLimits({ limits }: Settings): boolean {
+  return limits.max_cost_usd_per_day !== undefined || limits.max_runs_per_day !== undefined;
+}
+
+const dayKey = (date: string, workflow: string) => `${date} ${workflow}`;
+
+/** One more run of the day, counted before it begins. */
+export function beginDelta(record: RunRecord, at: string, again = 0): StateDelta {
+  return {
+    id: `${record.run}/begin${again === 0 ? "" : `~${again}`}`,
+    states: { [DAYS]: dayChange(record, at, { runs: 1 }) },
+  };
+}
+
+function dayChange({ workflow }: RunRecord, at: string, add: Readonly<Record<string, number>>): StateChanges {
+  const key = dayKey(at.slice(0, 10), workflow.id);
+  return { changes: [{ key, first: at, last: at, runs: 0, seen: 1, add }], limits: DAYS_LIMITS };
+}
+
+/** What was used of a day. */
+export function dayOf({ workflow }: RunRecord, at: string, entries: readonly StateEntry[]): Day {
+  const date = at.slice(0, 10);
+  const data = entries.find(({ key }) => key === dayKey(date, workflow.id))?.data;
+  const { runs, cost_usd } = isObject(data) ? data : {};
+  return { date, runs: numberOf(runs), cost_usd: numberOf(cost_usd) };
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+// ---- the end
+
+export interface Written {
+  readonly delta: StateDelta;
+  readonly body: EventOf<"state:written">;
+}
+
+/** What a run that has ended, or waits, has to write; undefined where there is nothing that is not written already. */
+export function memoryOfEnd(record: RunRecord, state: State): Written | undefined {
+  const { end, run } = state;
+  if (record.kind !== "run" || !end || end.status === "interrupted" || end.status === "skipped") return undefined;
+  if (run.writtenEnd === end) return undefined;
+  const isWaiting = end.status === "waiting";
+  const own = isWaiting ? {} : { ...entriesPut(record, state), ...dayUsed(record, state, end.at) };
+  const states = { ...own, ...coolDownBegun(record, end) };
+  const entries = Object.values(states).reduce((sum, { changes }) => sum + changes.length, 0);
+  if (entries === 0) return undefined;
+  const piece = isWaiting ? "/waiting" : run.resumes === 0 ? "" : `~${run.resumes}`;
+  const delta = { id: `${record.run}${piece}`, states };
+  const counted = isWaiting ? run.written : { touches: run.touches.length, costUsd: state.usage.costUsd };
+  const { touches, costUsd: cost_usd } = counted;
+  return { delta, body: { type: "state:written", delta: delta.id, entries, touches, cost_usd } };
+}
+
+function entriesPut(record: RunRecord, state: State): Record<string, StateChanges> {
+  const declared = new Map(declaredStates(documentsOf(record)));
+  const put = changesOf(touchesOf(state), state.run.written.touches);
+  return Object.fromEntries(
+    [...put].flatMap(([name, changes]) => {
+      const limits = declared.get(name);
+      return limits ? [[name, { changes, limits: limitsOf(limits) }]] : [];
+    }),
+  );
+}
+
+/** A run that came too late for its day has not begun. */
+function dayUsed(record: RunRecord, { run, usage, halt }: State, at: string): Record<string, StateChanges> {
+  if (!hasDayLimits(run.settings)) return {};
+  const cost = usage.costUsd - run.written.costUsd;
+  const isRefused = halt?.status === "stopped" && halt.limit === "max_runs_per_day";
+  const add = { ...(cost > 0 ? { cost_usd: cost } : {}), ...(isRefused ? { runs: -1 } : {}) };
+  return Object.keys(add).length === 0 ? {} : { [DAYS]: dayChange(record, at, add) };
+}
+
+function coolDownBegun(
+  { run, cooled, workflow }: RunRecord,
+  end: NonNullable<State["end"]>,
+): Record<string, StateChanges> {
+  const keepMs = parseDuration(workflow.cool_down?.for);
+  if (cooled === undefined || keepMs === undefined || end.status === "stopped") return {};
+  const { at, verdict, status } = end;
+  const data = { run, at, status, ...defined("verdict", verdict) };
+  const change: StateChange = { key: cooled, first: at, last: at, runs: 1, seen: 1, data };
+  return { [COOL_DOWNS]: { changes: [change], limits: { keepMs: Math.max(keepMs, 90 * DAY_MS) } } };
+}

@@ -1,0 +1,31 @@
+import { next } from "../decide/interpreter.ts";
+import { linkProgram } from "../decide/link.ts";
+import { fold } from "../fold/fold.ts";
+import { begin } from "../fold/state.ts";
+import type { Envelope } from "../event/event.ts";
+import type { StoredRun } from "../ports.ts";
+import type { Prompt } from "../event/prompt.ts";
+
+/**
+ * What was asked before each answer: a function of the record and the events before it, folded once in their order. The
+ * record holds a digest of each prompt alone; where this version would ask otherwise, the digests differ.
+ */
+export function recordedPrompts({
+  record,
+  events,
+}: StoredRun): (answer: Pick<Envelope, "seq" | "epoch" | "key">) => Prompt | undefined {
+  const program = linkProgram(record);
+  let state = begin(record);
+  let position = 0;
+  return ({ seq, epoch, key }) => {
+    if (seq < position) [state, position] = [begin(record), 0];
+    for (; position < seq; position++) {
+      const event = events[position];
+      if (event) state = fold(state, event);
+    }
+    state.run.epoch = epoch;
+    const step = next(program, state);
+    const asked = step?.kind === "together" ? step.steps.find(({ key: each }) => each === key) : step;
+    return asked?.kind === "ask" ? asked.prompt : undefined;
+  };
+}

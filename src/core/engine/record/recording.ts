@@ -1,0 +1,108 @@
+import type * as z from "zod";
+import type { Workflow } from "../../document/workflow/workflow.ts";
+import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
+import { type RunRecord, runRecordSchema } from "../event/record.ts";
+import { workflowAt } from "../fold/documents.ts";
+import type { KnownSkills } from "../../skill/skill-reference.ts";
+import { checkWorkflow } from "../../document/check/workflow.ts";
+import { parseCondition } from "../../document/condition.ts";
+import { checkOutputSchemas } from "../../document/check/output-schemas.ts";
+
+/** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
+interface RecordingFault {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Whether what a run's file holds is a run: whoever reads one relies on nothing else. */
+export function faultOfRecording(record: unknown, events: readonly unknown[]): RecordingFault | undefined {
+  const message = faultOfRecord(record);
+  if (message !== undefined) return { line: 1, message };
+  const place: Place = { record: record as RunRecord, seq: 0, epoch: 0 };
+  for (const event of events) {
+    const fault = faultOfEvent(place, event);
+    if (fault !== undefined) return { line: place.seq + 2, message: fault };
+    place.seq += 1;
+    place.epoch = (event as RunEvent).epoch;
+  }
+  return undefined;
+}
+
+const ANY_SKILL: KnownSkills = { has: () => true, [Symbol.iterator]: () => [].values() };
+
+/** Where the next event stands. */
+interface Place {
+  readonly record: RunRecord;
+  seq: number;
+  epoch: number;
+}
+
+function faultOfShape(kind: "record" | "event", value: unknown): string | undefined {
+  const checked = (kind === "record" ? runRecordSchema() : eventSchema()).safeParse(value);
+  return checked.success ? undefined : describe(checked.error);
+}
+
+function faultOfRecord(record: unknown): string | undefined {
+  const misshapen = faultOfShape("record", record);
+  if (misshapen !== undefined) return misshapen;
+  const { workflow, at, inner = {} } = record as RunRecord;
+  if (Number.isNaN(Date.parse(at))) return "at is no time";
+  const all = [workflow, ...Object.values(inner).map((document) => document.workflow)];
+  const found = all.flatMap((each) => [...checkWorkflow(each, ANY_SKILL), ...checkOutputSchemas(each, "")]);
+  const missing = lacking(all[0] as Workflow, "", inner);
+  // Older versions accepted more conditions: one that can be read does not make the record unreadable.
+  const conditions = all.flatMap(({ edges }) => edges.flatMap((edge) => (edge.if === undefined ? [] : [edge.if])));
+  const unreadable = conditions.map(parseCondition).find((rule) => typeof rule === "string");
+  const error = found.find(({ severity, path }) => severity === "error" && path.at(-1) !== "if");
+  return error?.message ?? (unreadable === undefined ? missing : `a condition ${unreadable}`);
+}
+
+/** The first node that runs a workflow which the record does not hold. */
+function lacking(workflow: Workflow, path: string, inner: NonNullable<RunRecord["inner"]>): string | undefined {
+  for (const [id, node] of Object.entries(workflow.nodes)) {
+    if (!node.map && node.call === undefined) continue;
+    const own = path === "" ? id : `${path}/${id}`;
+    const document = Object.hasOwn(inner, own) ? inner[own] : undefined;
+    const problem = document ? lacking(document.workflow, own, inner) : `there is no workflow for ${own}`;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | undefined {
+  const misshapen = faultOfShape("event", given);
+  if (misshapen !== undefined) return misshapen;
+  const event = given as RunEvent;
+  if (event.seq !== seq) return `seq is ${event.seq}, where ${seq} follows`;
+  if (event.epoch < epoch) return `epoch goes back to ${event.epoch}`;
+  if (Number.isNaN(Date.parse(event.time))) return "time is no date";
+  const workflow = workflowAt(record, event.at) ?? NOTHING;
+  const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
+  if (named !== undefined) return `there is no node ${named}`;
+  if (event.type === "workflow:end") return faultOfEnd(event);
+  if (event.type !== "route") return undefined;
+  const edge = workflow.edges[event.edge];
+  return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
+}
+
+/** The status and the exit code, which follows from the error, never contradict each other. */
+function faultOfEnd({ status, error }: EventOf<"workflow:end">): string | undefined {
+  const isDone = status === "succeeded" || status === "skipped";
+  if (isDone !== (error === undefined)) return `status ${status} ${isDone ? "has an" : "lacks its"} error`;
+  return (status === "waiting") === (error?.code === "run.waiting") ? undefined : `status ${status} has another error`;
+}
+
+const NOTHING = { nodes: {}, edges: [] };
+
+function nodesOf(event: RunEvent): readonly string[] {
+  if (event.type === "workflow:end") return Object.keys(event.results);
+  if (event.type === "route") return [event.from, event.to];
+  const named = event.type === "run:resume" ? event.from : "node" in event ? event.node : undefined;
+  return named === undefined ? [] : [named];
+}
+
+function describe(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const place = issue?.path.join(".") ?? "";
+  return `${place === "" ? "" : `${place}: `}${issue?.message ?? "it is malformed"}`;
+}

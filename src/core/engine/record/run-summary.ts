@@ -1,0 +1,96 @@
+import { degradedNodes } from "../fold/degraded.ts";
+import { addUsage } from "../fold/fold-reply.ts";
+import { noUsage } from "../fold/state.ts";
+import type { RunRecord } from "../event/record.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
+import type { Skimmed, SkimmedRun } from "../event/skim.ts";
+import { costOf, type RunResult, statusOf } from "../result/result.ts";
+
+import { unroutedNode } from "../result/unrouted.ts";
+import { takesUp } from "../result/waiting.ts";
+
+/** A run on a line of a list (`skillflow.runs/1`). */
+export interface RunSummary {
+  readonly id: string;
+  readonly kind: RunRecord["kind"];
+  /** Its workflow's id, and its name. */
+  readonly workflow: string;
+  readonly name: string;
+  readonly status: RunResult["status"];
+  readonly exitCode: number;
+  readonly verdict: string | null;
+  readonly degraded: RunResult["degraded"];
+  /** The node where the run ended because none of its edges applied. */
+  readonly unrouted: string | null;
+  readonly model: string;
+  readonly costUsd: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly durationMs: number;
+}
+
+export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
+  const usage = noUsage();
+  const visited = new Set<string>();
+  const inside = new Set<string>();
+  let last: string | undefined;
+  let left: string | undefined;
+  let { model } = record.settings;
+  let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
+  for (const event of events) {
+    if (event.type === "node:enter" && event.at === undefined) {
+      visited.add(event.node);
+      last = event.node;
+      left = event.node;
+    }
+    if (event.type === "route" && event.at === undefined) left = undefined;
+    if (event.type === "node:enter" && event.at !== undefined) inside.add(nodePath(documentOf(event.at), event.node));
+    if (event.type === "model:reply") addUsage(usage, event.usage);
+    if (event.type === "workflow:end") end = event;
+    if (event.type !== "run:resume" && event.type !== "approval:given") continue;
+    if (!takesUp(event)) continue;
+    model = event.settings.model ?? model;
+    end = undefined;
+  }
+  const { status, exitCode } = statusOf(end);
+  const { workflow, input } = record;
+  const data = left === undefined ? undefined : end?.results[left]?.data;
+  return {
+    id: record.run,
+    kind: record.kind,
+    workflow: record.workflow.id,
+    name: record.workflow.name,
+    status,
+    exitCode,
+    verdict: end?.verdict ?? null,
+    unrouted: unroutedNode({ workflow, input, status, last: left, data }) ?? null,
+    degraded:
+      end?.degraded ??
+      degradedNodes(record, { visited, inside, last, results: new Map(Object.entries(end?.results ?? {})) }),
+    model,
+    costUsd: costOf(usage),
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    startedAt: record.at,
+    endedAt: end?.time ?? null,
+    durationMs: activeTime(events),
+  };
+}
+
+/** As the fold counts it: without the time between its processes, and after its end. */
+function activeTime(events: readonly Skimmed[]): number {
+  let spent = 0;
+  let last = { text: "", time: 0, epoch: -1 };
+  let hasEnded = false;
+  for (const event of events) {
+    const { type, time: text, epoch } = event;
+    const time = text === last.text ? last.time : Date.parse(text);
+    if (epoch === last.epoch && !hasEnded) spent += Math.max(0, time - last.time) || 0;
+    last = { text, time, epoch };
+    if (type === "workflow:end") hasEnded = true;
+    if (takesUp(event)) hasEnded = false;
+  }
+  return Math.round(spent);
+}

@@ -1,0 +1,142 @@
+import type { PlannedOperation, State } from "../fold/state.ts";
+import { planOf } from "../decide/planning.ts";
+import { SkillflowError } from "../../base/errors.ts";
+import type { RunEvent } from "../event/event.ts";
+import type { RunRecord } from "../event/record.ts";
+import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../event/operation.ts";
+import { deepEqual, nearest } from "../../base/values.ts";
+
+/** What of a plan a person agreed to (trust 3; fine-print T4). */
+
+/** `all`, or operations by id, each with the beginning of its digest where that was said. */
+export type Approved = "all" | readonly ApprovedOperation[];
+
+export interface ApprovedOperation {
+  readonly id: string;
+  readonly digest?: string;
+}
+
+const APPROVAL = /^(op-\d+)(?:@([0-9a-f]+))?$/;
+
+/** Digits of a digest that a person may shorten it to: fewer can be matched by another input. */
+const FEWEST_DIGITS = 32;
+const ALL_DIGITS = 64;
+
+/** `op-1,op-3@DIGEST`. `isWhole` demands whole digests. */
+export function parseApprovals(texts: readonly string[], isWhole: boolean): ApprovedOperation[] {
+  const words = texts.flatMap((text) => text.split(",")).map((word) => word.trim());
+  return words.map((word) => {
+    const [, id, digest] = APPROVAL.exec(word) ?? [];
+    if (id === undefined) throw wrong(`"${word}" does not name an operation`, "write op-1, or op-1@DIGEST");
+    return { id, ...(digest === undefined ? {} : { digest: checkDigest(digest, isWhole) }) };
+  });
+}
+
+/** Returns a digest that is long enough to name one content. Throws if it is shorter. */
+export function checkDigest(digest: string, isWhole: boolean): string {
+  const least = isWhole ? ALL_DIGITS : FEWEST_DIGITS;
+  if (/^[0-9a-f]*$/.test(digest) && digest.length >= least && digest.length <= ALL_DIGITS) return digest;
+  const message = `"${digest}" is not a digest with ${isWhole ? "64" : "32 to 64"} hexadecimal digits`;
+  throw wrong(
+    message,
+    isWhole ? "give the whole digest: CI takes no shortened one" : "give at least the first 32 digits",
+  );
+}
+
+/** Returns the ids of the approved operations. Throws if what was approved is not what the plan holds. */
+export function approvedIn(
+  { record, operations }: { readonly record: RunRecord; readonly operations: readonly Operation[] },
+  approved: Approved,
+  digest?: string,
+): ReadonlySet<string> {
+  const whole = recordedPlanDigest(record, operations);
+  if (digest !== undefined && !whole.startsWith(digest)) {
+    throw wrong(
+      `the plan's digest is ${whole}, not ${digest}`,
+      "it has changed since it was reviewed: look at it again",
+    );
+  }
+  if (approved === "all") return new Set(operations.map(({ id }) => id));
+  for (const { id, digest: said } of approved) {
+    const operation = operations.find((planned) => planned.id === id);
+    const ids = operations.map((planned) => planned.id);
+    if (!operation) {
+      const near = nearest(id, ids);
+      throw wrong(
+        `the plan holds no ${id}`,
+        near ? `did you mean ${near}?` : `it holds ${ids.join(", ") || "nothing"}`,
+      );
+    }
+    if (said !== undefined && !operation.digest.startsWith(said)) {
+      throw wrong(`the digest of ${id} is ${operation.digest}, not ${said}`, "it has changed since it was approved");
+    }
+  }
+  return new Set(approved.map(({ id }) => id));
+}
+
+/** What the last word during the run approved: the operations planned by then, and exactly those (extensions 7, Approval). */
+export function approvedByWord(
+  planned: readonly Pick<PlannedOperation, "operation" | "withdrawn">[],
+  events: readonly RunEvent[],
+): { readonly by: string; readonly operations: readonly ApprovedOperation[] } | undefined {
+  const word = events.findLast((event) => event.type === "approval:given" && event.digest !== undefined);
+  if (word?.type !== "approval:given" || !word.approved) return undefined;
+  const standing = planned.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation);
+  const count = [...standing.keys(), standing.length].find(
+    (length) => planDigest(standing.slice(0, length)) === word.digest,
+  );
+  if (count === undefined) return undefined;
+  return { by: word.by, operations: standing.slice(0, count).map(({ id, digest }) => ({ id, digest })) };
+}
+
+function wrong(message: string, hint: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message, { hint });
+}
+
+/** The plan of a run as it is reviewed; throws where its record was altered. */
+export function plannedIn(state: State): readonly Operation[] {
+  const operations = planOf(state);
+  const altered = operations.find((operation) => operationDigest(operation) !== operation.digest);
+  if (!altered) return operations;
+  throw new SkillflowError("plan.altered", `${altered.id} is not what its digest says: the run's record was altered`);
+}
+
+/** Throws where a plan's file is not what the run's record holds. */
+export function holdToRecord(
+  plan: Plan,
+  record: Pick<RunRecord, "workflow" | "inner">,
+  operations: readonly Operation[],
+): void {
+  const workflowOf = plan.workflow === record.workflow.id ? undefined : "it names another workflow";
+  const isWhole = plan.digest === recordedPlanDigest(record, operations);
+  const whole = isWhole ? undefined : "its digest is not that of its operations and their servers";
+  const difference = differenceOf(operations, plan.operations) ?? workflowOf ?? whole;
+  if (difference === undefined) return;
+  throw new SkillflowError("plan.altered", `the plan file is not what run ${plan.run} planned: ${difference}`, {
+    hint: `review what it holds: skillflow apply ${plan.run}`,
+  });
+}
+
+/** Throws where the run's record is not the one that was reviewed any more. */
+export function holdToReview(reviewed: readonly Operation[], operations: readonly Operation[]): void {
+  const difference = differenceOf(reviewed, operations);
+  if (difference === undefined) return;
+  throw new SkillflowError("plan.altered", `the run's plan is not what was reviewed: ${difference}`, {
+    hint: "nothing was applied: review it again",
+  });
+}
+
+/** What tells two lists of operations apart, other than that some of them were applied meanwhile. */
+function differenceOf(expected: readonly Operation[], found: readonly Operation[]): string | undefined {
+  for (const [index, operation] of found.entries()) {
+    const before = expected[index];
+    if (before?.id !== operation.id) return `${operation.id} is not in its place`;
+    if (!deepEqual(withoutMark(before), withoutMark(operation))) return `${operation.id} differs`;
+  }
+  const missing = expected[found.length];
+  return missing && `${missing.id} is missing`;
+}
+
+function withoutMark({ applied: _applied, ...operation }: Operation) {
+  return operation;
+}

@@ -1,0 +1,34 @@
+import type { State } from "../fold/state.ts";
+import { planOf } from "../decide/planning.ts";
+import type { RunEvent } from "../event/event.ts";
+import type { RunRecord } from "../event/record.ts";
+import { type Plan, recordedPlanDigest } from "../event/operation.ts";
+import type { RunResult } from "./result.ts";
+
+interface PlannedRun {
+  readonly record: RunRecord;
+  readonly state: Pick<State, "run">;
+  readonly events: readonly RunEvent[];
+}
+
+/** A run's plan as a file holds it; undefined of a run that was to carry out its writes, and did (fine-print T2). */
+export function describePlan({ record, state, events }: PlannedRun): Plan | undefined {
+  if (state.run.settings.writes !== "plan" && state.run.operations.length === 0) return undefined;
+  const operations = planOf(state);
+  return {
+    schema: "skillflow.plan/1",
+    run: record.run,
+    workflow: record.workflow.id,
+    created: events.findLast(({ type }) => type === "workflow:end")?.time ?? record.at,
+    digest: recordedPlanDigest(record, operations),
+    operations,
+  };
+}
+
+/** The result of a run that was asked to tell by its exit code that its plan holds writes to apply (cli "Exit codes"). */
+export function detailExitCode(result: RunResult): RunResult {
+  const isPlanned = result.plan.some(({ applied }) => !applied);
+  return result.status === "succeeded" && isPlanned ? { ...result, exitCode: PLANNED } : result;
+}
+
+const PLANNED = 6;

@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { type Diagnostic, fieldPath } from "../../base/diagnostic.ts";
+import { fold } from "../fold/fold.ts";
+import { begin } from "../fold/state.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
+import { runErrorSchema } from "../event/end.ts";
+import type { StoredRun } from "../ports.ts";
+import { type Fitting, lazy } from "../../base/values.ts";
+import { describeResult, type RunResult } from "./result.ts";
+
+/** The result document of what could not begin: `skillflow.result/1` too (cli "run"). */
+export const refusalSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.result/1"),
+    run: z.null(),
+    workflow: z.string().nullable(),
+    status: z.literal("refused"),
+    exitCode: z.int(),
+    error: runErrorSchema(),
+    diagnostics: z.array(
+      z.object({
+        severity: z.enum(["error", "warning"]),
+        code: z.string(),
+        message: z.string(),
+        hint: z.string().optional(),
+        field: z.string().optional(),
+        file: z.string().optional(),
+        line: z.int().optional(),
+        column: z.int().optional(),
+      }),
+    ),
+  }),
+);
+export type Refusal = Fitting<typeof refusalSchema>;
+
+export function describeRefusal(error: unknown, workflow: string | undefined): Refusal {
+  const { code, message, hint, diagnostics } =
+    error instanceof SkillflowError
+      ? error
+      : new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`);
+  return {
+    schema: "skillflow.result/1",
+    run: null,
+    workflow: workflow ?? null,
+    status: "refused",
+    exitCode: exitCodeOf(code),
+    error: { code, message, ...(hint === undefined ? {} : { hint }) },
+    diagnostics: diagnostics.map(publicShape),
+  };
+}
+
+/** What a run had come to when it could not be carried on. */
+export function describeBrokenOff({ record, events }: StoredRun, error: unknown): RunResult {
+  const { exitCode, error: reason } = describeRefusal(error, undefined);
+  return { ...describeResult(record, events.reduce(fold, begin(record))), exitCode, error: reason };
+}
+
+function publicShape({ path, field: _, ...found }: Diagnostic): Refusal["diagnostics"][number] {
+  return path.length === 0 ? found : { ...found, field: fieldPath(path) };
+}

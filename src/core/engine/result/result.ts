@@ -1,0 +1,144 @@
+import * as z from "zod";
+import { degradedIn } from "../fold/degraded-in.ts";
+import { evidenceIn } from "../fold/fold-inner.ts";
+import type { InnerTrace, State } from "../fold/state.ts";
+import { planOf } from "../decide/planning.ts";
+import { exitCodeOf } from "../../base/errors.ts";
+import { degradedSchema, RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
+import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
+import { type RunRecord, skippedSchema } from "../event/record.ts";
+import { resolvedSourceSchema } from "../event/resolved-source.ts";
+import { sumEvidence } from "../evidence/check.ts";
+import { operationSchema } from "../event/operation.ts";
+import { defined, type Fitting, lazy } from "../../base/values.ts";
+import { describeUnrouted, unroutedSchema } from "./unrouted.ts";
+
+const stepsSchema = lazy(() =>
+  z.array(
+    z.object({
+      node: z.string(),
+      status: z.enum(["success", "skipped", "failed"]),
+      iteration: z.int(),
+      retryAttempt: z.int().optional(),
+    }),
+  ),
+);
+const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
+
+/** The result document, `skillflow.result/1` (cli "run"). */
+export const resultSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.result/1"),
+    run: z.string(),
+    workflow: z.string(),
+    status: z.enum(RUN_STATUSES),
+    skipped: skippedSchema().optional().describe("of a run that came within its cool-down: the run before"),
+    exitCode: z.int(),
+    verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
+    degraded: degradedSchema().describe("where the run went on with less than its workflow asks for"),
+    unrouted: unroutedSchema().optional().describe("where the run ended although edges lead on: none of them applied"),
+    results: z.record(z.string(), nodeResultSchema()),
+    trace: z.object({
+      steps: stepsSchema(),
+      edges: edgesSchema(),
+      sources: z.record(z.string(), resolvedSourceSchema()),
+      skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
+      evidence: z.record(z.string(), evidenceCountsSchema()).optional().describe("by node, where claims were checked"),
+      inner: z
+        .record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() }))
+        .optional()
+        .describe("of the workflows that nodes ran, by their place: each[fp-81]"),
+    }),
+    waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for: skillflow signal"),
+    evidence: evidenceCountsSchema().optional().describe("the sum of trace.evidence"),
+    usage: z.object({
+      modelCalls: z.int(),
+      inputTokens: z.int(),
+      cachedTokens: z.int(),
+      outputTokens: z.int(),
+      costUsd: z.number().nullable().describe("null when the price of any call is unknown"),
+      durationMs: z.int(),
+    }),
+    plan: z.array(operationSchema()).describe("the writes that were planned in place of being carried out"),
+    redactions: z
+      .record(z.string(), z.int())
+      .optional()
+      .describe("how often a value of the checkout's .env was replaced in the results of tools, by variable"),
+    error: runErrorSchema().optional(),
+  }),
+);
+export type RunResult = Fitting<typeof resultSchema>;
+
+/** What a run came to, from its past alone. */
+export function describeResult(record: RunRecord, state: State): RunResult {
+  const { status, exitCode, error } = statusOf(state.end);
+  const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
+  const inner = innerTraces(state);
+  const all = [...checked.map(([, counts]) => counts), ...[...inner.values()].flatMap(({ evidence }) => evidence)];
+  const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
+  return {
+    schema: "skillflow.result/1",
+    run: record.run,
+    workflow: record.workflow.id,
+    status,
+    ...(status === "skipped" ? defined("skipped", record.skipped) : {}),
+    exitCode,
+    ...defined("verdict", state.end?.verdict),
+    degraded: degradedIn(record, state),
+    ...defined("unrouted", describeUnrouted(record, state)),
+    results: Object.fromEntries(state.results),
+    trace: {
+      ...traceOf(state),
+      sources: record.sources,
+      skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
+      ...(checked.length === 0 ? {} : { evidence: Object.fromEntries(checked) }),
+      ...(inner.size === 0 ? {} : { inner: Object.fromEntries([...inner].map(([at, trace]) => [at, traceOf(trace)])) }),
+    },
+    ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
+    ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
+    usage: {
+      modelCalls,
+      inputTokens,
+      cachedTokens,
+      outputTokens,
+      costUsd: costOf(state.usage),
+      durationMs: Math.round(state.run.activeMs),
+    },
+    plan: planOf(state),
+    ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
+    ...(error ? { error } : {}),
+  };
+}
+
+function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
+  return {
+    steps: steps.map((step) => ({ ...step })),
+    edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
+  };
+}
+
+/** Of those that are over, and of those under way. */
+function innerTraces({ run }: State): Map<string, InnerTrace> {
+  const open = [...run.inner].map(([at, { steps, edges, results }]): [string, InnerTrace] => {
+    return [at, { steps, edges, evidence: evidenceIn(results) }];
+  });
+  return new Map([...run.traces, ...open]);
+}
+
+export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "unpriced">): number | null {
+  return unpriced > 0 ? null : Math.round(costUsd * 1e6) / 1e6;
+}
+
+interface Outcome {
+  readonly status: RunResult["status"];
+  readonly error?: RunError | undefined;
+}
+
+/** How a run ended, or that it has not. */
+export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCode: number } {
+  const { status, error } = end ?? {
+    status: "interrupted" as const,
+    error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
+  };
+  return { status, error, exitCode: error ? exitCodeOf(error.code) : 0 };
+}

@@ -1,0 +1,119 @@
+import { SkillflowError } from "../../base/errors.ts";
+import type { Waiting } from "../event/end.ts";
+import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
+import type { Settings } from "../event/settings.ts";
+import { defined, nearest } from "../../base/values.ts";
+
+/** A run that waits for somebody's word, and the word (extensions G25). */
+
+/** How a run ended; undefined while it goes on. */
+export function endOf<Event extends { readonly type: string }>(
+  events: readonly Event[],
+): Extract<Event, { readonly type: "workflow:end" }> | undefined {
+  const last = events.findLast((event) => event.type === "workflow:end" || takesUp(event));
+  return last?.type === "workflow:end" ? (last as Extract<Event, { readonly type: "workflow:end" }>) : undefined;
+}
+
+/** Whether a run goes on by it; a word that is for later leaves it waiting. */
+export function takesUp(event: { readonly type: string; readonly later?: unknown }): boolean {
+  return event.type === "run:resume" || (event.type === "approval:given" && event.later !== true);
+}
+
+/** What a run waits for; empty where it does not wait. */
+export function waitsIn(events: readonly RunEvent[]): readonly Waiting[] {
+  const end = endOf(events);
+  const said = new Set(laterWords(events).map(pathOf));
+  return end?.status === "waiting" ? (end.waiting ?? []).filter(({ node }) => !said.has(node)) : [];
+}
+
+/** The words that were recorded since the run's end, which it has not gone on with. */
+export function laterWords(events: readonly RunEvent[]): readonly (EventOf<"approval:given"> & Envelope)[] {
+  const end = events.findLastIndex((event) => event.type === "workflow:end" || takesUp(event));
+  return events.slice(end + 1).flatMap((event) => (event.type === "approval:given" ? [event] : []));
+}
+
+function pathOf({ at, node }: { readonly at?: string | undefined; readonly node: string }): string {
+  return at === undefined ? node : `${at}/${node}`;
+}
+
+export interface Said {
+  /** `top/each[fp-81]/ask` */
+  readonly node: string;
+  readonly approved: boolean;
+  readonly by: string;
+  readonly note?: string | undefined;
+}
+
+/** A word as it is recorded, after the run's end. */
+export interface RecordedWord {
+  readonly key: StepKey;
+  readonly body: EventOf<"approval:given">;
+  readonly at?: string;
+}
+
+/** Throws `usage.invalid` where the word has nothing to decide: unknown, said already, too late. */
+export function wordOf(events: readonly RunEvent[], said: Said, { now, settings }: Moment): RecordedWord {
+  const waiting = waitsIn(events);
+  const wait = waiting.find(({ node }) => node === said.node);
+  if (!wait) throw nothingToDecide(events, said.node, waiting);
+  if (isLate(wait, now)) {
+    throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "skillflow resume RUN goes on without it");
+  }
+  return recorded(events, wait, { approved: said.approved, by: said.by, ...defined("note", said.note) }, settings);
+}
+
+/** Of the waits that nobody answered in time. */
+export function lateWords(events: readonly RunEvent[], now: number): RecordedWord[] {
+  const late = waitsIn(events).filter((wait) => isLate(wait, now));
+  return late.map((wait) => recorded(events, wait, { approved: false, by: "timeout", late: true }, {}));
+}
+
+interface Moment {
+  /** Milliseconds. */
+  readonly now: number;
+  /** What changes as the run goes on. */
+  readonly settings: Partial<Settings>;
+}
+
+function isLate({ until }: Waiting, now: number): boolean {
+  return until !== undefined && Date.parse(until) <= now;
+}
+
+type Word = Pick<EventOf<"approval:given">, "approved" | "by" | "note" | "late">;
+
+function recorded(
+  events: readonly RunEvent[],
+  { node: path, digest }: Waiting,
+  word: Word,
+  settings: Partial<Settings>,
+): RecordedWord {
+  const end = path.lastIndexOf("/");
+  const count = events.filter(({ type }) => type === "approval:given").length;
+  return {
+    key: `signal/${count + 1}/${path}`,
+    body: { type: "approval:given", node: path.slice(end + 1), ...word, ...defined("digest", digest), settings },
+    ...(end === -1 ? {} : { at: path.slice(0, end) }),
+  };
+}
+
+function nothingToDecide(events: readonly RunEvent[], node: string, waiting: readonly Waiting[]): SkillflowError {
+  const nodes = waiting.map((wait) => wait.node);
+  if (nodes.length === 0) return wrong("the run waits for nobody's word", wordBefore(events, node));
+  const near = nearest(node, nodes);
+  return wrong(
+    `the run does not wait for a word at "${node}"`,
+    near === undefined ? `it waits at ${nodes.join(", ")}` : `did you mean ${near}?`,
+  );
+}
+
+function wordBefore(events: readonly RunEvent[], node: string): string | undefined {
+  const word = events.findLast((event) => {
+    return event.type === "approval:given" && pathOf(event) === node;
+  });
+  if (word?.type !== "approval:given") return undefined;
+  return `${node} was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;
+}
+
+function wrong(message: string, hint?: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message, defined("hint", hint));
+}

@@ -1,0 +1,122 @@
+import type { Environment, ProjectConfig } from "../../document/config.ts";
+import { SkillflowError } from "../../base/errors.ts";
+import type { Settings } from "../event/settings.ts";
+import { parseDuration } from "../../base/values.ts";
+
+/** What a run may do and use at most. Files and documents tighten it, flags and variables alone loosen it (trust 6). */
+interface Bounds {
+  readonly writes?: Writes;
+  readonly limits: Partial<Settings["limits"]>;
+}
+
+export type Writes = (typeof WRITES)[number];
+/** Strictest first. */
+const WRITES = ["deny", "plan", "allow"] as const;
+
+/** What a document or a config file says of it. */
+export type Declared = Pick<ProjectConfig, "writes" | "limits">;
+
+/** The same as a command line says it. */
+export interface BoundChoices {
+  readonly writes?: string | undefined;
+  readonly maxCostUsd?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxSteps?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly dayCostUsd?: number | undefined;
+  readonly dayRuns?: number | undefined;
+}
+
+/** For a new run: the strictest of what is declared counts, a flag or a variable replaces it, the flag first. */
+export function chooseBounds(choices: BoundChoices, env: Environment, declared: readonly Declared[]): Bounds {
+  return replace(replace(strictest(declared.map(boundsDeclared)), boundsOfVariables(env)), boundsOfFlags(choices));
+}
+
+/** For a run that goes on: what was recorded stays unless it is tightened now, and a flag replaces it. */
+export function resumeBounds(
+  choices: BoundChoices,
+  env: Environment,
+  { recorded, declared }: { readonly recorded: Bounds; readonly declared: readonly Declared[] },
+): Bounds {
+  return replace(strictest([recorded, chooseBounds({}, env, declared)]), boundsOfFlags(choices));
+}
+
+/** The strictest of several counts for `writes` and for each limit. */
+export function strictest(all: readonly Bounds[]): Bounds {
+  const writes = WRITES.find((mode) => all.some((bounds) => bounds.writes === mode));
+  const limits: Record<string, number> = {};
+  for (const [name, value] of all.flatMap((bounds) => Object.entries(bounds.limits))) {
+    limits[name] = Math.min(value, limits[name] ?? value);
+  }
+  return { ...(writes === undefined ? {} : { writes }), limits };
+}
+
+function replace(bounds: Bounds, by: Bounds): Bounds {
+  return { ...bounds, ...by, limits: { ...bounds.limits, ...by.limits } };
+}
+
+function boundsDeclared({ writes, limits = {} }: Declared): Bounds {
+  const { timeout, per_day: day = {}, ...counted } = limits;
+  const perDay = { max_cost_usd_per_day: day.max_cost_usd, max_runs_per_day: day.max_runs };
+  return boundsOf({ writes, ...counted, timeout_ms: parseDuration(timeout), ...perDay });
+}
+
+function boundsOfFlags({ writes, maxCostUsd, maxTokens, maxSteps, timeoutMs, ...day }: BoundChoices): Bounds {
+  const mode = writes === undefined ? undefined : writesOf("writes", writes);
+  return boundsOf({
+    writes: mode,
+    max_cost_usd: maxCostUsd,
+    max_tokens: maxTokens,
+    max_steps: maxSteps,
+    timeout_ms: timeoutMs,
+    max_cost_usd_per_day: day.dayCostUsd,
+    max_runs_per_day: day.dayRuns,
+  });
+}
+
+function boundsOfVariables(env: Environment): Bounds {
+  const read = <Value>(name: string, parse: (name: string, text: string) => Value) =>
+    env[name] ? parse(name, env[name]) : undefined;
+  return boundsOf({
+    writes: read("SKILLFLOW_WRITES", writesOf),
+    max_cost_usd: read("SKILLFLOW_MAX_COST", amountOf),
+    max_tokens: read("SKILLFLOW_MAX_TOKENS", countOf),
+    max_steps: read("SKILLFLOW_MAX_STEPS", countOf),
+    timeout_ms: read("SKILLFLOW_TIMEOUT", durationOf),
+  });
+}
+
+function boundsOf({ writes, ...limits }: { writes: Writes | undefined } & Record<string, unknown>): Bounds {
+  const said = Object.entries(limits).filter(([, value]) => value !== undefined);
+  return { ...(writes === undefined ? {} : { writes }), limits: Object.fromEntries(said) };
+}
+
+// ---- what people write, on a command line or in a variable; `name` is what they called it
+
+function writesOf(name: string, text: string): Writes {
+  const found = WRITES.find((mode) => mode === text);
+  if (found) return found;
+  throw wrong(`${name} is allow, plan or deny, not "${text}"`);
+}
+
+export function amountOf(name: string, text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw wrong(`${name} takes a number above zero, not "${text}"`);
+}
+
+export function countOf(name: string, text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw wrong(`${name} takes a whole number above zero, not "${text}"`);
+}
+
+export function durationOf(name: string, text: string): number {
+  const value = parseDuration(text);
+  if (value !== undefined) return value;
+  throw wrong(`${name} takes a duration such as 500ms, 90s, 10m, 2h or 14d, not "${text}"`);
+}
+
+function wrong(message: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message);
+}

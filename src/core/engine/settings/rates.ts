@@ -1,0 +1,70 @@
+import type { ProjectConfig } from "../../document/config.ts";
+import type { Rate } from "../ports.ts";
+
+/** What `.skillflow.yml` says of how many may be under way, or begin in a time: over all workers of a database. */
+export interface Rates {
+  readonly runs: readonly Rate[];
+  /** `provider:name` */
+  ofModel(name: string): readonly Rate[];
+  ofSkill(id: string): readonly Rate[];
+}
+
+const UNITS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+/** Undefined where nothing is said. What several files say of the same is held to the strictest. */
+export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]): Rates | undefined {
+  const declared = files.flatMap(({ rates = {} }) => [
+    ...(rates.runs === undefined ? [] : [rateOf("runs", "", rates.runs)]),
+    ...Object.entries(rates.models ?? {}).map(([pattern, text]) => rateOf("model", pattern, text)),
+    ...Object.entries(rates.skills ?? {}).map(([id, text]) => rateOf("skill", id, text)),
+  ]);
+  if (declared.length === 0) return undefined;
+  const rates = new Map<string, Declared>();
+  for (const rate of declared) {
+    const known = rates.get(rate.name);
+    if (!known || rate.most < known.most) rates.set(rate.name, rate);
+  }
+  // Whoever waits for a time to pass holds no place meanwhile; all ask in the same order, and none waits for another.
+  const order = (rate: Rate) => `${rate.perMs === undefined ? 1 : 0} ${rate.name}`;
+  const all = [...rates.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  const matching = (kind: Declared["kind"], name: string) =>
+    all.filter((rate) => rate.kind === kind && matches(rate.pattern, name));
+  return {
+    runs: matching("runs", ""),
+    ofModel: (name) => matching("model", name),
+    ofSkill: (id) => matching("skill", id),
+  };
+}
+
+interface Declared extends Rate {
+  readonly kind: "runs" | "model" | "skill";
+  readonly pattern: string;
+}
+
+function rateOf(kind: Declared["kind"], pattern: string, said: string | number): Declared {
+  const [most = "", unit] = String(said).split("/");
+  const what = [kind, ...(pattern === "" ? [] : [pattern])].join(" ");
+  const isTimed = (name: string | undefined): name is keyof typeof UNITS => name !== undefined && name in UNITS;
+  if (!isTimed(unit)) return { kind, pattern, name: what, most: Number(most), perMs: undefined };
+  return { kind, pattern, name: `${what} per ${unit}`, most: Number(most), perMs: UNITS[unit] };
+}
+
+/** `*` stands for anything. */
+function matches(pattern: string, name: string): boolean {
+  const [head = "", ...rest] = pattern.split("*");
+  if (!name.startsWith(head)) return false;
+  let at = head.length;
+  for (const [index, part] of rest.entries()) {
+    const isLast = index === rest.length - 1;
+    const found = isLast ? name.lastIndexOf(part) : name.indexOf(part, at);
+    if (found < at || (isLast && found + part.length !== name.length)) return false;
+    at = found + part.length;
+  }
+  return at === name.length;
+}
+
+/** In words: `50 a minute`, `8 at a time`. */
+export function describeRate({ most, perMs }: Rate): string {
+  const unit = Object.entries(UNITS).find(([, ms]) => ms === perMs)?.[0];
+  return unit === undefined ? `${most} at a time` : `${most} ${unit === "hour" ? "an" : "a"} ${unit}`;
+}

@@ -1,0 +1,82 @@
+import type { StateEntry } from "../event/state-entry.ts";
+import { isObject, jsonOnce } from "../../base/values.ts";
+import { byLastSeen } from "./entries.ts";
+
+/** What of a state a text is about: by its key first, then by words. No embeddings: the same question has the same answer. */
+
+export const DEFAULT_FOUND = 10;
+
+interface Wanted {
+  readonly text?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/**
+ * The entries that fit a text best: whose key or `data.fingerprint` it is, then whose key it begins, then those that hold
+ * most of its words, rare words counting more and words of the key most. Without a text, those that were seen last.
+ */
+export function searchEntries(
+  entries: readonly StateEntry[],
+  { text = "", limit = DEFAULT_FOUND }: Wanted,
+): { readonly found: readonly StateEntry[]; readonly total: number } {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return { found: [...entries].sort(byLastSeen).slice(0, limit), total: entries.length };
+  const weigh = weigher(entries, wordsOf(wanted));
+  const ranked = entries
+    .map((entry) => ({ entry, rank: rankOf(entry, wanted), weight: weigh(entry) }))
+    .filter(({ rank, weight }) => rank > 0 || weight > 0)
+    .sort((a, b) => b.rank - a.rank || b.weight - a.weight || byLastSeen(a.entry, b.entry));
+  return { found: ranked.slice(0, limit).map(({ entry }) => entry), total: ranked.length };
+}
+
+function rankOf({ key, data }: StateEntry, wanted: string): number {
+  const name = key.toLowerCase();
+  const fingerprint = isObject(data) && typeof data.fingerprint === "string" ? data.fingerprint.toLowerCase() : "";
+  if (name === wanted || fingerprint === wanted) return 2;
+  return name.startsWith(wanted) || fingerprint.startsWith(wanted) ? 1 : 0;
+}
+
+const MOST_WORDS = 32;
+
+function wordsOf(text: string): string[] {
+  const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return [...new Set(words.filter((word) => word.length > 1))].slice(0, MOST_WORDS);
+}
+
+const KEY_WEIGHT = 3;
+
+/** Which of the words an entry holds: one bit each. */
+interface Held {
+  readonly inKey: number;
+  readonly inData: number;
+}
+
+function weigher(entries: readonly StateEntry[], words: readonly string[]): (entry: StateEntry) => number {
+  const held = new Map<StateEntry, Held>();
+  const holders = words.map(() => 0);
+  for (const entry of entries) {
+    const inKey = bitsOf(words, entry.key.toLowerCase());
+    const inData = words.length === 0 ? 0 : bitsOf(words, dataText(entry));
+    if ((inKey | inData) === 0) continue;
+    held.set(entry, { inKey, inData });
+    for (const index of words.keys()) if (hasBit(inKey | inData, index)) holders[index] = (holders[index] ?? 0) + 1;
+  }
+  const rarity = holders.map((count) => Math.log(1 + entries.length / (count + 1)));
+  return (entry) => {
+    const { inKey, inData } = held.get(entry) ?? { inKey: 0, inData: 0 };
+    const weightOf = (index: number) => (hasBit(inKey, index) ? KEY_WEIGHT : hasBit(inData, index) ? 1 : 0);
+    return rarity.reduce((sum, rare, index) => sum + rare * weightOf(index), 0);
+  };
+}
+
+function bitsOf(words: readonly string[], text: string): number {
+  return words.reduce((bits, word, index) => (text.includes(word) ? bits | (1 << index) : bits), 0);
+}
+
+function hasBit(bits: number, index: number): boolean {
+  return ((bits >> index) & 1) === 1;
+}
+
+function dataText({ data }: StateEntry): string {
+  return (typeof data === "object" && data !== null ? jsonOnce(data) : String(data)).toLowerCase();
+}

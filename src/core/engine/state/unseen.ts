@@ -1,0 +1,90 @@
+import type { StateEntry } from "../event/state-entry.ts";
+import { deepEqual, isObject, type Json } from "../../base/values.ts";
+import type { Touch } from "./delta.ts";
+import { timeOf } from "./entries.ts";
+
+/** Which items of a map are new, by what earlier runs have judged (extensions 3, `unseen`). */
+
+export interface Item {
+  readonly key: string;
+  /** What stands at each path of `unless_changed`; what does not resolve is left out. */
+  readonly values: Readonly<Record<string, Json>>;
+}
+
+interface Asked {
+  readonly items: readonly Item[];
+  readonly entries: readonly StateEntry[];
+  /** How long a judgement holds; undefined: for as long as its entry is kept. */
+  readonly withinMs?: number | undefined;
+  readonly unlessChanged?: readonly string[] | undefined;
+  readonly now: number;
+}
+
+export type Verdict =
+  | { readonly key: string; readonly isNew: true }
+  | { readonly key: string; readonly isNew: false; readonly reason: string };
+
+/** What an item is to be done with, in their order. */
+export function unseenItems({ items, entries, withinMs, unlessChanged = [], now }: Asked): readonly Verdict[] {
+  const wanted = new Set(items.map(({ key }) => key));
+  const known = new Map(entries.flatMap((entry) => (wanted.has(entry.key) ? [[entry.key, entry]] : [])));
+  return items.map(({ key, values }): Verdict => {
+    const judged = judgementIn(known.get(key)?.data);
+    if (!judged) return { key, isNew: true };
+    const age = now - judged.at;
+    const isOld = withinMs !== undefined && age > withinMs;
+    const changed = unlessChanged.some((path) => !deepEqual(own(judged.data, path) ?? null, own(values, path) ?? null));
+    // A time that is yet to come was not judged.
+    if (age < -MOST_AHEAD_MS || isOld || changed) return { key, isNew: true };
+    const same = unlessChanged.length === 0 ? "" : `, nothing of ${unlessChanged.join(", ")} changed`;
+    const was = judged.verdict === undefined ? "" : ` (was: ${judged.verdict})`;
+    return { key, isNew: false, reason: `seen ${ageText(age)} ago${same}${was}` };
+  });
+}
+
+/** Clocks of two machines differ. */
+const MOST_AHEAD_MS = 10 * 60 * 1000;
+
+/** An entry that a map has put; what a model put under the same key is no judgement. */
+function judgementIn(data: Json | undefined) {
+  if (!isObject(data) || typeof data.judged_at !== "string") return undefined;
+  const at = timeOf(data.judged_at);
+  if (!Number.isFinite(at)) return undefined;
+  const verdict = typeof data.verdict === "string" ? data.verdict : undefined;
+  return { at, verdict, data };
+}
+
+function own(values: Readonly<Record<string, unknown>>, path: string): unknown {
+  return Object.hasOwn(values, path) ? values[path] : undefined;
+}
+
+const UNITS = [
+  [24 * 60 * 60 * 1000, "d"],
+  [60 * 60 * 1000, "h"],
+  [60 * 1000, "min"],
+] as const;
+
+/** `3 d`: in whole units of the largest that it fills. */
+export function ageText(ms: number): string {
+  const [unit, name] = UNITS.find(([size]) => ms >= size) ?? [1000, "s"];
+  return `${Math.max(0, Math.floor(ms / unit))} ${name}`;
+}
+
+interface Judged extends Item {
+  readonly state: string;
+  /** When the item was judged: ISO 8601. */
+  readonly at: string;
+  readonly verdict?: string | undefined;
+  readonly tainted?: true | undefined;
+}
+
+/** What a map puts of an item that it has judged. */
+export function mapPut({ state, key, values, at, verdict, tainted }: Judged): Touch {
+  const data = { ...values, judged_at: at, ...(verdict === undefined ? {} : { verdict }) };
+  return { state, key, at, data, ...(tainted ? { tainted } : {}) };
+}
+
+/** What it leaves of one that it skips, for it was seen. */
+export function mapMet({ state, key, at }: Pick<Touch, "state" | "key" | "at">): Touch {
+  return { state, key, at };
+}

@@ -1,0 +1,113 @@
+import type { BlobInfo } from "../../base/blobs.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
+
+/** What a model sees of a blob, and how it reads on. */
+
+const ID = /^blob:[0-9a-f]{32}$/;
+
+export function isBlobId(text: string): boolean {
+  return ID.test(text);
+}
+
+/** A MIME type, with or without parameters. */
+export function isBlobKind(text: string): boolean {
+  return text.length <= 255 && /^[\w.+-]+\/[\w.+-]+(\s*;[^\r\n]*)?$/.test(text);
+}
+
+/** What stands in a result for content that went into a blob. */
+export function describeBlob(
+  { blob_id, kind, size_bytes }: BlobInfo,
+  preview: { readonly head: string; readonly tail: string; readonly lines: number },
+): JsonObject {
+  return { blob_id, kind, size_bytes, ...preview, read_on_with: "read_blob, search_blob" };
+}
+
+/** The blobs that a result speaks of, each once. */
+export function blobsIn(output: Json): BlobInfo[] {
+  const found = new Map<string, BlobInfo>();
+  const look = (value: Json): void => {
+    if (Array.isArray(value)) {
+      for (const item of value) look(item);
+    } else if (isObject(value)) {
+      const { blob_id, kind, size_bytes } = value;
+      const isMark = typeof blob_id === "string" && isBlobId(blob_id);
+      if (isMark && typeof kind === "string" && typeof size_bytes === "number") {
+        found.set(blob_id, { blob_id, kind, size_bytes });
+      }
+      for (const member of Object.values(value as JsonObject)) look(member);
+    }
+  };
+  look(output);
+  return [...found.values()];
+}
+
+/** The text of bytes that may begin or end inside a character: what is not whole at the edges is left out. */
+export function wholeText(bytes: Uint8Array): { readonly text: string; readonly start: number; readonly end: number } {
+  let start = 0;
+  while (start < Math.min(3, bytes.length) && isContinuation(bytes[start])) start++;
+  const end = Math.max(start, wholeEnd(bytes));
+  return { text: new TextDecoder().decode(bytes.subarray(start, end)), start, end };
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+/** Where the last whole character ends. */
+function wholeEnd(bytes: Uint8Array): number {
+  let at = bytes.length - 1;
+  while (at >= 0 && at > bytes.length - 4 && isContinuation(bytes[at])) at--;
+  const lead = bytes[at];
+  if (lead === undefined) return bytes.length;
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return at + length <= bytes.length ? bytes.length : at;
+}
+
+const blob_id = { type: "string", pattern: ID.source, description: "the blob_id that a result gave" };
+
+const readInput: JsonSchema = {
+  type: "object",
+  properties: {
+    blob_id,
+    line: { type: "integer", minimum: 1, description: "begin at this line" },
+    offset: { type: "integer", description: "begin at this byte; negative counts from the end" },
+    max_bytes: { type: "integer", minimum: 1, maximum: 32_768, description: "at most this much, default 4000" },
+  },
+  required: ["blob_id"],
+  additionalProperties: false,
+};
+
+const searchInput: JsonSchema = {
+  type: "object",
+  properties: {
+    blob_id,
+    query: { type: "string", minLength: 1, maxLength: 500, description: "text to find, or a pattern" },
+    regex: { type: "boolean", description: "take `query` as a JavaScript regular expression" },
+    ignore_case: { type: "boolean" },
+    context: { type: "integer", minimum: 0, maximum: 10, description: "lines shown before and after each match" },
+    max_matches: { type: "integer", minimum: 1, maximum: 200, description: "default 20; `total` counts all" },
+  },
+  required: ["blob_id", "query"],
+  additionalProperties: false,
+};
+
+const own = { skill: EXECUTOR, effect: "read", idempotent: true } as const;
+
+/** The executor's own tools for blobs, offered once a run holds one. */
+export const BLOB_TOOLS: readonly [ToolDescriptor, ...ToolDescriptor[]] = [
+  {
+    ...own,
+    name: "read_blob",
+    exposed: "read_blob",
+    description: "Reads on in a large result that was kept as a blob: from a line, a byte, or its end.",
+    input_schema: readInput,
+  },
+  {
+    ...own,
+    name: "search_blob",
+    exposed: "search_blob",
+    description: "Finds the lines of a blob that hold a text or match a pattern, with their line numbers.",
+    input_schema: searchInput,
+  },
+];

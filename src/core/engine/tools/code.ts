@@ -1,0 +1,42 @@
+import type { Tool } from "../../skill/skill.ts";
+
+/** Python that a node's model writes for one calculation (skill-formats 2.6), with the parameters of the protocol's `run_code`. */
+
+export const CODE = "code";
+
+/**
+ * It reads: the code runs in a sandbox without network whose files are gone afterwards, so that nothing outside of it
+ * changes. For the same reason it may be repeated: at worst it answers otherwise, as code that draws a number does.
+ */
+export const CODE_TOOL: Omit<Tool, "handler" | "audience"> = {
+  name: "run_code",
+  description:
+    "Runs Python that you write, once, isolated: without network and secrets, with /workspace as its own empty folder. What the function `main` returns is the result, so return what you want to see: what is printed is not shown unless the code fails.",
+  effect: "read",
+  idempotent: true,
+  input_schema: {
+    type: "object",
+    properties: {
+      language: { type: "string", enum: ["python"] },
+      code: { type: "string", description: "Source code that defines the function" },
+      entrypoint: { type: "string", default: "main", description: "The function to call" },
+      args: { type: "object", description: "What the function gets, as a dict" },
+      mount_skills: {
+        type: "array",
+        items: { type: "string" },
+        description:
+          "Skills with Python to import, by name: `from skills.a.b import main`, `from skills.word_count import handler`",
+      },
+      input_blobs: {
+        type: "array",
+        items: { type: "string" },
+        description: "blob_ids of earlier results: runtime.blobs.read_text(blob_id), or the file /blobs/<blob_id>",
+      },
+      limits: {
+        type: "object",
+        properties: { timeout_ms: { type: "integer", minimum: 1, description: "default 60000" } },
+      },
+    },
+    required: ["language", "code"],
+  },
+};

@@ -1,0 +1,39 @@
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+
+/** Reading a result of the run again (extensions G11). */
+
+export const READ_RESULT = "read_result";
+
+export interface ReadResult {
+  readonly ref: string;
+  readonly offset?: number;
+  readonly search?: string;
+}
+
+export const READ_RESULT_TOOL: ToolDescriptor = {
+  skill: EXECUTOR,
+  name: READ_RESULT,
+  exposed: READ_RESULT,
+  description: "Reads again what an earlier call of this run answered, of any node, without asking the service again.",
+  input_schema: {
+    type: "object",
+    properties: {
+      ref: { type: "string", pattern: "^\\[?r[1-9][0-9]*\\]?$", description: "The result's reference, such as r7" },
+      offset: { type: "integer", minimum: 0, description: "Begin at this byte; default 0" },
+      search: { type: "string", minLength: 1, maxLength: 500, description: "Only the lines that hold this text" },
+    },
+    required: ["ref"],
+    additionalProperties: false,
+  },
+  effect: "read",
+  idempotent: true,
+};
+
+export function isReadResult({ skill, name }: ToolDescriptor): boolean {
+  return skill === EXECUTOR && name === READ_RESULT;
+}
+
+/** `[r7]` is `r7`. */
+export function plainRef(ref: string): string {
+  return ref.replace(/^\[|\]$/g, "");
+}

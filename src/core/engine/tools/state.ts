@@ -1,0 +1,166 @@
+import type { StateEntry } from "../event/state-entry.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import { type Touch, viewOf } from "../state/delta.ts";
+import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";
+import { checkedAs, cutText, isObject, type Json, type JsonObject } from "../../base/values.ts";
+
+/** What earlier runs noted, and what this one notes for later ones (extensions G30). */
+
+export const STATE_GET = "state_get";
+export const STATE_SEARCH = "state_search";
+export const STATE_PUT = "state_put";
+export const STATE_TOOLS: readonly string[] = [STATE_GET, STATE_SEARCH, STATE_PUT];
+
+const MOST_KEY = 200;
+const MOST_DATA = 16 * 1024;
+const MOST_FOUND = 50;
+/** Of the data of each entry that is found; `state_get` gives it whole. */
+const MOST_SHOWN = 2000;
+
+const HINT = "What was noted is a hint, not evidence: confirm it in this run.";
+
+const KEY = { type: "string", minLength: 1, maxLength: MOST_KEY } as const;
+
+/** The tools of a node with these states; each names the state where there are several. */
+export function stateTools(states: readonly string[]): readonly ToolDescriptor[] {
+  if (states.length === 0) return [];
+  const named: JsonObject =
+    states.length > 1 ? { state: { type: "string", enum: states, description: "Which state" } } : {};
+  return toolsWith(named);
+}
+
+/** As it was planned, its input names the state. */
+export function plannedPut(): ToolDescriptor | undefined {
+  return toolsWith({ state: { type: "string" } }).find(isStatePut);
+}
+
+function toolsWith(named: JsonObject): readonly ToolDescriptor[] {
+  const required = Object.keys(named);
+  const tool = (
+    name: string,
+    parts: Pick<ToolDescriptor, "description" | "effect">,
+    properties: JsonObject,
+    needed: string[],
+  ): ToolDescriptor => ({
+    skill: EXECUTOR,
+    name,
+    exposed: name,
+    input_schema: {
+      type: "object",
+      properties: { ...named, ...properties },
+      required: [...required, ...needed],
+      additionalProperties: false,
+    },
+    idempotent: true,
+    origin: "team" as const,
+    ...(parts.effect === "read" ? { reads: "private" as const } : { audience: "team" as const }),
+    ...parts,
+  });
+  return [
+    tool(
+      STATE_GET,
+      { description: `What earlier runs noted under a key. ${HINT}`, effect: "read" },
+      { key: { ...KEY, description: "The entry's key" } },
+      ["key"],
+    ),
+    tool(
+      STATE_SEARCH,
+      { description: `What earlier runs noted: by key, by its beginning, or by words. ${HINT}`, effect: "read" },
+      {
+        text: { type: "string", maxLength: 500, description: "A key or words; without it, what was seen last" },
+        limit: { type: "integer", minimum: 1, maximum: MOST_FOUND, description: `Default ${DEFAULT_FOUND}` },
+      },
+      [],
+    ),
+    tool(
+      STATE_PUT,
+      { description: "Notes something under a key for later runs, in place of what is there.", effect: "write" },
+      {
+        key: { ...KEY, description: "A stable name of the finding, such as its fingerprint" },
+        data: { description: "What later runs are to know of it: no secrets, and not the whole log" },
+      },
+      ["key", "data"],
+    ),
+  ];
+}
+
+export function isStateTool({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
+  return skill === EXECUTOR && STATE_TOOLS.includes(name);
+}
+
+export function isStatePut({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
+  return skill === EXECUTOR && name === STATE_PUT;
+}
+
+interface Input {
+  readonly state?: string;
+  readonly key: string;
+  readonly text?: string;
+  readonly limit?: number;
+  readonly data?: Json;
+}
+
+/** Why a sound-looking call of one is not carried out. */
+export function puttingProblem(tool: ToolDescriptor, input: Json): string | undefined {
+  if (!isStatePut(tool)) return undefined;
+  const size = JSON.stringify(checkedAs<Input>(input).data ?? null).length;
+  return size > MOST_DATA ? `data has ${size} characters: an entry has at most ${MOST_DATA}` : undefined;
+}
+
+/** The input of a put with the state that it means, so that what is approved names it. */
+export function placedPut(states: readonly string[], input: Json): Json {
+  return isObject(input) ? ({ state: states[0] ?? "", ...input } as JsonObject) : input;
+}
+
+export interface Memory {
+  /** The states of the node. */
+  readonly states: readonly string[];
+  /** What the run found in a state when it began. */
+  readonly found: (state: string) => readonly StateEntry[];
+  /** What it has put since. */
+  readonly touches: readonly Touch[];
+  /** Whether the node had read what strangers wrote. */
+  readonly isTainted: boolean;
+}
+
+/** What a call comes to; undefined for the calls of other tools. */
+export function recall(tool: ToolDescriptor, input: Json, memory: Memory): Json | undefined {
+  if (!isStateTool(tool)) return undefined;
+  const { state = memory.states[0] ?? "", key, text, limit } = checkedAs<Input>(input);
+  const entries = () => viewOf(memory.found(state), state, memory.touches);
+  if (tool.name === STATE_PUT) return { kept: true, state, key, ...(memory.isTainted ? { tainted: true } : {}) };
+  if (tool.name === STATE_GET) {
+    const entry = entries().find((one) => one.key === key);
+    return { found: entry !== undefined, ...(entry ? { entry: told(entry, entry.data) } : {}) };
+  }
+  const { found, total } = searchEntries(entries(), { text, limit });
+  return { entries: found.map((entry) => told(entry, shortened(entry.data))), total };
+}
+
+function shortened(data: Json): Json {
+  const text = JSON.stringify(data);
+  return text.length <= MOST_SHOWN ? data : cutText(text, MOST_SHOWN);
+}
+
+const STRANGERS = "written by a run that had read text from strangers";
+
+function told({ tainted, data: _data, ...entry }: StateEntry, data: Json): JsonObject {
+  return { ...entry, data, ...(tainted ? { note: STRANGERS } : {}) };
+}
+
+/** Whether a recall may have brought what strangers wrote; what is kept elsewhere is not looked into. */
+export function recalledStrangers(output: Json): boolean {
+  if (!isObject(output)) return true;
+  const { entry, entries, found } = output as Record<string, Json>;
+  if (found === false) return false;
+  const all = Array.isArray(entries) ? entries : [entry ?? null];
+  return all.some((one) => !isObject(one) || one.note !== undefined || !("key" in one));
+}
+
+/** What a put that was carried out leaves of itself; undefined for other results. */
+export function touchOf(tool: string, input: Json, output: Json, at: string): Touch | undefined {
+  if (tool !== STATE_PUT || !isObject(input) || !isObject(output) || output.kept !== true) return undefined;
+  const { data = null } = input as Record<string, Json>;
+  const put = { state: String(output.state), key: String(output.key), at, data };
+  return output.tainted === true ? { ...put, tainted: true } : put;
+}

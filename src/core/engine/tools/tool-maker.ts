@@ -1,0 +1,157 @@
+import type { EventBody } from "../event/event.ts";
+import { parameterSchema } from "../../skill/formats/parameter-map.ts";
+import { exposedName, type Tool, type ToolDescriptor } from "../../skill/skill.ts";
+import { checkedAs, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import type { Call, MadeTool } from "../event/call.ts";
+import { RESERVED_TOOLS } from "./own-tools.ts";
+
+/** Tools that a run defines for itself (skill-formats 2.6): what is allowed, and what a definition comes to. */
+
+export const TOOL_MAKER = "tool-maker";
+const DEFINE = "define_tool";
+const REMOVE = "remove_tool";
+
+const MOST_NAME = 64;
+const MOST_DESCRIPTION = 1024;
+const MOST_CODE = 100_000;
+
+/** Repeating either changes nothing more, so that a run that was killed may. */
+export const MAKER_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
+  {
+    name: DEFINE,
+    description:
+      "Defines a tool, or defines it anew. It can be called from your next turn on, under the name that the answer gives. It runs isolated: without network and secrets; it reads the working directory, and writes to the folder that TMPDIR names, which is gone after the call.",
+    effect: "write",
+    idempotent: true,
+    input_schema: {
+      type: "object",
+      properties: {
+        name: { type: "string", description: "Lowercase letters, digits and underscores, a letter first" },
+        description: { type: "string", description: "What the tool does", maxLength: MOST_DESCRIPTION },
+        parameters: {
+          type: "string",
+          description:
+            'JSON text of the parameters: {"city": {"type": "string", "description": "…", "optional": true}}; types are string, number, boolean, object and array',
+        },
+        code: {
+          type: "string",
+          description: "JavaScript: the body of `async function handler(args) { … }`; what it returns is the result",
+          maxLength: MOST_CODE,
+        },
+        persistent: { description: '"true" keeps the tool as a skill of the project too' },
+      },
+      required: ["name", "description", "code"],
+    },
+  },
+  {
+    name: REMOVE,
+    description: "Removes a tool that was defined here, and the skill that keeps it. Other tools cannot be removed.",
+    effect: "write",
+    idempotent: true,
+    input_schema: {
+      type: "object",
+      properties: { name: { type: "string", description: "The name that the tool was defined with" } },
+      required: ["name"],
+    },
+  },
+];
+
+/** Why a definition or a removal is refused; `present` are all tools of the node. The input fits its schema. */
+export function makingProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]) {
+  if (isMaker(tool, DEFINE)) return definitionProblem(checkedAs<Definition>(input), present);
+  if (!isMaker(tool, REMOVE)) return undefined;
+  const { name } = checkedAs<Definition>(input);
+  if (isProtected(name, present)) return `${name} was not defined here: it stays`;
+  return isToolName(name) ? undefined : `${JSON.stringify(name)} is no tool name`;
+}
+
+/** A name becomes part of paths, so it is checked before any other use. */
+function isToolName(name: string): boolean {
+  return /^[a-z][a-z0-9_]*$/.test(name) && name.length <= MOST_NAME;
+}
+
+interface Definition {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters?: string;
+  readonly code: string;
+  readonly persistent?: Json;
+}
+
+function definitionProblem(definition: Definition, present: readonly ToolDescriptor[]): string | undefined {
+  const { name, description, code, persistent } = definition;
+  if (!isToolName(name)) {
+    return `"${name}" is no tool name: use lowercase letters, digits and underscores, a letter first, ${MOST_NAME} at most`;
+  }
+  if (isProtected(name, present)) return `${name} is the name of a tool that is here already: use another one`;
+  if (isTrue(persistent) && !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(name)) {
+    return `${name} cannot be kept: ${skillOf(name)} is no skill id. Use single underscores, between letters and digits`;
+  }
+  if (description.trim() === "") return "the description is empty";
+  if (code.trim() === "") return "the code is empty";
+  const schema = schemaOf(definition);
+  return typeof schema === "string" ? schema : undefined;
+}
+
+/** Names of tools that no run defined. */
+function isProtected(name: string, present: readonly ToolDescriptor[]): boolean {
+  if (RESERVED_TOOLS.includes(name)) return true;
+  const exposed = exposedName(TOOL_MAKER, name);
+  return present.some((tool) => {
+    if (tool.skill === TOOL_MAKER) return tool.name !== name && tool.exposed === exposed;
+    return [tool.name, tool.exposed].includes(name) || tool.exposed === exposed;
+  });
+}
+
+function schemaOf({ parameters = "" }: Definition): JsonObject | string {
+  const map = parameters.trim() === "" ? {} : parseJson(parameters);
+  return map === undefined ? "the parameters are no JSON" : parameterSchema(map);
+}
+
+function isTrue(value: Json | undefined): boolean {
+  return value === true || value === "true";
+}
+
+/** The skill that keeps a tool: `fetch_weather` -> `fetch-weather`. */
+export function skillOf(tool: string): string {
+  return tool.replaceAll("_", "-");
+}
+
+/** The tool that a checked definition makes: it writes, and may not be repeated. */
+export function makeTool(input: Json): MadeTool {
+  const definition = checkedAs<Definition>(input);
+  const { name, description, parameters = "", code, persistent } = definition;
+  const schema = schemaOf(definition);
+  return {
+    tool: {
+      skill: TOOL_MAKER,
+      name,
+      exposed: exposedName(TOOL_MAKER, name),
+      description,
+      input_schema: typeof schema === "string" ? { type: "object" } : schema,
+      effect: "write",
+      idempotent: false,
+    },
+    parameters: (parseJson(parameters) ?? {}) as JsonObject,
+    code,
+    persistent: isTrue(persistent),
+  };
+}
+
+/** The made tool that a call runs or removes. */
+export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTool[]): MadeTool | undefined {
+  if (tool.skill !== TOOL_MAKER) return undefined;
+  const name = isMaker(tool, REMOVE) ? checkedAs<Definition>(input).name : tool.name;
+  return made.find((candidate) => candidate.tool.name === name);
+}
+
+/** What a call that succeeded says of the run's own tools, beside its result. */
+export function makingEvents(node: string, { tool, input, key }: Call): EventBody[] {
+  if (isMaker(tool, DEFINE)) return [{ type: "tool:defined", node, ...makeTool(input), id: key }];
+  if (!isMaker(tool, REMOVE)) return [];
+  return [{ type: "tool:removed", node, name: checkedAs<Definition>(input).name, id: key }];
+}
+
+export function isMaker({ skill, name }: ToolDescriptor, which: typeof DEFINE | typeof REMOVE): boolean {
+  return skill === TOOL_MAKER && name === which;
+}

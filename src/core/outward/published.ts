@@ -1,0 +1,34 @@
+import * as z from "zod";
+import { projectConfigSchema } from "../document/config.ts";
+import { workflowSchema } from "../document/workflow/workflow.ts";
+import { eventSchema } from "../engine/event/event.ts";
+import { runRecordSchema } from "../engine/event/record.ts";
+import { skillDefinitionSchema } from "../skill/formats/skill-definition.ts";
+import { toolsManifestSchema } from "../skill/formats/tools-manifest.ts";
+import { listenFileSchema } from "../document/listen/listen-file.ts";
+import { planSchema } from "../engine/event/operation.ts";
+import { refusalSchema } from "../engine/result/refusal.ts";
+import { resultSchema } from "../engine/result/result.ts";
+import { scriptSchema } from "./testing/script.ts";
+import { testFileSchema } from "./testing/test-file.ts";
+
+/** The JSON Schemas of our own documents, by name, generated from what the loaders validate with. */
+export function publishedSchemas(): ReadonlyMap<string, unknown> {
+  const titled = (schema: z.ZodType, title: string) => {
+    const { $schema, ...rest } = z.toJSONSchema(schema, { io: "input", reused: "inline" });
+    return { $schema, title, ...rest };
+  };
+  return new Map([
+    ["workflow", titled(workflowSchema(), "A workflow document")],
+    ["skill", titled(skillDefinitionSchema(), "A skill, without the handlers of its tools")],
+    ["tools", titled(toolsManifestSchema, "A skill folder's tools.json")],
+    ["result", titled(z.union([resultSchema(), refusalSchema()]), "What a run came to (skillflow.result/1)")],
+    ["plan", titled(planSchema(), "What a run planned to write (skillflow.plan/1)")],
+    ["script", titled(scriptSchema(), "A script: what a model says, in order")],
+    ["test", titled(testFileSchema(), "Tests of a workflow (*.test.yml)")],
+    ["listen", titled(listenFileSchema(), "Who may start what by webhooks (listen.yml)")],
+    ["event", titled(eventSchema(), "One event of a run")],
+    ["record", titled(runRecordSchema(), "The first line of a run's file (skillflow.run/1)")],
+    ["config", titled(projectConfigSchema(), "A .skillflow.yml")],
+  ]);
+}

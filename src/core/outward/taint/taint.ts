@@ -1,0 +1,195 @@
+import { type DiagnosticCode, type Finding, isDiagnostic } from "../../base/diagnostic.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { Workflow } from "../../document/workflow/workflow.ts";
+import { isStatePut, isStateTool } from "../../engine/tools/state.ts";
+import type { Writes } from "../../engine/settings/bounds.ts";
+import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
+import { isObject } from "../../base/values.ts";
+import { bringsText } from "../../document/inputs.ts";
+import { spread } from "./spread.ts";
+import { type DeclaredSkill, declaredTools, readsStrangers } from "./tools.ts";
+
+/** What strangers may steer and what may get out, told before a run begins (trust 12). */
+export interface Taint {
+  readonly nodes: ReadonlyMap<string, NodeTaint>;
+  /** Each at its node. What follows only from a server or code that is not opened is a note (fine-print T20). */
+  readonly findings: readonly Finding[];
+}
+
+export interface NodeTaint {
+  /** Text from outside gets to it. */
+  readonly tainted: boolean;
+  /** What is the team's alone gets to it. */
+  readonly private: boolean;
+  /** What is found of it and is no mere note. */
+  readonly found: readonly TaintCode[];
+}
+
+export type TaintCode = Extract<DiagnosticCode, `taint.${string}`>;
+
+interface Planned {
+  readonly workflow: Workflow;
+  /** By the names under which its nodes list them. */
+  readonly skills: ReadonlyMap<string, DeclaredSkill>;
+  readonly writes: Writes;
+}
+
+export function findTaint({ workflow, skills, writes }: Planned): Taint {
+  const nodes = Object.entries(workflow.nodes);
+  const tools = new Map(
+    nodes.map(([id, node]) => {
+      const listed = [...new Set(node.skills ?? [])].flatMap((name) => skills.get(name) ?? []);
+      return [id, declaredTools(node, listed, writes)];
+    }),
+  );
+  const open = examine(workflow, writes, (id) => tools.get(id)?.open ?? []);
+  const all = examine(workflow, writes, (id) => tools.get(id)?.all ?? []);
+  const sure = new Map(open.faults.map((fault) => [keyOf(fault), fault]));
+  const found = new Map<string, TaintCode[]>();
+  const findings = all.faults.map((fault): Finding => {
+    const known = sure.get(keyOf(fault));
+    if (!known) return { ...findingOf(fault, writes), severity: "note", hint: UNOPENED };
+    const finding = findingOf(known, writes);
+    if (isDiagnostic(finding)) found.set(fault.node, [...(found.get(fault.node) ?? []), fault.code]);
+    return finding;
+  });
+  const markOf = (id: string): NodeTaint => {
+    return { tainted: all.tainted.has(id), private: all.private.has(id), found: found.get(id) ?? [] };
+  };
+  return { nodes: new Map(nodes.map(([id]) => [id, markOf(id)])), findings };
+}
+
+interface Fault {
+  readonly code: TaintCode;
+  readonly node: string;
+  readonly message: string;
+}
+
+interface Examined {
+  readonly tainted: ReadonlyMap<string, string>;
+  readonly private: ReadonlyMap<string, string>;
+  readonly faults: readonly Fault[];
+}
+
+type ToolsAt = (node: string) => readonly ToolDescriptor[];
+
+function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: ToolsAt): Examined {
+  const ids = Object.keys(nodes);
+  const isTextGiven = bringsText(inputs);
+  const spoilt = spoiltStates(
+    nodes,
+    (states) => {
+      const strangers = ids.filter((id) => toolsAt(id).some((tool) => bringsStrangers(tool, nodes[id], states)));
+      return spread(isTextGiven ? ids : strangers, edges);
+    },
+    toolsAt,
+  );
+  const strangersAt = (id: string) => toolsAt(id).filter((tool) => bringsStrangers(tool, nodes[id], spoilt));
+  const privateAt = (id: string) => toolsAt(id).filter(readsPrivate);
+  const tainted = spread(isTextGiven ? ids : ids.filter((id) => strangersAt(id).length > 0), edges);
+  const isPrivate = spread(
+    ids.filter((id) => privateAt(id).length > 0),
+    edges,
+  );
+  const chosen = new Set(edges.flatMap(({ from, when }) => (when?.trim() ? [from] : [])));
+  const faults = Object.entries(nodes).flatMap(([node, said]): Fault[] => {
+    const all = toolsAt(node).filter(({ effect }) => effect === "write");
+    // What is put into a state is told by a finding of its own.
+    const writers = all.filter((tool) => !isStatePut(tool));
+    const publishers = writers.filter(({ audience }) => audience === "public");
+    const [outside, inside] = [tainted.get(node), isPrivate.get(node)];
+    const strangers = () =>
+      isTextGiven || outside === undefined ? "the run's input" : giversOf(node, outside, strangersAt(outside));
+    return [
+      ...(outside !== undefined && writes === "allow" && writers.length > 0
+        ? [writeHeld(node, writers, strangers())]
+        : []),
+      ...(outside !== undefined && writers.length < all.length ? [stateTainted(node, said, strangers())] : []),
+      ...(outside !== undefined && chosen.has(node) && isFree(said) ? [freeTextRoute(node, strangers())] : []),
+      ...(inside !== undefined && publishers.length > 0
+        ? [privateToPublic(node, publishers, giversOf(node, inside, privateAt(inside)))]
+        : []),
+    ];
+  });
+  return { tainted, private: isPrivate, faults };
+}
+
+/** A state that a tainted node puts into brings strangers' text to whoever reads it, in a later run at the latest. */
+function spoiltStates(
+  nodes: Workflow["nodes"],
+  taintedBy: (states: ReadonlySet<string>) => ReadonlyMap<string, string>,
+  toolsAt: ToolsAt,
+): ReadonlySet<string> {
+  let spoilt: ReadonlySet<string> = new Set();
+  for (;;) {
+    const tainted = taintedBy(spoilt);
+    const putting = Object.entries(nodes).filter(([id]) => tainted.has(id) && toolsAt(id).some(isStatePut));
+    const next = new Set(putting.flatMap(([, { state = [] }]) => state));
+    if (next.size === spoilt.size) return spoilt;
+    spoilt = next;
+  }
+}
+
+function bringsStrangers(tool: ToolDescriptor, node: WorkflowNode | undefined, spoilt: ReadonlySet<string>): boolean {
+  if (!isStateTool(tool)) return readsStrangers(tool);
+  return !isStatePut(tool) && (node?.state ?? []).some((state) => spoilt.has(state));
+}
+
+/** Whether its result is whatever the model writes: routes see the declared keys alone (workflow-format E6). */
+function isFree({ output }: WorkflowNode): boolean {
+  return !isObject(output?.properties) || Object.keys(output.properties).length === 0;
+}
+
+function keyOf({ code, node }: Fault): string {
+  return `${code} ${node}`;
+}
+
+// ---- in words
+
+const UNOPENED = "this follows from a server, or from code, that is not opened: it counts as reading and as writing";
+
+const HINTS: Readonly<Record<TaintCode, string>> = {
+  "taint.write_held": "writes: plan has a person approve each write; effects: read, or tools, keeps writes from a node",
+  "taint.free_text_route": "declare its output, so that the choice goes by fields, or let code choose: if",
+  "taint.state": "entries are marked where they are read; effects: read, or tools, keeps state_put from the node",
+  "taint.private_to_public":
+    "the run plans such a write, in any mode; tools, or effects: read, keeps it or the private source from a node",
+};
+
+/** Where writes are planned, a person sees what would get out before it does. */
+function findingOf({ code, node, message }: Fault, writes: Writes): Finding {
+  const isSeen = code === "taint.private_to_public" && writes === "plan";
+  return { severity: isSeen ? "note" : "warning", code, path: ["nodes", node], message, hint: HINTS[code] };
+}
+
+function writeHeld(node: string, writers: readonly ToolDescriptor[], from: string): Fault {
+  const message = `node "${node}" may write at once (${listed(writers)}), and text from outside gets to it: ${from}`;
+  return { code: "taint.write_held", node, message };
+}
+
+function stateTainted(node: string, { state = [] }: WorkflowNode, from: string): Fault {
+  const message = `node "${node}" puts into ${state.join(", ")} what later runs read, and text from outside gets to it: ${from}`;
+  return { code: "taint.state", node, message };
+}
+
+function freeTextRoute(node: string, from: string): Fault {
+  const message = `a model chooses the way on from node "${node}" by free text, and text from outside gets to it: ${from}`;
+  return { code: "taint.free_text_route", node, message };
+}
+
+function privateToPublic(node: string, publishers: readonly ToolDescriptor[], from: string): Fault {
+  const message = `node "${node}" may write what the public reads (${listed(publishers)}), and private text gets to it: ${from}`;
+  return { code: "taint.private_to_public", node, message };
+}
+
+function giversOf(node: string, giver: string, tools: readonly ToolDescriptor[]): string {
+  return `by ${listed(tools)}${giver === node ? "" : ` of node "${giver}"`}`;
+}
+
+const MOST_LISTED = 3;
+
+function listed(tools: readonly ToolDescriptor[]): string {
+  const names = [...new Set(tools.map(({ exposed }) => exposed))];
+  const left = names.length - MOST_LISTED;
+  return names.slice(0, MOST_LISTED).join(", ") + (left > 0 ? ` and ${left} more` : "");
+}

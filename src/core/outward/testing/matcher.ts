@@ -1,0 +1,201 @@
+import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
+import { deepEqual, isObject, type Json, type JsonObject, nearest, shorten } from "../../base/values.ts";
+
+/** Whether what came is what was expected: compared deeply, but for matchers (fine-print Q22). */
+
+export const MATCHERS = ["equals", "in", "matches", "not", "at_least", "at_most", "length", "exists"] as const;
+type Name = (typeof MATCHERS)[number];
+type Matcher = { readonly [Key in Name]?: Json };
+
+/** An object is a matcher whose keys all are matchers' names. */
+export function isMatcher(expected: Json | undefined): expected is Matcher & JsonObject {
+  if (!isObject(expected)) return false;
+  const keys = Object.keys(expected);
+  return keys.length > 0 && keys.every((key) => (MATCHERS as readonly string[]).includes(key));
+}
+
+/** How objects are compared: key by key, or by the keys alone that the expected one names. */
+export type Comparing = "whole" | "named";
+
+/** Why a value is not as expected; undefined where it is. An absent value is undefined. */
+export function complaintAbout(
+  expected: Json,
+  actual: Json | undefined,
+  comparing: Comparing = "whole",
+  place = "",
+): string | undefined {
+  const told = (text: string) => (place === "" ? text : `${place}: ${text}`);
+  if (isMatcher(expected)) {
+    const complaint = unmatched(expected, actual, comparing);
+    return complaint === undefined ? undefined : told(complaint);
+  }
+  if (actual === undefined) return told(`is missing, expected ${shown(expected)}`);
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual)) return told(`${shown(actual)} is no list`);
+    if (actual.length !== expected.length) return told(`${actual.length} items, expected ${expected.length}`);
+    return first(expected.map((item, n) => complaintAbout(item, actual[n], comparing, `${place}[${n}]`)));
+  }
+  if (!isObject(expected)) return deepEqual(expected, actual) ? undefined : told(mismatch(expected, actual));
+  if (!isObject(actual)) return told(`${shown(actual)} is no map`);
+  const at = (key: string) => (place === "" ? key : `${place}.${key}`);
+  const extra = comparing === "named" ? undefined : Object.keys(actual).find((key) => !Object.hasOwn(expected, key));
+  const inside = Object.entries(expected as JsonObject).map(([key, item]) => {
+    const member = Object.hasOwn(actual, key) ? (actual[key] as Json) : undefined;
+    return complaintAbout(item, member, comparing, at(key));
+  });
+  return first(inside) ?? (extra === undefined ? undefined : `${at(extra)}: is not expected`);
+}
+
+function first(complaints: readonly (string | undefined)[]): string | undefined {
+  return complaints.find((complaint) => complaint !== undefined);
+}
+
+function mismatch(expected: Json, actual: Json | undefined): string {
+  return `${shown(actual)} is not ${shown(expected)}`;
+}
+
+function shown(value: Json | undefined): string {
+  return value === undefined ? "nothing" : shorten(JSON.stringify(value), 120);
+}
+
+/** All that a matcher says has to hold; `not: true` beside others turns those round. */
+function unmatched({ not, ...rest }: Matcher, actual: Json | undefined, comparing: Comparing): string | undefined {
+  const names = Object.keys(rest) as Exclude<Name, "not">[];
+  const complaint = first(names.map((name) => TESTS[name](rest[name] as Json, actual, comparing)));
+  if (not === true && names.length > 0) {
+    if (complaint?.startsWith(PATTERN_TOO_SLOW)) return complaint;
+    return complaint === undefined ? `${shown(actual)} may not be ${shown(rest as JsonObject)}` : undefined;
+  }
+  if (complaint !== undefined || not === undefined) return complaint;
+  const excluded = complaintAbout(not, actual, comparing);
+  if (excluded?.includes(PATTERN_TOO_SLOW)) return excluded;
+  return excluded === undefined ? `${shown(actual)} may not be ${shown(not)}` : undefined;
+}
+
+type Test = (wanted: Json, actual: Json | undefined, comparing: Comparing) => string | undefined;
+
+const TESTS: Readonly<Record<Exclude<Name, "not">, Test>> = {
+  equals: (wanted, actual) => (deepEqual(wanted, actual) ? undefined : mismatch(wanted, actual)),
+  in(wanted, actual, comparing) {
+    const isAllowed = (one: Json) => complaintAbout(one, actual, comparing) === undefined;
+    return Array.isArray(wanted) && wanted.some(isAllowed) ? undefined : `${shown(actual)} is none of ${shown(wanted)}`;
+  },
+  matches(wanted, actual) {
+    if (actual === undefined) return `nothing matches ${String(wanted)}`;
+    const pattern = new RegExp(String(wanted));
+    const text = typeof actual === "string" ? actual : JSON.stringify(actual);
+    const isMatch = withinSecond(() => pattern.test(text));
+    if (isMatch === undefined) return `${PATTERN_TOO_SLOW}: ${String(wanted)}`;
+    return isMatch ? undefined : `${shown(actual)} does not match ${String(wanted)}`;
+  },
+  at_least: (wanted, actual) =>
+    typeof actual === "number" && actual >= Number(wanted) ? undefined : `${shown(actual)} is not at least ${wanted}`,
+  at_most: (wanted, actual) =>
+    typeof actual === "number" && actual <= Number(wanted) ? undefined : `${shown(actual)} is not at most ${wanted}`,
+  length(wanted, actual, comparing) {
+    const length = lengthOf(actual);
+    if (length === undefined) return `${shown(actual)} has no length`;
+    const complaint = complaintAbout(wanted, length, comparing);
+    return complaint === undefined ? undefined : `length ${complaint}`;
+  },
+  exists(wanted, actual) {
+    const isThere = actual !== undefined && actual !== null;
+    return isThere === wanted ? undefined : isThere ? `${shown(actual)} is there` : "is missing";
+  },
+};
+
+function lengthOf(value: Json | undefined): number | undefined {
+  if (typeof value === "string" || Array.isArray(value)) return value.length;
+  return isObject(value) ? Object.keys(value).length : undefined;
+}
+
+/** What to expect in future: what came, where no matcher stands. */
+export function accepted(expected: Json, actual: Json, comparing: Comparing = "whole"): Json {
+  if (isMatcher(expected)) return expected;
+  if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length) {
+    return actual.map((item, n) => accepted(expected[n] as Json, item, comparing));
+  }
+  if (!isObject(expected) || !isObject(actual)) return actual;
+  const keys = Object.keys(actual).filter((key) => comparing === "whole" || Object.hasOwn(expected, key));
+  const former = expected as JsonObject;
+  return Object.fromEntries(
+    keys.map((key) => {
+      const item = actual[key] as Json;
+      return [key, Object.hasOwn(former, key) ? accepted(former[key] as Json, item, comparing) : item];
+    }),
+  );
+}
+
+/** Both sides for a reader: what a matcher lets pass stands in both alike, and what is not looked at in neither. */
+export function sides(
+  expected: Json,
+  actual: Json | undefined,
+  comparing: Comparing = "whole",
+): [Json, Json | undefined] {
+  if (actual === undefined) return [expected, actual];
+  if (isMatcher(expected)) {
+    return complaintAbout(expected, actual, comparing) === undefined ? [actual, actual] : [expected, actual];
+  }
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    const pairs = actual.map((item, n) =>
+      n < expected.length ? sides(expected[n] as Json, item, comparing) : undefined,
+    );
+    return [expected.map((item, n) => pairs[n]?.[0] ?? item), actual.map((item, n) => pairs[n]?.[1] ?? item)];
+  }
+  if (!isObject(expected) || !isObject(actual)) return [expected, actual];
+  const left: Record<string, Json> = {};
+  const right: Record<string, Json> = {};
+  for (const [key, item] of Object.entries(expected as JsonObject)) {
+    const [wanted, came] = sides(item, Object.hasOwn(actual, key) ? (actual[key] as Json) : undefined, comparing);
+    left[key] = wanted;
+    if (came !== undefined) right[key] = came;
+  }
+  if (comparing === "whole") for (const key of Object.keys(actual)) right[key] ??= actual[key] as Json;
+  return [left, right];
+}
+
+export interface MatcherProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** What is wrong with the matchers in what is expected. */
+export function matcherProblems(expected: Json, path: readonly (string | number)[]): MatcherProblem[] {
+  if (Array.isArray(expected)) return expected.flatMap((item, n) => matcherProblems(item, [...path, n]));
+  if (!isObject(expected)) return [];
+  const entries = Object.entries(expected as JsonObject);
+  if (isMatcher(expected)) return entries.flatMap(([name, wanted]) => wrongUse(name as Name, wanted, [...path, name]));
+  const near = entries.map(([key]) => nearest(key, MATCHERS));
+  if (entries.length > 0 && near.every((name) => name !== undefined)) {
+    return entries.flatMap(([key], n) => {
+      if (near[n] === key) return [];
+      return [{ path: [...path, key], message: `unknown matcher "${key}"`, hint: `did you mean ${near[n]}?` }];
+    });
+  }
+  return entries.flatMap(([key, item]) => matcherProblems(item, [...path, key]));
+}
+
+function wrongUse(name: Name, wanted: Json, path: readonly (string | number)[]): MatcherProblem[] {
+  const wrong = (message: string) => [{ path, message: `${name} ${message}` }];
+  if (name === "in") return Array.isArray(wanted) ? matcherProblems(wanted, path) : wrong("takes a list");
+  if (name === "exists") return typeof wanted === "boolean" ? [] : wrong("takes true or false");
+  if (name === "at_least" || name === "at_most") return typeof wanted === "number" ? [] : wrong("takes a number");
+  if (name === "length" && typeof wanted !== "number" && !isMatcher(wanted))
+    return wrong("takes a number or a matcher");
+  if (name === "matches") {
+    if (typeof wanted !== "string") return wrong("takes a pattern");
+    const fault = patternFault(wanted);
+    return fault === undefined ? [] : wrong(`takes a pattern: ${fault}`);
+  }
+  return name === "equals" ? [] : matcherProblems(wanted, path);
+}
+
+function patternFault(pattern: string): string | undefined {
+  try {
+    new RegExp(pattern);
+    return undefined;
+  } catch (error) {
+    return (error as SyntaxError).message;
+  }
+}

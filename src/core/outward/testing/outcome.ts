@@ -1,0 +1,145 @@
+import type { RunError } from "../../engine/event/end.ts";
+import type { RunEvent } from "../../engine/event/event.ts";
+import { nodePath } from "../../document/inner/place.ts";
+import { checkPath, followPath, parsePath } from "../../base/path.ts";
+import type { RunResult } from "../../engine/result/result.ts";
+import type { Json, JsonObject } from "../../base/values.ts";
+import { noFixture } from "./fixtures.ts";
+
+/** What came of the run of a case, as expectations look at it. */
+export interface CaseOutcome {
+  readonly status: RunResult["status"];
+  readonly verdict: string | undefined;
+  /** Every node, once a visit. */
+  readonly path: readonly string[];
+  /** The same with the nodes of inner runs by their place, as they were entered: `each[fp-81]/look`. */
+  readonly everyPath: readonly string[];
+  /** By node. */
+  readonly data: JsonObject;
+  /** By the place of an inner run, then by node: the last data that each gave. */
+  readonly inside: ReadonlyMap<string, JsonObject>;
+  /** Tools by their exposed names, once each, in the order of their first calls. */
+  readonly called: readonly string[];
+  /** Why a tool that the model asked for was not called. */
+  readonly refused: ReadonlyMap<string, string>;
+  readonly planned: readonly JsonObject[];
+  readonly evidence: JsonObject;
+  readonly costUsd: number | null;
+  readonly tokens: number;
+  /** Steps whose prompt is not as it was recorded; undefined where there is no recording. */
+  readonly changedPrompts: readonly string[] | undefined;
+  /** Calls that no fixture answered and no edge was there for. */
+  readonly unanswered: readonly { readonly tool: string; readonly node: string; readonly input: Json }[];
+  readonly error: RunError | undefined;
+}
+
+export interface CaseRun {
+  readonly events: readonly RunEvent[];
+  readonly result: RunResult;
+  /** The exposed name of a skill's tool. */
+  readonly exposed: (skill: string, tool: string) => string;
+  /** What the recording's calls cost; undefined where the run itself tells. */
+  readonly costUsd?: number | null;
+  readonly changedPrompts: readonly string[] | undefined;
+}
+
+export function outcomeOf({ events, result, exposed, ...rest }: CaseRun): CaseOutcome {
+  const { status, verdict, results, plan, evidence, usage, error } = result;
+  return {
+    status,
+    verdict,
+    path: visitsIn(result),
+    everyPath: events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])),
+    inside: dataInside(events),
+    data: Object.fromEntries(Object.entries(results).map(([node, { data }]) => [node, data])),
+    called: [...new Set(callsIn(events).map(({ tool }) => tool))],
+    refused: new Map(refusalsIn(events).map(({ tool, error = "" }) => [tool, error])),
+    planned: plan.map((operation) => ({
+      ...operation,
+      tool: exposed(operation.skill, operation.tool),
+    })) as JsonObject[],
+    evidence: evidence ?? { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 },
+    costUsd: rest.costUsd === undefined ? usage.costUsd : rest.costUsd,
+    tokens: usage.inputTokens + usage.outputTokens,
+    changedPrompts: rest.changedPrompts,
+    unanswered: unansweredIn(events),
+    error,
+  };
+}
+
+function dataInside(events: readonly RunEvent[]): ReadonlyMap<string, JsonObject> {
+  const inside = new Map<string, JsonObject>();
+  for (const event of events) {
+    if (event.type !== "node:exit" || event.at === undefined) continue;
+    inside.set(event.at, { ...inside.get(event.at), [event.node]: event.result.data });
+  }
+  return inside;
+}
+
+/** `each[fp-81]/look.kind`: the place of the inner run, and the path in what its nodes gave. */
+export function splitPlace(path: string): { readonly place: string | undefined; readonly within: string } {
+  const place = /^(?:[^[\]/.]+(?:\[[^\]]*\])?\/)+/.exec(path)?.[0];
+  return place === undefined
+    ? { place, within: path }
+    : { place: place.slice(0, -1), within: path.slice(place.length) };
+}
+
+function visitsIn({ trace }: RunResult): string[] {
+  const seen = new Set<string>();
+  return trace.steps.flatMap(({ node, iteration }) => {
+    const visit = `${node} ${iteration}`;
+    if (seen.has(visit)) return [];
+    seen.add(visit);
+    return [node];
+  });
+}
+
+/** What the model asked for and was there: a call of an unknown tool, or with input that does not fit, reached nobody. */
+function callsIn(events: readonly RunEvent[]) {
+  const refused = new Set(refusalsIn(events).map(({ id }) => id));
+  return events.flatMap((event) => (event.type === "tool:call" && !refused.has(event.id) ? [event] : []));
+}
+
+function refusalsIn(events: readonly RunEvent[]) {
+  return events.flatMap((event) =>
+    event.type === "tool:result" && (event.code === "tool.unknown" || event.code === "input.invalid") ? [event] : [],
+  );
+}
+
+function unansweredIn(events: readonly RunEvent[]): CaseOutcome["unanswered"] {
+  const inputs = new Map(callsIn(events).map(({ id, input }) => [id, input]));
+  return events.flatMap((event, index) => {
+    if (event.type !== "tool:result" || event.error !== noFixture(event.tool)) return [];
+    const { tool, node, id } = event;
+    const own = events.slice(index).filter(({ at }) => at === event.at);
+    return isTakenOn(own, node) ? [] : [{ tool, node, input: inputs.get(id) ?? null }];
+  });
+}
+
+/** The node failed, softly or not, and an edge led on from there. */
+function isTakenOn(rest: readonly RunEvent[], node: string): boolean {
+  const left = rest.findIndex((event) => event.type === "node:exit" && event.node === node);
+  const exit = rest[left];
+  if (exit?.type !== "node:exit") return false;
+  const { status, data } = exit.result;
+  if (status !== "failed" && data.fail_soft !== true) return false;
+  return rest.slice(left).some((event) => event.type === "route" && event.from === node);
+}
+
+/** The value at a path, of several as the quantifier takes them: `test` says why one is not as expected. */
+export function checkData(
+  path: string,
+  data: JsonObject,
+  test: (value: Json | undefined) => string | undefined,
+): string | undefined {
+  const found = followPath(path, data);
+  if ("missing" in found) return test(undefined) === undefined ? undefined : found.missing;
+  return checkPath(path, data, (value) => test(value as Json));
+}
+
+export function valueAt(path: string, data: JsonObject): Json | undefined {
+  const found = followPath(path, data);
+  if ("missing" in found) return undefined;
+  const isMany = parsePath(path)?.segments.some(({ each }) => each) === true;
+  return isMany ? found : found[0];
+}

@@ -1,0 +1,69 @@
+import { deepEqual, isObject, type Json } from "../../base/values.ts";
+import type { CaseFailure } from "./expectations.ts";
+import type { Expected } from "./test-file.ts";
+
+/** What accepting a failure changes in a test, and whether the test then expects less. */
+
+export interface Update {
+  /** Which expectation: `data.look.kind`. */
+  readonly path: string;
+  /** Undefined if nothing was written there. */
+  readonly before: Json | undefined;
+  readonly after: Json;
+  /** Why the test is weaker afterwards; undefined if it is not. */
+  readonly weaker: string | undefined;
+}
+
+export function updateOf({ path, accept }: CaseFailure, expected: Expected): Update | undefined {
+  if (!accept) return undefined;
+  const { keys, value } = accept;
+  let before: unknown = expected;
+  for (const key of keys) before = isObject(before) ? before[key] : undefined;
+  const former = before as Json | undefined;
+  return { path, before: former, after: value, weaker: weakness(keys, former, value) };
+}
+
+/** From the best outcome to the worst. */
+const STATES: readonly Json[] = ["succeeded", "skipped", "waiting", "interrupted", "stopped", "failed"];
+const FEWER_IS_BETTER = ["dropped", "cost_usd", "tokens"];
+
+function weakness([field, name]: readonly string[], before: Json | undefined, after: Json): string | undefined {
+  if (field === "status") {
+    const [was, is] = [STATES.indexOf(before ?? "succeeded"), STATES.indexOf(after)];
+    return is > was ? `accepts "${String(after)}", which is worse than "${String(before ?? "succeeded")}"` : undefined;
+  }
+  if (typeof before === "number" && typeof after === "number") {
+    const isFewer = FEWER_IS_BETTER.includes(name ?? field ?? "");
+    const isCounted = field === "evidence" || isFewer;
+    return isCounted && (isFewer ? after > before : after < before) ? `accepts ${after} for ${before}` : undefined;
+  }
+  const isExact = field === "path" || field === "called" || field === "not_called";
+  const lost = isExact ? missing(before, after) : lostIn(before, after);
+  return lost.length === 0 ? undefined : `no longer expects ${lost.map((each) => JSON.stringify(each)).join(", ")}`;
+}
+
+/** Members of a list that another does not have, each as often as it is missing. */
+function missing(before: Json | undefined, after: Json): Json[] {
+  const left = Array.isArray(after) ? [...(after as readonly Json[])] : [];
+  return (Array.isArray(before) ? (before as readonly Json[]) : []).filter((each) => {
+    const index = left.findIndex((other) => deepEqual(other, each));
+    if (index !== -1) left.splice(index, 1);
+    return index === -1;
+  });
+}
+
+/** Keys and list members that go away, and values that become nothing, at any depth. */
+function lostIn(before: Json | undefined, after: Json | undefined): Json[] {
+  if (before === undefined || before === null) return [];
+  if (after === undefined || after === null) return [before];
+  if (Array.isArray(before)) {
+    const came: readonly Json[] = Array.isArray(after) ? after : [];
+    return before.flatMap((each, index) => lostIn(each, came[index]));
+  }
+  if (!isObject(before)) return [];
+  const members = Object.entries(before) as [string, Json][];
+  return members.flatMap(([key, each]) => {
+    const came = isObject(after) && Object.hasOwn(after, key) ? (after[key] as Json) : undefined;
+    return came === undefined ? [{ [key]: each }] : lostIn(each, came);
+  });
+}

@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { PATH_PATTERN } from "../base/path.ts";
+import { AUDIENCES, ORIGINS, SOURCES } from "./skill.ts";
+import { DURATION_PATTERN, type Json, type JsonObject, type JsonSchema, lazy } from "../base/values.ts";
+
+export const text = lazy(() => z.string().min(1));
+export const flag = lazy(() => z.boolean());
+export const positive = lazy(() => z.int().min(1));
+export const strings = lazy(() => z.array(z.string()));
+export const schemaObject = lazy((): z.ZodType<JsonSchema> => z.record(z.string(), z.json()));
+
+export const durationSchema = lazy(() =>
+  z
+    .union([
+      z.number().positive(),
+      z.string().regex(DURATION_PATTERN, "is no duration: use seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    ])
+    .describe("seconds, or 500ms, 90s, 10m, 2h, 14d"),
+);
+
+export const pathSchema = lazy(() =>
+  z
+    .string()
+    .regex(PATH_PATTERN, "is no path: [all:|any:]key(.key)*, where a key may end in [*]")
+    .describe("[all:|any:]segment(.segment)*; a segment may end in [*]"),
+);
+
+export const stringMap = lazy(() => z.record(z.string(), z.string()));
+
+export function atLeastOne(names: readonly string[]): [(value: Record<string, unknown>) => boolean, string] {
+  return [(value) => names.some((name) => value[name] !== undefined), `needs at least one of ${names.join(", ")}`];
+}
+
+export function anyRequired(names: readonly string[]) {
+  return names.map((name) => ({ required: [name] }));
+}
+
+export const json = lazy((): z.ZodType<Json> => z.json());
+export const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
+
+/** What documents say of a tool beside its effect: whose texts it gives, and who reads what it writes. */
+/** The key of a tool that states its effect. */
+export const toolEffect = () => z.enum(["read", "write"]).optional().describe("unknown counts as write");
+
+export const toolReach = () => ({
+  origin: z.enum(ORIGINS).optional().describe("who writes what it gives; unknown counts as a stranger's"),
+  audience: z.enum(AUDIENCES).optional().describe("who reads what it writes; default the team"),
+  reads: z
+    .enum(SOURCES)
+    .optional()
+    .describe("whether what it reads is private; the default for skills of the category git, observability or tasks"),
+});

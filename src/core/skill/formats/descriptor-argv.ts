@@ -1,0 +1,256 @@
+import { SkillflowError } from "../../base/errors.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import type { DescribedTool } from "./descriptor.ts";
+import type { Argument, DescriptorProfile, Execution } from "./descriptor-shapes.ts";
+
+/** What one mapping takes from a call's arguments. */
+export type ArgumentValue =
+  | TextValue
+  | { readonly kind: "boolean"; readonly mapping: Argument; readonly isOn: boolean };
+
+interface TextValue {
+  readonly kind: "text";
+  readonly mapping: Argument;
+  readonly text: string;
+}
+
+/** A program to start: every argument is one, whatever it holds. */
+interface CommandLine {
+  readonly argv: readonly [program: string, ...args: string[]];
+  readonly stdin: string;
+  /** Where it starts, if a parameter says so. */
+  readonly directory: string | undefined;
+}
+
+/** The arguments as an object that the tool declares; throws what is wrong with them. */
+export function checkArguments(tool: DescribedTool, input: Json, profile: DescriptorProfile): JsonObject {
+  if (!isObject(input)) throw new SkillflowError("input.invalid", "arguments must be an object");
+  const { properties } = tool.input_schema;
+  const declared = isObject(properties) ? properties : {};
+  const stranger = Object.keys(input).find((name) => !Object.hasOwn(declared, name));
+  if (profile === "current" && stranger !== undefined) {
+    throw new SkillflowError("input.invalid", `tool ${tool.name}: undeclared parameter '${stranger}' (not in schema)`);
+  }
+  return input as JsonObject;
+}
+
+/** The execution whose condition the arguments meet, else the one without a condition. */
+export function chooseExecution(tool: DescribedTool, input: JsonObject): Execution {
+  if (tool.executions.length === 0) throw new Error(`unknown tool: ${tool.name}`);
+  const isGiven = (name: string) => (own(input, name) ?? null) !== null;
+  const matching = tool.executions.filter(({ paramCondition }) => {
+    if (!paramCondition) return false;
+    return paramCondition.present.every(isGiven) && !paramCondition.absent.some(isGiven);
+  });
+  if (matching.length > 1)
+    throw new SkillflowError("input.invalid", `tool ${tool.name}: more than one way to run it fits these parameters`);
+  const chosen = matching[0] ?? tool.executions.find(({ paramCondition }) => paramCondition === undefined);
+  if (!chosen) throw new SkillflowError("input.invalid", `tool ${tool.name}: no way to run it fits these parameters`);
+  return chosen;
+}
+
+/** The subcommand of a call: the execution's own, or the one that a boolean puts in its place. */
+export function chooseSubcommand({ args, subcommand }: Execution, input: JsonObject): string {
+  const overriding = args.filter((mapping) => mapping.subcommandOverride !== undefined && isOn(mapping, input));
+  return overriding.at(-1)?.subcommandOverride ?? subcommand;
+}
+
+/** What each mapping takes, in the order of the file; what takes nothing is left out. */
+export function readArguments(
+  { args }: Execution,
+  input: JsonObject,
+  profile: DescriptorProfile,
+): readonly ArgumentValue[] {
+  let isSkipped = false;
+  return args.flatMap((mapping): ArgumentValue[] => {
+    const { kind, resolveCommand, optional, disambiguateAfterSkippedPositionals } = mapping;
+    if (kind === "literal") return [{ kind: "text", mapping, text: mapping.value ?? "" }];
+    if (kind === "flagifboolean") return [{ kind: "boolean", mapping, isOn: isOn(mapping, input) }];
+    const given = own(input, mapping.param);
+    const value = given ?? mapping.absentDefault ?? given;
+    const isAbsent = isLeftOut(mapping, value);
+    if (isAbsent && !(resolveCommand && optional)) {
+      isSkipped ||= kind === "positional";
+      return [];
+    }
+    if (!isAbsent && value === undefined)
+      throw new SkillflowError("input.invalid", `missing parameter: ${mapping.param}`);
+    if (!isAbsent && profile === "current" && given === value) refuseStrayPath(mapping, value as Json);
+    const text = asText(mapping, isAbsent ? "" : textOf(mapping, value as Json));
+    if (kind !== "positional") return [text];
+    const separates = isSkipped && disambiguateAfterSkippedPositionals === true;
+    isSkipped = false;
+    return separates ? [END_OF_OPTIONS, text] : [text];
+  });
+}
+
+const END_OF_OPTIONS: ArgumentValue = {
+  kind: "text",
+  mapping: { param: "", kind: "literal", value: "--" },
+  text: "--",
+};
+
+/** The arguments with the defaults that the file gives to those that are absent. */
+export function withDefaults({ args }: Execution, input: JsonObject): JsonObject {
+  const absent = args.filter(
+    ({ kind, param, absentDefault }) =>
+      absentDefault !== undefined &&
+      kind !== "workingdir" &&
+      kind !== "literal" &&
+      (own(input, param) ?? null) === null,
+  );
+  return { ...input, ...Object.fromEntries(absent.map(({ param, absentDefault }) => [param, absentDefault ?? null])) };
+}
+
+function own(input: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(input, name) ? input[name] : undefined;
+}
+
+/** A boolean, the text `true` in any case, or a whole number that is not zero. */
+function isOn(mapping: Argument, input: JsonObject): boolean {
+  const value = own(input, mapping.param) ?? mapping.absentDefault;
+  if (typeof value === "string") return value.toLowerCase() === "true";
+  if (typeof value === "number") return Number.isInteger(value) && value !== 0;
+  return value === true;
+}
+
+function isLeftOut({ kind, optional }: Argument, value: Json | undefined): boolean {
+  return (value ?? null) === null && (kind === "flag" || optional === true);
+}
+
+function asText(mapping: Argument, text: string): ArgumentValue {
+  return { kind: "text", mapping, text };
+}
+
+function textOf({ param, normalizeNewlines }: Argument, value: Json): string {
+  if (value === null || typeof value === "object") {
+    throw new SkillflowError("input.invalid", `parameter ${param} must be a string, number, or boolean`);
+  }
+  if (typeof value !== "string") return JSON.stringify(value);
+  if (value.includes("\0")) throw new SkillflowError("input.invalid", `parameter ${param} holds a NUL character`);
+  return normalizeNewlines ? value.replaceAll("\\n", "\n").replaceAll("\\t", "\t") : value;
+}
+
+/** Only parameters that the file marks as paths may hold what looks like one that leads out. */
+function refuseStrayPath({ kind, param, split, readPath, writePath, unsafePath }: Argument, value: Json): void {
+  if (kind !== "positional" && kind !== "flag") return;
+  if (typeof value !== "string" || readPath || writePath || unsafePath) return;
+  if (!(split ? words(value) : [value]).some(leadsOut)) return;
+  throw new SkillflowError(
+    "input.invalid",
+    `parameter ${param} looks like a path that leads out of the working directory; use a relative one`,
+  );
+}
+
+function leadsOut(path: string): boolean {
+  const segments = path.split(/[\\/]/);
+  return /^[/~]|file:\/\//i.test(path) || segments.includes("..") || segments.includes(".git");
+}
+
+/** A resolved value, each word by itself where the mapping says so. Throws if its pattern denies any of them. */
+export function splitValue(value: TextValue, tool: string): readonly TextValue[] {
+  const { param, split, denyPattern } = value.mapping;
+  const parts = split ? words(value.text) : [value.text];
+  if (denyPattern !== undefined) {
+    const pattern = new RegExp(denyPattern, "u");
+    const isDenied = withinSecond(() => [value.text, ...parts].some((part) => pattern.test(part)));
+    // What cannot be told apart is not let through.
+    if (isDenied !== false) {
+      const why = isDenied ? "" : `: ${PATTERN_TOO_SLOW}`;
+      throw new SkillflowError(
+        "input.invalid",
+        `tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}${why}`,
+      );
+    }
+  }
+  return parts.map((text) => ({ ...value, text }));
+}
+
+/** The command line of an execution, once its values are resolved. */
+export function buildCommand(
+  execution: Execution,
+  subcommand: string,
+  values: readonly ArgumentValue[],
+  profile: DescriptorProfile,
+): CommandLine {
+  const fixed = [execution.binary, ...subcommandTokens(subcommand, profile)];
+  let optionsEnded = fixed.includes("--");
+  const args = values.flatMap((value): string[] => {
+    if (value.kind === "text" && value.mapping.kind === "positional") return positional(value, optionsEnded);
+    const tokens = value.kind === "text" ? textTokens(value) : booleanTokens(value);
+    // What the file itself says, not the value of a parameter.
+    if (tokens.length === 1 && tokens[0] === "--") optionsEnded = true;
+    return tokens;
+  });
+  const [program, ...rest] = [...(execution.binaryWrapper ?? []), ...fixed];
+  const textFor = (kind: Argument["kind"]) =>
+    values.flatMap((value) => (value.kind === "text" && value.mapping.kind === kind ? [value.text] : []))[0];
+  return {
+    argv: [program ?? execution.binary, ...rest, ...args],
+    stdin: textFor("stdin") ?? "",
+    directory: textFor("workingdir"),
+  };
+}
+
+/** One token in the seed; words today, so that fixed flags may stand there and an empty one adds nothing. */
+export function subcommandTokens(subcommand: string, profile: DescriptorProfile): string[] {
+  return profile === "seed" ? [subcommand] : words(subcommand);
+}
+
+function words(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== "");
+}
+
+function positional({ mapping, text }: TextValue, optionsEnded: boolean): string[] {
+  if (optionsEnded || !text.startsWith("-")) return [text];
+  throw new SkillflowError(
+    "input.invalid",
+    `parameter ${mapping.param} begins with "-" and would be read as an option; ` +
+      "a value may do so only as a flag's value, or where the tool's mapping has put \"--\" before it",
+  );
+}
+
+function textTokens({ mapping, text }: TextValue): string[] {
+  if (mapping.kind === "literal") return [text];
+  return mapping.kind === "flag" || mapping.kind === "tempfile" ? [flagName(mapping), text] : [];
+}
+
+/** Leading dashes do not count: one character makes a short flag; a parameter's own name always makes a long one. */
+function flagName({ flag, param }: Argument): string {
+  const name = (flag ?? param).replace(/^-+/, "");
+  return flag !== undefined && [...name].length === 1 ? `-${name}` : `--${name}`;
+}
+
+function booleanTokens({ mapping, isOn }: Extract<ArgumentValue, { kind: "boolean" }>): string[] {
+  if (mapping.subcommandOverride !== undefined) return [];
+  const token = isOn ? mapping.flagIfTrue : mapping.flagIfFalse;
+  return token === undefined ? [] : [token];
+}
+
+/**
+ * The arguments of a helper (resolveCommand, postProcess). `current` puts a value in the place of a whole argument
+ * `$name`, `seed` also inside of one; `$param` is the value at hand. Throws where a value would become an option.
+ */
+export function helperArguments(
+  args: readonly string[],
+  { value, input, profile }: { value: string | undefined; input: JsonObject; profile: DescriptorProfile },
+): string[] {
+  return args.map((arg) => {
+    const filled = profile === "seed" ? arg.replaceAll("$param", () => value ?? "") : fillWhole(arg, value, input);
+    if (!filled.startsWith("-") || arg.startsWith("-")) return filled;
+    throw new SkillflowError(
+      "input.invalid",
+      `the value ${JSON.stringify(filled.slice(0, 40))} would be read as an option`,
+    );
+  });
+}
+
+function fillWhole(arg: string, value: string | undefined, input: JsonObject): string {
+  if (arg === "$param" && value !== undefined) return value;
+  const name = /^\$([A-Za-z_]\w*)$/.exec(arg)?.[1];
+  if (name === undefined) return arg;
+  const other = own(input, name) ?? "";
+  if (typeof other === "string") return other;
+  return JSON.stringify(other);
+}

@@ -1,0 +1,65 @@
+import type { Json, JsonObject } from "../../base/values.ts";
+import type { Execution, HintCondition } from "./descriptor-shapes.ts";
+
+/** What becomes of a descriptor's output, as version 0.5.0 publishes it. */
+
+/** The output with the hints whose conditions it meets, each in a line of its own. `input` has its defaults. */
+export function addHints(
+  { hintConditions = [] }: Pick<Execution, "hintConditions">,
+  { output, code, input }: { readonly output: string; readonly code: number; readonly input: JsonObject },
+): string {
+  const hints = hintConditions.filter((condition) => isMet(condition, { output, code, input }));
+  if (hints.length === 0) return output;
+  const lines = hints.map(({ hint }) => `\nhint: ${fillHint(hint, input)}\n`);
+  return (output === "" || output.endsWith("\n") ? output : `${output}\n`) + lines.join("");
+}
+
+function isMet(
+  { match, exitCode, notEmpty, whenArg }: HintCondition,
+  { output, code, input }: { readonly output: string; readonly code: number; readonly input: JsonObject },
+): boolean {
+  if ([match, exitCode, notEmpty, whenArg].every((condition) => condition === undefined)) return false;
+  if (match !== undefined && !output.includes(match)) return false;
+  if (exitCode !== undefined && !(exitCode === "nonzero" ? code !== 0 : code === exitCode)) return false;
+  if (notEmpty && output === "") return false;
+  return Object.entries(whenArg ?? {}).every(([name, wanted]) => {
+    const given = Object.hasOwn(input, name) ? (input[name] ?? null) : null;
+    return given !== null && (given === wanted || (typeof wanted === "string" && textOf(given) === wanted));
+  });
+}
+
+/** `{name}` is the value of a parameter, `{{` and `}}` are braces. */
+function fillHint(hint: string, input: JsonObject): string {
+  return hint.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) => {
+    if (name === undefined) return found.charAt(0);
+    const given = Object.hasOwn(input, name) ? (input[name] ?? null) : null;
+    return given === null ? "" : textOf(given);
+  });
+}
+
+function textOf(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The first lines of an output that has more than may be shown, a notice, and the hints, which do not count. */
+export function limitLines(
+  { maxOutputLines, truncationHint }: Pick<Execution, "maxOutputLines" | "truncationHint">,
+  output: string,
+): string {
+  const lines = output.replace(/\n$/, "").split("\n");
+  if (maxOutputLines === undefined || lines.length <= maxOutputLines) return output;
+  const isHint = (line: string) => line.startsWith("hint:");
+  const shown = lines.filter((line) => !isHint(line));
+  const kept = shown.slice(0, maxOutputLines);
+  const omitted = shown.length - kept.length;
+  const numbered = /^(\d+)\t/.exec(kept.at(-1) ?? "")?.[1];
+  const values: Readonly<Record<string, number>> = {
+    kept: kept.length,
+    total: lines.length,
+    omitted,
+    next_start: (numbered === undefined ? kept.length : Number(numbered)) + 1,
+  };
+  const hint = truncationHint?.replace(/\{(\w+)\}/g, (found, name: string) => String(values[name] ?? found));
+  const notice = `[… ${omitted} of ${lines.length} lines left out]`;
+  return [...kept, notice, ...(hint === undefined ? [] : [hint]), ...lines.filter(isHint)].join("\n");
+}

@@ -1,0 +1,170 @@
+import * as z from "zod";
+import { toolEffect, toolReach } from "../field.ts";
+import { checkJsonSchema } from "../../base/schema/json-schema.ts";
+import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
+
+/** The shapes of a tools.json (skill-formats 3): what an entry of each of its parts may say. */
+
+/** `seed` is the document to the letter, `current` is version 0.5.0 of the program that reads such files. */
+export type DescriptorProfile = "current" | "seed";
+
+/** Marks findings about keys that are not supported, by their `params`. */
+export const UNSUPPORTED = { unsupported: true } as const;
+
+export const texts = lazy(() => z.array(z.string()));
+
+const helperFields = lazy(() => ({
+  script: z.string().optional(),
+  binary: z.string().optional(),
+  subcommand: z.string().optional(),
+}));
+const seedHelper = lazy(() => z.strictObject({ ...helperFields(), args: texts().default([]) }));
+const helper = lazy(() => z.strictObject({ ...helperFields(), args: texts().default([]) }));
+const postProcess = lazy(() => z.strictObject({ ...helper().shape, emptyIsResult: z.boolean().optional() }));
+/** A script of the skill, or an allowlisted command, that turns one text into another. */
+export type Helper = Fitting<typeof helper>;
+
+const flag = lazy(() => z.string().refine((name) => name.replace(/^-+/, "") !== "", "is no name of a flag"));
+const seedArgument = lazy(() =>
+  z.strictObject({
+    param: z.string(),
+    kind: z.enum(["positional", "flag", "flagifboolean"]).default("positional"),
+    flag: flag().optional(),
+    flagIfTrue: z.string().optional(),
+    flagIfFalse: z.string().optional(),
+    normalizeNewlines: z.boolean().optional(),
+    resolveCommand: seedHelper().optional(),
+  }),
+);
+
+const argument = lazy(() =>
+  z
+    .strictObject({
+      ...seedArgument().shape,
+      param: z.string().default(""),
+      kind: z
+        .enum(["positional", "flag", "flagifboolean", "stdin", "workingdir", "tempfile", "literal"])
+        .default("positional"),
+      resolveCommand: helper().optional(),
+      value: z.string().optional(),
+      optional: z.boolean().optional(),
+      split: z.boolean().optional(),
+      absentDefault: z.union([z.string(), z.number(), z.boolean()]).optional(),
+      subcommandOverride: z.string().optional(),
+      denyPattern: z.string().refine(isPattern, "is no regular expression").optional(),
+      readPath: z.boolean().optional(),
+      writePath: z.boolean().optional(),
+      unsafePath: z.boolean().optional(),
+      denyResolveCommand: z.unknown().optional(),
+      denyAlwaysResolve: z.unknown().optional(),
+      disambiguateAfterSkippedPositionals: z.boolean().optional(),
+    })
+    .refine(({ kind, param }) => kind === "literal" || param !== "", { path: ["param"], message: "is required" })
+    .refine(({ kind, value }) => kind !== "literal" || value !== undefined, { path: ["value"], message: "is required" })
+    .refine(({ kind, split }) => !split || kind === "positional", { path: ["split"], message: "needs a positional" })
+    .refine(({ kind, subcommandOverride }) => subcommandOverride === undefined || kind === "flagifboolean", {
+      path: ["subcommandOverride"],
+      message: "needs a flagifboolean",
+    })
+    .superRefine(({ denyPattern, ...mapping }, { addIssue }) => {
+      // A value that is not looked up would pass where the pattern is to stop it.
+      if (denyPattern === undefined) return;
+      const found = RESOLVED_DENIALS.find((key) => mapping[key] !== undefined && mapping[key] !== false);
+      if (found) addIssue({ code: "custom", path: [found], message: "is not supported", params: UNSUPPORTED });
+    }),
+);
+/** How one parameter becomes arguments; the document's table, and what 0.5.0 added. */
+export type Argument = Fitting<typeof argument>;
+
+const program = lazy(() => z.string().min(1));
+const seedExecution = lazy(() =>
+  z.strictObject({
+    tool: z.string(),
+    binary: program(),
+    subcommand: z.string(),
+    args: z.array(seedArgument()).default([]),
+  }),
+);
+
+const names = lazy(() => z.union([texts(), z.string().transform((name) => [name])]).default([]));
+/** What else is compared with `denyPattern`: without a pattern they say nothing. */
+export const RESOLVED_DENIALS = ["denyResolveCommand", "denyAlwaysResolve"] as const;
+
+const hintCondition = lazy(() =>
+  z.strictObject({
+    match: z.string().optional(),
+    exitCode: z.union([z.literal("nonzero"), z.int()]).optional(),
+    notEmpty: z.boolean().optional(),
+    whenArg: z.record(z.string(), z.json()).optional(),
+    hint: z.string(),
+  }),
+);
+/** A line that is added to the output of a call where all that it names is so. */
+export type HintCondition = Fitting<typeof hintCondition>;
+
+const sideRead = lazy(() =>
+  z.strictObject({
+    pathParam: z.string(),
+    filename: z.string().regex(/^(?!.*\.\.)[^/\\\0]+$/, "must be a file's name without folders"),
+    label: z.string().optional(),
+    oncePerSession: z.boolean().optional(),
+  }),
+);
+/** A file of the folder that a parameter names, whose text is added to the output. */
+export type SideRead = Fitting<typeof sideRead>;
+
+const execution = lazy(() =>
+  z.strictObject({
+    ...seedExecution().shape,
+    args: z
+      .array(argument())
+      .default([])
+      .refine(
+        (args) => ["stdin", "workingdir"].every((kind) => args.filter((each) => each.kind === kind).length < 2),
+        "has two arguments for the standard input, or two working directories",
+      ),
+    binaryWrapper: z.tuple([program()], z.string()).optional(),
+    condition: z.strictObject({ binGroup: z.int().min(0) }).optional(),
+    paramCondition: z.strictObject({ present: names(), absent: names() }).optional(),
+    successExitCodes: z.array(z.int()).optional(),
+    postProcess: postProcess().optional(),
+    maxOutputLines: z.int().min(0).optional(),
+    truncationHint: z.string().optional(),
+    hintConditions: z.array(hintCondition()).optional(),
+    sideRead: sideRead().optional(),
+  }),
+);
+/** One way to carry out a tool. */
+export type Execution = Fitting<typeof execution>;
+
+const parameters = lazy(() =>
+  z.custom<JsonSchema>(isObject, "must be a JSON Schema").superRefine((schema, { addIssue }) => {
+    if (!isObject(schema)) return;
+    const { type = "object" } = schema;
+    if (type !== "object") addIssue({ code: "custom", path: ["type"], message: "must be object" });
+    for (const { path, message } of checkJsonSchema(schema, [])) {
+      addIssue({ code: "custom", path: [...path], message: message.slice(path.join(".").length).trim() });
+    }
+  }),
+);
+
+const seedTool = lazy(() =>
+  z.strictObject({ name: z.string().min(1), description: z.string().default(""), parameters: parameters() }),
+);
+const tool = lazy(() => z.strictObject({ ...seedTool().shape, ...toolReach(), effect: toolEffect() }));
+/** A tool as the model sees it, and what is said of it. */
+export type ToolEntry = Fitting<typeof tool>;
+
+export const schemasOf = (profile: DescriptorProfile) => ({
+  tool: (profile === "seed" ? seedTool() : tool()) as z.ZodType<ToolEntry>,
+  execution: (profile === "seed" ? seedExecution() : execution()) as z.ZodType<Execution>,
+});
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}

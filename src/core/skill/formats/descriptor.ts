@@ -1,0 +1,268 @@
+import type * as z from "zod";
+import { fieldPath } from "../../base/diagnostic.ts";
+import type { Effect, ToolReach } from "../skill.ts";
+import { isObject, type JsonSchema } from "../../base/values.ts";
+import {
+  type DescriptorProfile,
+  type Execution,
+  RESOLVED_DENIALS,
+  schemasOf,
+  type ToolEntry,
+  texts,
+  UNSUPPORTED,
+} from "./descriptor-shapes.ts";
+
+export type DescriptorPart = "tools" | "allowlist" | "execution";
+
+/** A tools.json: tools that are command lines of allowlisted programs (skill-formats 3). */
+export interface Descriptor {
+  readonly tools: readonly DescribedTool[];
+  readonly allowlist: Allowlist;
+}
+
+/** Program -> its subcommands that may run. */
+export type Allowlist = ReadonlyMap<string, readonly string[]>;
+
+export interface DescribedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+  readonly reach: ToolReach;
+  /** As its author states it. */
+  readonly effect?: Effect | undefined;
+  /** Those with a `paramCondition` first ask for theirs. Without any the tool is offered, and fails. */
+  readonly executions: readonly Execution[];
+}
+
+/** What is wrong with a descriptor, at its place in one of its parts. */
+export interface DescriptorFinding {
+  readonly code:
+    | "DESCRIPTOR_INVALID"
+    | "DESCRIPTOR_UNSUPPORTED"
+    | "DESCRIPTOR_MISMATCH"
+    | "DESCRIPTOR_LAUNCHER"
+    | "MANIFEST_KEY_UNKNOWN";
+  readonly part: DescriptorPart;
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+interface DescriptorText {
+  readonly tools: unknown;
+  readonly allowlist: unknown;
+  readonly execution: unknown;
+}
+
+/**
+ * Reads the parts of a descriptor. A malformed entry costs its tool, in `seed` the whole descriptor. `binGroup` is the
+ * group of required programs that was found, which chooses among executions.
+ */
+export function parseDescriptor(
+  parts: DescriptorText,
+  profile: DescriptorProfile,
+  binGroup: number | undefined,
+): { readonly descriptor: Descriptor | undefined; readonly findings: readonly DescriptorFinding[] } {
+  const schemas = schemasOf(profile);
+  const isLenient = profile === "current";
+  const tools = readEntries("tools", parts.tools, { schema: schemas.tool, isLenient });
+  const execution = readEntries("execution", parts.execution, { schema: schemas.execution, isLenient });
+  const allowlist = readAllowlist(parts.allowlist);
+  const idle = idleDenials(execution.entries);
+  const faults = [...tools.findings, ...execution.findings, ...idle, ...allowlist.findings];
+  if (profile === "seed" && faults.length > 0) return { descriptor: undefined, findings: faults };
+  const chosen = execution.entries.filter(
+    ({ value: { condition } }) => condition === undefined || condition.binGroup === binGroup,
+  );
+  const others = execution.entries.filter((each) => !chosen.includes(each)).map(({ value }) => value.tool);
+  const joined = joinTools(tools, { ...execution, entries: chosen }, new Set(others));
+  const pairs = chosen.flatMap(({ value, index }) => checkPairs(value, index, allowlist.value));
+  return {
+    descriptor: { tools: joined.tools, allowlist: allowlist.value },
+    findings: [...faults, ...joined.findings, ...pairs, ...launchers(allowlist.value)],
+  };
+}
+
+// ---- the entries
+
+interface Entries<Value> {
+  readonly entries: readonly { readonly index: number; readonly value: Value }[];
+  readonly findings: readonly DescriptorFinding[];
+  /** Names of the tools that a malformed entry costs. */
+  readonly lost: ReadonlySet<unknown>;
+}
+
+function readEntries<Value>(
+  part: "tools" | "execution",
+  list: unknown,
+  { schema, isLenient }: { readonly schema: z.ZodType<Value>; readonly isLenient: boolean },
+): Entries<Value> {
+  const findings: DescriptorFinding[] = [];
+  const lost = new Set<unknown>();
+  if (list !== undefined && !Array.isArray(list)) findings.push(invalid(part, [], "must be a list"));
+  const entries = (Array.isArray(list) ? list : []).flatMap((given: unknown, index) => {
+    const whole = withoutNulls(given, part === "tools" ? 1 : 8);
+    const known = isLenient ? withoutStrangers(whole, schema) : { value: whole, strange: [] };
+    findings.push(...known.strange.map((path) => passedOver(part, [index, ...path])));
+    const parsed = schema.safeParse(known.value);
+    if (parsed.success) return [{ index, value: parsed.data }];
+    if (isObject(given)) lost.add(given[part === "tools" ? "name" : "tool"]);
+    findings.push(...parsed.error.issues.flatMap((issue) => describeIssue(part, index, issue)));
+    return [];
+  });
+  return { entries, findings, lost };
+}
+
+/** Keys that nobody knows, taken out (0.5.0 passes over them). */
+function withoutStrangers(value: unknown, schema: z.ZodType): { value: unknown; strange: DescriptorFinding["path"][] } {
+  const issues = schema.safeParse(value).error?.issues ?? [];
+  const strange = issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...(issue.path as (string | number)[]), key]) : [],
+  );
+  return { value: strange.reduce(withoutKey, value), strange };
+}
+
+function withoutKey(value: unknown, [key, ...rest]: DescriptorFinding["path"]): unknown {
+  const change = (entries: [string, unknown][]) =>
+    entries.flatMap(([name, inner]): [string, unknown][] => {
+      if (name !== String(key)) return [[name, inner]];
+      return rest.length === 0 ? [] : [[name, withoutKey(inner, rest)]];
+    });
+  if (Array.isArray(value)) return change(Object.entries(value)).map(([, inner]) => inner);
+  return isObject(value) ? Object.fromEntries(change(Object.entries(value))) : value;
+}
+
+function passedOver(part: DescriptorPart, path: DescriptorFinding["path"]): DescriptorFinding {
+  const message = `${fieldPath([part, ...path])} is no key that this version knows; it is passed over`;
+  return { code: "MANIFEST_KEY_UNKNOWN", part, path, message };
+}
+
+/** Denials that look a value up and have no pattern to compare it with. */
+function idleDenials(entries: Entries<Execution>["entries"]): DescriptorFinding[] {
+  return entries.flatMap(({ index, value: { args } }) =>
+    args.flatMap((mapping, at) =>
+      RESOLVED_DENIALS.filter((key) => mapping[key] !== undefined && mapping.denyPattern === undefined).map((key) =>
+        passedOver("execution", [index, "args", at, key]),
+      ),
+    ),
+  );
+}
+
+/** A key that is null is one that is not there. */
+function withoutNulls(value: unknown, depth: number): unknown {
+  if (depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));
+  if (!isObject(value)) return value;
+  const given = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(given.map(([key, item]) => [key, withoutNulls(item, depth - 1)]));
+}
+
+function describeIssue(part: DescriptorPart, index: number, issue: z.core.$ZodIssue): DescriptorFinding[] {
+  const path = [index, ...(issue.path as (string | number)[])];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => invalid(part, [...path, key], "is no key of the format"));
+  }
+  const finding = invalid(part, path, lowerFirst(issue.message));
+  return [
+    issue.code === "custom" && issue.params === UNSUPPORTED ? { ...finding, code: "DESCRIPTOR_UNSUPPORTED" } : finding,
+  ];
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function invalid(part: DescriptorPart, path: DescriptorFinding["path"], message: string): DescriptorFinding {
+  return { code: "DESCRIPTOR_INVALID", part, path, message: `${fieldPath([part, ...path])} ${message}` };
+}
+
+function readAllowlist(given: unknown): { readonly value: Allowlist; readonly findings: DescriptorFinding[] } {
+  const value = new Map<string, readonly string[]>();
+  if (given === undefined) return { value, findings: [] };
+  if (!isObject(given)) return { value, findings: [invalid("allowlist", [], "must be a map of programs")] };
+  const findings = Object.entries(given).flatMap(([binary, list]) => {
+    const subcommands = texts().safeParse(list);
+    if (subcommands.success) value.set(binary, subcommands.data);
+    return subcommands.success ? [] : [invalid("allowlist", [binary], "must be a list of subcommands")];
+  });
+  return { value, findings };
+}
+
+// ---- how the parts fit together
+
+/** Each tool with its executions; what has no counterpart is said. */
+function joinTools(
+  tools: Entries<ToolEntry>,
+  { entries, lost }: Entries<Execution>,
+  carriedElsewhere: ReadonlySet<string>,
+): { readonly tools: DescribedTool[]; readonly findings: DescriptorFinding[] } {
+  const findings: DescriptorFinding[] = [];
+  const mismatch = (part: DescriptorPart, path: DescriptorFinding["path"], message: string) => {
+    findings.push({ code: "DESCRIPTOR_MISMATCH", part, path, message });
+  };
+  const joined = new Map<string, DescribedTool>();
+  const named = new Set<unknown>([...tools.entries.map(({ value }) => value.name), ...tools.lost]);
+  for (const { index, value } of tools.entries) {
+    const { name, description, parameters: input_schema, effect, ...reach } = value;
+    const executions = entries.filter((each) => each.value.tool === name).map((each) => each.value);
+    const defaults = executions.filter(({ paramCondition }) => paramCondition === undefined);
+    if (joined.has(name)) mismatch("tools", [index], `tool "${name}" stands twice; the first counts`);
+    else if (lost.has(name))
+      mismatch("tools", [index], `tool "${name}" is left out: an execution entry of it is malformed`);
+    else if (executions.length === 0 && carriedElsewhere.has(name))
+      mismatch(
+        "tools",
+        [index],
+        `tool "${name}" is left out: it has no execution entry for the programs that are here`,
+      );
+    else if (defaults.length > 1)
+      mismatch("tools", [index], `tool "${name}" is left out: it has two execution entries`);
+    else joined.set(name, { name, description, input_schema, reach, effect, executions });
+    if (joined.get(name)?.executions.length === 0)
+      mismatch("tools", [index], `tool "${name}" fails when it is called: it has no execution entry`);
+  }
+  for (const { index, value } of entries) {
+    if (!named.has(value.tool)) mismatch("execution", [index], `there is no tool "${value.tool}" to carry out`);
+  }
+  return { tools: [...joined.values()], findings };
+}
+
+/** Every command that an execution may come to is one that the allowlist names. */
+function checkPairs(each: Execution, index: number, allowlist: Allowlist): DescriptorFinding[] {
+  const helpers = [each.postProcess, ...each.args.map((mapping) => mapping.resolveCommand)];
+  const pairs = [
+    [each.binary, each.subcommand],
+    ...each.args.map((mapping) => [each.binary, mapping.subcommandOverride]),
+    ...helpers.map((found) => [found?.binary, found?.subcommand]),
+  ];
+  return pairs.flatMap(([binary, subcommand]) => {
+    if (binary === undefined || subcommand === undefined) return [];
+    const refusal = refusedBy(allowlist, binary, subcommand);
+    if (refusal === undefined) return [];
+    return [
+      { code: "DESCRIPTOR_MISMATCH", part: "execution", path: [index], message: `tool "${each.tool}": ${refusal}` },
+    ];
+  });
+}
+
+/** Why a pair may not run; undefined when it may. */
+export function refusedBy(allowlist: Allowlist, binary: string, subcommand: string): string | undefined {
+  const subcommands = allowlist.get(binary);
+  if (!subcommands) return `binary not allowlisted: ${binary}`;
+  return subcommands.includes(subcommand) ? undefined : `subcommand not allowlisted: ${binary} ${subcommand}`;
+}
+
+/** Programs that run whatever they are told: the allowlist says little about them. */
+const LAUNCHERS =
+  /^(?:(?:ba|da|z|k|c|tc|fi|a)?sh|env|xargs|sudo|doas|su|nohup|nice|timeout|setsid|ssh|find|parallel|busybox|eval|exec|(?:python|perl|ruby|node|deno|bun|php|lua|g?awk|tclsh|osascript|pwsh|powershell)[\d.]*)$/;
+
+function launchers(allowlist: Allowlist): DescriptorFinding[] {
+  return [...allowlist.keys()].flatMap((binary) => {
+    const what = /[\\/]/.test(binary)
+      ? "is a path, not a program's bare name"
+      : "runs any code that its arguments name";
+    if (!/[\\/]/.test(binary) && !LAUNCHERS.test(binary)) return [];
+    return [
+      { code: "DESCRIPTOR_LAUNCHER", part: "allowlist", path: [binary], message: `allowlist: "${binary}" ${what}` },
+    ];
+  });
+}

@@ -1,0 +1,245 @@
+import { isObject, type JsonObject } from "../../base/values.ts";
+import { follow, plainSchema, said } from "./schema.ts";
+
+/** An API's description (OpenAPI 3.0 and 3.1, Swagger 2.0), as far as reading by it needs. */
+
+export interface ApiDescription {
+  readonly title: string;
+  /** Where the API is, as the description has it; undefined where it has no whole address. */
+  readonly address: string | undefined;
+  /** What lets in, all of it together; nothing where nothing is said, or what nobody can send. */
+  readonly access: readonly Access[];
+  readonly operations: readonly ApiOperation[];
+}
+
+/** How a key is sent. */
+export type Access =
+  | { readonly kind: "bearer" | "basic" }
+  | { readonly kind: "header" | "query"; readonly name: string };
+
+export interface ApiOperation {
+  /** Unique, as a tool may be named: `list_incidents`. */
+  readonly name: string;
+  /** As the description has it. */
+  readonly id: string | undefined;
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly parameters: readonly ApiParameter[];
+  /** Why no tool can be made of it. */
+  readonly unfit?: string;
+}
+
+export interface ApiParameter {
+  /** Unique among those of its operation. */
+  readonly key: string;
+  readonly name: string;
+  readonly place: "path" | "query" | "header";
+  readonly isRequired: boolean;
+  readonly schema: JsonObject;
+  /** What stands between several values; undefined where each is sent by itself. */
+  readonly between?: string;
+  /** An object's members are sent as `name[member]`. */
+  readonly isDeep?: true;
+}
+
+type Fields = { readonly [key: string]: unknown };
+
+const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
+
+/** The description, or why it is none. */
+export function describeApi(document: unknown): ApiDescription | string {
+  if (!isObject(document)) return "it is no map of keys";
+  const version = String(document.openapi ?? document.swagger ?? "");
+  if (!/^(?:3\.[012](?:\.|$)|2\.0$)/.test(version))
+    return version === ""
+      ? "it has neither `openapi` nor `swagger`"
+      : `it is of version ${said(version, 20)}: known are OpenAPI 3 and Swagger 2.0`;
+  if (!isObject(document.paths)) return "it has no paths";
+  const { title } = isObject(document.info) ? document.info : {};
+  const operations = Object.entries(document.paths).flatMap(([path, item]) => operationsAt(document, path, item));
+  return {
+    title: said(title, 80) || "API",
+    address: version === "2.0" ? oldAddress(document) : addressOf(document),
+    access: accessOf(document),
+    operations: distinct(operations),
+  };
+}
+
+function operationsAt(document: Fields, path: string, given: unknown): ApiOperation[] {
+  const item = follow(document, given);
+  if (!item || !path.startsWith("/")) return [];
+  return METHODS.flatMap((method) => {
+    const operation = item[method];
+    if (!isObject(operation)) return [];
+    const id = typeof operation.operationId === "string" ? operation.operationId : undefined;
+    const parameters = parametersOf(document, [...listOf(item.parameters), ...listOf(operation.parameters)]);
+    const { summary, description } = operation;
+    const words = said(summary) || said(description) || `${method.toUpperCase()} ${path}`;
+    const more = said(description, 300);
+    return [
+      {
+        name: toolName(id ?? `${method}_${path}`),
+        id,
+        method: method.toUpperCase(),
+        path,
+        summary: more === "" || more.startsWith(words) ? more || words : `${words.replace(/\.$/, "")}. ${more}`,
+        parameters: parameters.filter((one) => typeof one !== "string") as ApiParameter[],
+        ...unfitOf(method, path, parameters),
+      },
+    ];
+  });
+}
+
+function unfitOf(method: string, path: string, parameters: readonly (ApiParameter | string)[]): { unfit?: string } {
+  if (method !== "get") return { unfit: `${method.toUpperCase()} may write, and the skill only reads` };
+  const problem = parameters.find((one) => typeof one === "string");
+  if (problem !== undefined) return { unfit: String(problem) };
+  const known = new Set(parameters.map((one) => (one as ApiParameter).name));
+  const missing = [...path.matchAll(/\{([^{}]*)\}/g)].find(([, name = ""]) => !known.has(name));
+  return missing ? { unfit: `its path names {${missing[1]}}, which is none of its parameters` } : {};
+}
+
+/** `listIncidents` and `incidents/list` become `list_incidents` and `incidents_list`. */
+function toolName(text: string): string {
+  const words = text.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
+  return (
+    words
+      .replace(/[^a-z0-9]+/g, "_")
+      .replace(/^_|_$/g, "")
+      .slice(0, 50)
+      .replace(/_$/, "") || "operation"
+  );
+}
+
+function distinct(operations: readonly ApiOperation[]): ApiOperation[] {
+  const taken: Names = new Map();
+  return operations.map((operation) => ({ ...operation, name: freeName(operation.name, taken) }));
+}
+
+/** The names taken, each with the number from which to look for a free one. */
+type Names = Map<string, number>;
+
+/** Takes `name`, or the first free one of `name_2`, `name_3`, … */
+function freeName(name: string, taken: Names): string {
+  let free = name;
+  for (let n = taken.get(name) ?? 1; taken.has(free); n++) {
+    free = `${name}_${n + 1}`;
+    taken.set(name, n + 1);
+  }
+  taken.set(free, 1);
+  return free;
+}
+
+// ---- parameters
+
+/** Those of the operation stand for those of its path; a text says why one that is needed cannot be sent. */
+function parametersOf(document: Fields, given: readonly unknown[]): (ApiParameter | string)[] {
+  const found = new Map<string, Fields>();
+  let lost: string | undefined;
+  for (const one of given) {
+    const parameter = follow(document, one);
+    if (parameter && typeof parameter.name === "string") found.set(`${parameter.in} ${parameter.name}`, parameter);
+    else lost = "a parameter of it stands in another document, or nowhere";
+  }
+  const keys: Names = new Map();
+  const read = [...found.values()].flatMap((parameter) => parameterOf(document, parameter, keys) ?? []);
+  return lost === undefined ? read : [...read, lost];
+}
+
+/** What every request has anyway. */
+const NOT_ASKED = /^(?:accept|content-type|authorization|user-agent|cookie)$/i;
+
+function parameterOf(document: Fields, parameter: Fields, keys: Names): ApiParameter | string | undefined {
+  const { name, in: place, required } = parameter;
+  const isRequired = required === true || place === "path";
+  if (typeof name !== "string" || (place === "header" && NOT_ASKED.test(name))) return undefined;
+  if (place !== "path" && place !== "query" && place !== "header")
+    return isRequired ? `it needs ${said(name, 60)} as a ${said(place, 20) || "parameter of no kind"}` : undefined;
+  const key = freeName(
+    name
+      .replace(/[^\w-]+/g, "_")
+      .replace(/^_+|(?<!_)_+$/g, "")
+      .slice(0, 60) || "value",
+    keys,
+  );
+  const schema = plainSchema(document, parameter.schema ?? parameter);
+  const described = said(parameter.description);
+  const whole = described === "" || schema.description !== undefined ? schema : { ...schema, description: described };
+  return { key, name, place, isRequired, schema: whole, ...styleOf(parameter, place) };
+}
+
+/** How lists and objects are written in an address. */
+function styleOf(
+  { style, explode, collectionFormat }: Fields,
+  place: string,
+): Pick<ApiParameter, "between" | "isDeep"> {
+  if (style === "deepObject") return { isDeep: true };
+  if (style === "spaceDelimited" || collectionFormat === "ssv") return { between: " " };
+  if (style === "pipeDelimited" || collectionFormat === "pipes") return { between: "|" };
+  const isOld = typeof collectionFormat === "string";
+  if (place !== "query" || explode === false || (isOld && collectionFormat !== "multi")) return { between: "," };
+  return {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+// ---- where it is, and what lets in
+
+function addressOf({ servers }: Fields): string | undefined {
+  const [server] = listOf(servers);
+  if (!isObject(server) || typeof server.url !== "string") return undefined;
+  const variables = isObject(server.variables) ? server.variables : {};
+  const filled = server.url.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    return isObject(variable) && typeof variable.default === "string" ? variable.default : whole;
+  });
+  return wholeAddress(filled);
+}
+
+function oldAddress({ host, basePath, schemes }: Fields): string | undefined {
+  if (typeof host !== "string") return undefined;
+  const scheme = listOf(schemes).includes("https") || listOf(schemes).length === 0 ? "https" : "http";
+  return wholeAddress(`${scheme}://${host}${typeof basePath === "string" ? basePath : ""}`);
+}
+
+function wholeAddress(text: string): string | undefined {
+  if (!/^https?:\/\/[^\s{}]+$/i.test(text) || !URL.canParse(text)) return undefined;
+  const { origin, pathname, username } = new URL(text);
+  return username === "" ? `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "") : undefined;
+}
+
+/** The first way in that can be sent, as most operations have it. */
+function accessOf(document: Fields): readonly Access[] {
+  const { components, securityDefinitions, security, paths } = document;
+  const declared = isObject(components) ? components.securitySchemes : securityDefinitions;
+  const schemes = isObject(declared) ? declared : {};
+  const ways = [...listOf(security), ...Object.values(isObject(paths) ? paths : {}).flatMap(waysAt)];
+  for (const way of ways.length > 0 ? ways : Object.keys(schemes).map((name) => ({ [name]: [] }))) {
+    const names = isObject(way) ? Object.keys(way) : [];
+    const read = names.map((name) =>
+      oneAccess(follow(document, Object.hasOwn(schemes, name) ? schemes[name] : undefined)),
+    );
+    const sent = read.filter((one) => one !== undefined);
+    if (names.length > 0 && sent.length === names.length) return sent;
+  }
+  return [];
+}
+
+function waysAt(item: unknown): readonly unknown[] {
+  const { get } = isObject(item) ? item : {};
+  return isObject(get) ? listOf(get.security) : [];
+}
+
+function oneAccess(scheme: Fields | undefined): Access | undefined {
+  const { type, name } = scheme ?? {};
+  const way = String(scheme?.scheme ?? "").toLowerCase();
+  if (type === "oauth2" || type === "openIdConnect" || (type === "http" && way === "bearer")) return { kind: "bearer" };
+  if (type === "basic" || (type === "http" && way === "basic")) return { kind: "basic" };
+  const isNamed = typeof name === "string" && /^[\w-]{1,60}$/.test(name);
+  if (type !== "apiKey" || !isNamed) return undefined;
+  if (scheme?.in === "header" && name.toLowerCase() === "authorization") return { kind: "bearer" };
+  return scheme?.in === "header" || scheme?.in === "query" ? { kind: scheme.in, name } : undefined;
+}

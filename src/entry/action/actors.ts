@@ -1,0 +1,119 @@
+import type { Environment } from "../../core/document/config.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isObject } from "../../core/base/values.ts";
+import { type Payload, readEvent, valueAt } from "./event.ts";
+import { type GitHub, repositoryPath } from "./github.ts";
+
+/**
+ * Who may start what holds keys and costs money: whoever may write to the repository (trust 14, fine-print T28). Nothing
+ * of the run is begun before, and whatever cannot be found out refuses.
+ */
+export async function admitActors(env: Environment, allowed: readonly string[], github: GitHub): Promise<void> {
+  const event = env.GITHUB_EVENT_NAME ?? "";
+  if (OF_WRITERS.includes(event)) return;
+  const known = new Set(allowed.map(foldName));
+  const actors = distinct(actorsOf(env, event)).filter(({ name }) => !known.has(foldName(name)));
+  for (const actor of actors) await admit(actor, event, { env, github });
+}
+
+/** What only those can cause who may write, or the repository itself. */
+const OF_WRITERS: readonly string[] = ["schedule", "workflow_dispatch", "push"];
+
+interface Actor {
+  readonly name: string;
+  /** `GITHUB_ACTOR`, `workflow_run.actor`: where we know them from. */
+  readonly as: string;
+}
+
+/** Everybody who had a hand in it: all of them must pass. */
+function actorsOf(env: Environment, event: string): Actor[] {
+  const payload = readEvent(env);
+  if (typeof payload === "string") throw refusal(`nobody knows who caused ${eventName(event)}: ${payload}`);
+  return [
+    variable(env, "GITHUB_ACTOR"),
+    // A server that does not tell who started a job again means the first.
+    ...(env.GITHUB_TRIGGERING_ACTOR ? [variable(env, "GITHUB_TRIGGERING_ACTOR")] : []),
+    ...(event === "workflow_run" ? [login(payload, "workflow_run", "actor")] : []),
+    ...optional(payload, "workflow_run", "triggering_actor"),
+    ...(event.endsWith("_comment") ? [login(payload, "comment", "user")] : optional(payload, "comment", "user")),
+    ...optional(payload, "review", "user"),
+  ];
+}
+
+function variable(env: Environment, as: string): Actor {
+  return { name: checked(env[as], as), as };
+}
+
+function optional(payload: Payload, ...keys: readonly string[]): Actor[] {
+  return valueAt(payload, ...keys) === undefined ? [] : [login(payload, ...keys)];
+}
+
+function login(payload: Payload, ...keys: readonly string[]): Actor {
+  const as = keys.join(".");
+  return { name: checked(valueAt(payload, ...keys, "login"), as), as };
+}
+
+/** Users, and Apps as `dependabot[bot]`. */
+const NAME = /^[a-z\d](?:[a-z\d_-]{0,98}[a-z\d_])?(?:\[bot\])?$/i;
+
+function checked(name: unknown, as: string): string {
+  if (typeof name === "string" && NAME.test(name)) return name;
+  const what = name === undefined || name === "" || name === null ? "names nobody" : "is no name of an actor";
+  throw refusal(`nobody knows who caused this: ${as} ${what}`);
+}
+
+function distinct(actors: readonly Actor[]): Actor[] {
+  return [...new Map([...actors].reverse().map((actor) => [foldName(actor.name), actor])).values()].reverse();
+}
+
+/** GitHub takes names without case. */
+function foldName(name: string): string {
+  return name.toLowerCase();
+}
+
+interface Asking {
+  readonly env: Environment;
+  readonly github: GitHub;
+}
+
+async function admit({ name, as }: Actor, event: string, { env, github }: Asking): Promise<void> {
+  const who = `${name} (${as})`;
+  const repository = repositoryPath(env);
+  if (repository === undefined) throw refusal(`nobody knows what ${who} may do: GITHUB_REPOSITORY names no repository`);
+  const asked = github.ask("GET", `${repository}/collaborators/${encodeURIComponent(name)}/permission`);
+  const { status, body } = await asked.catch((error: unknown) => {
+    throw refusal(`nobody knows what ${who} may do: GitHub cannot be asked: ${messageOf(error)}`);
+  });
+  if (status !== 200) {
+    throw refusal(
+      `${who} may not start this by ${eventName(event)}: GitHub answers ${status} for their permission`,
+      name,
+    );
+  }
+  if (!mayWrite(body)) {
+    throw refusal(`${who} may not start this by ${eventName(event)}: they have no write access`, name);
+  }
+}
+
+const WRITING: readonly unknown[] = ["admin", "maintain", "write"];
+const READING: readonly unknown[] = ["triage", "read", "none"];
+
+/**
+ * `permission` is the base of whatever role somebody has, custom ones too (maintain counts as write, triage as read);
+ * where the name of the role contradicts it, neither is believed.
+ */
+function mayWrite(body: unknown): boolean {
+  return isObject(body) && WRITING.includes(body["permission"]) && !READING.includes(body["role_name"]);
+}
+
+function eventName(event: string): string {
+  return event === "" ? "an event without a name" : event;
+}
+
+function refusal(message: string, name?: string): SkillflowError {
+  const hint =
+    name === undefined
+      ? "the action starts for those who may write to the repository: it needs the event as GitHub wrote it, and github-token"
+      : `somebody with write access can start it again; to let ${name} pass, name them in allow-actors`;
+  return new SkillflowError("actor.refused", message, { hint });
+}

@@ -1,0 +1,146 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { annotationsOfRefusal } from "../../cli/ci/github.ts";
+import type { Environment } from "../../core/document/config.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isObject, parseJson } from "../../core/base/values.ts";
+import { bearsMark, commentText, type Facts, factsIn, factsOf } from "./comment-text.ts";
+import { readEvent, valueAt } from "./event.ts";
+import { type GitHub, repositoryPath } from "./github.ts";
+
+/** One comment of a pull request, written anew by each run of a workflow, that says what has changed since the last. */
+export interface Comment {
+  /** What the program is told to write for it. */
+  readonly reports: readonly string[];
+  readonly place: Place | undefined;
+  readonly workflow: string;
+  readonly folder: string;
+  readonly address: string | undefined;
+  readonly github: GitHub;
+  close(): void;
+}
+
+interface Place {
+  readonly repository: string;
+  readonly number: number;
+}
+
+/** Makes room for what the comment is made of; where nothing is commented on, the run is told without one. */
+export function openComment(
+  workflow: string,
+  { env, github }: { readonly env: Environment; readonly github: GitHub },
+): Comment {
+  const folder = mkdtempSync(join(env.RUNNER_TEMP || tmpdir(), "skillflow-comment-"));
+  const reports = [`--report=json=${join(folder, RESULT)}`, `--report=md=${join(folder, SUMMARY)}`];
+  const close = () => rmSync(folder, { recursive: true, force: true });
+  return { reports, place: placeOf(env), workflow, folder, address: addressOf(env), github, close };
+}
+
+const RESULT = "result.json";
+const SUMMARY = "summary.md";
+
+/** Writes the comment of a run that ended with `code`, and gives the exit code of both. */
+export async function keepComment(
+  comment: Comment,
+  code: number,
+  say: (text: string) => Promise<void>,
+): Promise<number> {
+  const { place, folder } = comment;
+  if (!existsSync(join(folder, RESULT)) || !existsSync(join(folder, SUMMARY))) return code;
+  if (!place) {
+    await say("no comment: this event belongs to no pull request\n");
+    return code;
+  }
+  try {
+    await writeComment(comment, place);
+    return code;
+  } catch (error) {
+    const failure = new SkillflowError("output.failed", `the comment could not be written: ${messageOf(error)}`, {
+      hint: "the job needs permissions: pull-requests: write, which pull requests from forks never have",
+    });
+    for (const line of annotationsOfRefusal(failure)) await say(`${line}\n`);
+    return code === 0 ? failure.exitCode : code;
+  }
+}
+
+async function writeComment({ workflow, folder, address, github }: Comment, place: Place): Promise<void> {
+  const facts = factsOf(parseJson(readFileSync(join(folder, RESULT), "utf8")));
+  if (!facts) throw new Error("the run left no result");
+  const summary = readFileSync(join(folder, SUMMARY), "utf8");
+  const ours = await findOurs(workflow, github, place);
+  const body = commentText({ workflow, facts, before: earlier(ours?.body, facts), summary, address });
+  const { repository, number } = place;
+  const { status } = ours
+    ? await github.ask("PATCH", `${repository}/issues/comments/${ours.id}`, { body })
+    : await github.ask("POST", `${repository}/issues/${number}/comments`, { body });
+  if (status !== 200 && status !== 201) throw new Error(`GitHub answers ${status}`);
+}
+
+/** A job that is run again compares with what it was compared with: the same run is not its own past. */
+function earlier(body: string | undefined, { run }: Facts): Facts | undefined {
+  const facts = body === undefined ? undefined : factsIn(body);
+  return facts?.run === run ? undefined : facts;
+}
+
+interface Ours {
+  readonly id: number;
+  readonly body: string;
+}
+
+/** Anybody may copy the mark: only what our own token's author wrote is ours. */
+async function findOurs(workflow: string, github: GitHub, { repository, number }: Place): Promise<Ours | undefined> {
+  const author = await authorOf(github);
+  for (let page = 1; page <= MOST_PAGES; page += 1) {
+    const path = `${repository}/issues/${number}/comments?per_page=${PAGE}&page=${page}`;
+    const { status, body } = await github.ask("GET", path);
+    if (status !== 200 || !Array.isArray(body)) throw new Error(`GitHub answers ${status} for the comments`);
+    for (const one of body) {
+      const { id, text, by } = commentIn(one);
+      if (by === author && id !== undefined && text !== undefined && bearsMark(text, workflow))
+        return { id, body: text };
+    }
+    if (body.length < PAGE) return undefined;
+  }
+  throw new Error(`there are more than ${MOST_PAGES * PAGE} comments`);
+}
+
+const PAGE = 100;
+const MOST_PAGES = 50;
+
+/** Of a job's own token; others are asked who they are. */
+const JOB = "github-actions[bot]";
+
+async function authorOf(github: GitHub): Promise<string> {
+  const { status, body } = await github.graphql("query { viewer { login } }");
+  const login = isObject(body) ? valueAt(body, "data", "viewer", "login") : undefined;
+  return status === 200 && typeof login === "string" && login !== "" ? login : JOB;
+}
+
+function commentIn(value: unknown) {
+  const comment = isObject(value) ? value : {};
+  const { id, body } = comment;
+  const by = valueAt(comment, "user", "login");
+  return {
+    id: typeof id === "number" && Number.isSafeInteger(id) ? id : undefined,
+    text: typeof body === "string" ? body : undefined,
+    by: typeof by === "string" ? by : undefined,
+  };
+}
+
+function placeOf(env: Environment): Place | undefined {
+  const repository = repositoryPath(env);
+  const event = readEvent(env);
+  const number = typeof event === "string" ? undefined : valueAt(event, "pull_request", "number");
+  if (repository === undefined || typeof number !== "number" || !Number.isSafeInteger(number)) return undefined;
+  return { repository, number };
+}
+
+function addressOf({
+  GITHUB_SERVER_URL: server = "",
+  GITHUB_REPOSITORY: name = "",
+  GITHUB_RUN_ID: run = "",
+}: Environment) {
+  const isSound = /^https:\/\/[\w.-]+(?::\d+)?$/.test(server) && /^[\w.-]+\/[\w.-]+$/.test(name) && /^\d+$/.test(run);
+  return isSound ? `${server}/${name}/actions/runs/${run}` : undefined;
+}

@@ -1,0 +1,26 @@
+import { readFileSync, statSync } from "node:fs";
+import type { Environment } from "../../core/document/config.ts";
+import { isObject, parseJson } from "../../core/base/values.ts";
+
+/** What started the job, as GitHub wrote it down; parts of it are a stranger's. */
+export type Payload = Readonly<Record<string, unknown>>;
+
+/** GitHub sends no event that is larger. */
+const MOST_BYTES = 25 * 2 ** 20;
+
+/** Why there is none, in place of it. */
+export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | string {
+  if (!path) return "GITHUB_EVENT_PATH names no event";
+  try {
+    if (statSync(path).size > MOST_BYTES) return "the event is larger than any that GitHub sends";
+    const event = parseJson(readFileSync(path, "utf8"));
+    return isObject(event) ? event : "the event is no JSON object";
+  } catch {
+    return "the event cannot be read";
+  }
+}
+
+/** What stands in it, along these keys. */
+export function valueAt(event: Payload, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), event);
+}

@@ -1,0 +1,120 @@
+import type { Environment } from "../../core/document/config.ts";
+import { asFlag, type OptionWriter, SkillflowError } from "../../core/base/errors.ts";
+import { splitWords } from "./words.ts";
+
+/** What `with:` of a step says, as action.yml names it. */
+export type Inputs = Readonly<Record<InputName, string>>;
+
+const NAMES = [
+  "workflow",
+  "input",
+  "model",
+  "writes",
+  "max-cost",
+  "plan",
+  "plan-digest",
+  "record-digest",
+  "out",
+  "store",
+  "args",
+  "trust",
+  "allow-actors",
+  "comment",
+  "github-token",
+  "anthropic-federation-rule",
+  "anthropic-organization",
+  "anthropic-service-account",
+  "anthropic-workspace",
+  "anthropic-audience",
+  "openai-federation",
+  "openai-service-account",
+  "openai-audience",
+] as const;
+export const INPUT_NAMES: readonly string[] = NAMES;
+type InputName = (typeof NAMES)[number];
+
+/** `model: NAME`, or `args: --state DIR` for an option that has no input. */
+export const asInput: OptionWriter = (option, value = "…") =>
+  NAMES.some((name) => name === option) ? `${option}: ${value}` : `args: ${asFlag(option, value)}`;
+
+/** As the runner hands them over: white space around a value is none of it, and one that is missing is empty. */
+export function readInputs(env: Environment): Inputs {
+  const entries = NAMES.map((name) => [name, (env[variableOf(name)] ?? "").trim()]);
+  return Object.fromEntries(entries) as Inputs;
+}
+
+/** The environment without them: the program and its skills are told by flags. */
+export function withoutInputs(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("INPUT_")));
+}
+
+function variableOf(name: string): string {
+  return `INPUT_${name.toUpperCase()}`;
+}
+
+/** What the step is for: to run a workflow, or to apply the plan of a run. */
+export type Errand =
+  | { readonly kind: "run"; readonly argv: readonly string[]; readonly workflow: string }
+  | {
+      readonly kind: "apply";
+      readonly argv: readonly string[];
+      readonly plan: string;
+      readonly recordDigest: string;
+      readonly store: readonly string[];
+    };
+
+export function errandOf(inputs: Inputs): Errand {
+  const { workflow, plan } = inputs;
+  if ((workflow === "") === (plan === "")) {
+    throw wrong("give workflow to run one, or plan to apply that of a run: one of both");
+  }
+  const store = flag("--store", inputs.store);
+  const shared = [...store, ...listOf(inputs.trust).map((id) => `--trust-skill=${id}`), ...splitWords(inputs.args)];
+  if (plan !== "") {
+    for (const name of OF_RUN) if (inputs[name] !== "") throw wrong(`${name} says nothing of a plan that is applied`);
+    for (const name of OF_APPLY) {
+      if (inputs[name] !== "") continue;
+      throw wrong(
+        `${name} is missing: a plan is applied by both digests`,
+        `${name}: the output ${name} of the job that planned it`,
+      );
+    }
+    const argv = ["apply", "--yes", ...flag("--plan-digest", inputs["plan-digest"]), ...shared, "--", plan];
+    return { kind: "apply", argv, plan, recordDigest: inputs["record-digest"], store };
+  }
+  for (const name of OF_APPLY) if (inputs[name] !== "") throw wrong(`${name} says nothing of a workflow that is run`);
+  if (inputs.input === "-") throw wrong("input: JSON or @FILE; a step has no standard input");
+  const said = [
+    ...flag("--input", inputs.input),
+    ...flag("--model", inputs.model),
+    ...flag("--writes", inputs.writes),
+    ...flag("--max-cost", inputs["max-cost"]),
+    ...flag("--out", inputs.out),
+  ];
+  return { kind: "run", argv: ["run", ...said, ...shared, "--", workflow], workflow };
+}
+
+const OF_RUN = ["input", "model", "writes", "max-cost", "out"] as const;
+const OF_APPLY = ["plan-digest", "record-digest"] as const;
+
+/** In one word with its value, which then cannot be taken for a flag. */
+function flag(name: string, value: string): string[] {
+  return value === "" ? [] : [`${name}=${value}`];
+}
+
+/** One a line, or by commas. */
+export function listOf(text: string): string[] {
+  return text.split(/[\n,]/).flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
+}
+
+/** Whether the run is told in a comment of its pull request. */
+export function isCommented({ comment, plan }: Inputs): boolean {
+  if (/^(?:|false|False|FALSE)$/.test(comment)) return false;
+  if (!/^(?:true|True|TRUE)$/.test(comment)) throw wrong(`comment is true or false, not ${JSON.stringify(comment)}`);
+  if (plan !== "") throw wrong("comment says nothing of a plan that is applied");
+  return true;
+}
+
+function wrong(message: string, hint?: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message, { hint });
+}

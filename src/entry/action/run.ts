@@ -1,0 +1,122 @@
+import { githubActions } from "../../cli/ci/ci.ts";
+import { maskCommands } from "../../cli/ci/github.ts";
+import type { Call } from "../command-line.ts";
+import type { Environment } from "../../core/document/config.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { logText, plainLine } from "../../core/base/inert.ts";
+import { admitActors } from "./actors.ts";
+import { keepComment, openComment } from "./comment.ts";
+import { federate } from "./federation.ts";
+import { type GitHub, openGitHub } from "./github.ts";
+import {
+  asInput,
+  type Errand,
+  errandOf,
+  type Inputs,
+  isCommented,
+  listOf,
+  readInputs,
+  withoutInputs,
+} from "./inputs.ts";
+
+/** What a step of a job takes of its process. */
+export interface Step {
+  readonly env: Environment;
+  /** Where it is started; the job's workspace counts before it. */
+  readonly cwd: string;
+  readonly fetch: typeof fetch;
+  /** What people and the runner read. */
+  readonly say: (text: string) => Promise<void>;
+  readonly commandLine: (call: Call) => Promise<number>;
+}
+
+/** The action: who may start it, keys for it, the program, and what is told of it; gives the exit code. */
+export async function runAction(step: Step): Promise<number> {
+  const inputs = readInputs(step.env);
+  const mask = async (secret: string) => {
+    for (const line of maskCommands([secret])) await step.say(`${line}\n`);
+  };
+  await mask(inputs["github-token"]);
+  try {
+    const errand = errandOf(inputs);
+    const commented = isCommented(inputs);
+    const github = openGitHub(step.env, inputs["github-token"], step.fetch);
+    await admitActors(step.env, listOf(inputs["allow-actors"]), github);
+    const { keys, env } = await federate(inputs, { ...step, mask });
+    const call = {
+      env: { ...programEnvironment(step.env, inputs), ...env },
+      cwd: step.env.GITHUB_WORKSPACE || step.cwd,
+      keys,
+      writeOption: asInput,
+    };
+    return await work({ step, errand, call, commented, github });
+  } catch (error) {
+    return tellRefused(step, error);
+  }
+}
+
+interface Work {
+  readonly step: Step;
+  readonly errand: Errand;
+  readonly call: Omit<Call, "argv">;
+  readonly commented: boolean;
+  readonly github: GitHub;
+}
+
+async function work({ step, errand, call, commented, github }: Work): Promise<number> {
+  const { argv } = errand;
+  if (errand.kind === "apply") {
+    await verifyRecord(step, errand, call);
+    return step.commandLine({ ...call, argv });
+  }
+  if (!commented) return step.commandLine({ ...call, argv });
+  const comment = openComment(errand.workflow, { env: step.env, github });
+  try {
+    const code = await step.commandLine({ ...call, argv: [argv[0] ?? "", ...comment.reports, ...argv.slice(1)] });
+    return await keepComment(comment, code, step.say);
+  } finally {
+    comment.close();
+  }
+}
+
+/** The run's record is the one that the first job ended with, before anything of it is believed (trust 15). */
+async function verifyRecord(
+  { commandLine }: Step,
+  { plan, recordDigest, store }: Errand & { readonly kind: "apply" },
+  call: Omit<Call, "argv">,
+): Promise<void> {
+  const { planAt } = await import("../../cli/commands/run/apply.ts");
+  const run = planAt(call.cwd, plan)?.run;
+  if (run === undefined) {
+    const hint = "download the artifact of the job that planned it first";
+    throw new SkillflowError("run.unknown", `there is no plan ${plan}`, { hint });
+  }
+  const code = await commandLine({
+    ...call,
+    argv: ["runs", "verify", `--digest=${recordDigest}`, ...store, "--", run],
+  });
+  if (code !== 0) throw new SkillflowError("run.altered", `the record of run ${run} is not the one of record-digest`);
+}
+
+/** Without what is the action's own; its tokens keep names by which they are left out of what is recorded, and no others. */
+function programEnvironment(env: Environment, inputs: Inputs): Environment {
+  const { ACTIONS_ID_TOKEN_REQUEST_TOKEN: identity, ACTIONS_ID_TOKEN_REQUEST_URL: _, ...own } = withoutInputs(env);
+  const tokens = { ACTION_GITHUB_TOKEN: inputs["github-token"], ACTION_IDENTITY_TOKEN: identity };
+  return { ...own, ...Object.fromEntries(Object.entries(tokens).filter(([, token]) => token)) };
+}
+
+/** Nothing ran: people, the runner and the job's next steps are told why. */
+async function tellRefused({ env, say }: Step, error: unknown): Promise<number> {
+  const known = error instanceof SkillflowError ? error : undefined;
+  const message = known?.message ?? `this is a fault of skillflow itself: ${messageOf(error)}`;
+  const hint = known?.hint === undefined ? "" : `  ${plainLine(known.hint)}\n`;
+  await say(logText(`error: ${plainLine(message)}\n${hint}`));
+  const io = { host: { env }, command: (line: string) => say(`${line}\n`), clean: (text: string) => text };
+  const code = exitCodeOf(known?.code ?? "internal.fault");
+  try {
+    await githubActions(io)?.refused(error);
+  } catch (failure) {
+    await say(logText(`error: ${plainLine(messageOf(failure))}\n`));
+  }
+  return code;
+}

@@ -1,0 +1,26 @@
+import { SkillflowError } from "../../core/base/errors.ts";
+
+/** Words as a shell would have them: quotes and backslashes count, and nothing is expanded (fine-print Q59). */
+export function splitWords(text: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  for (const [piece, , single, double, escaped] of text.matchAll(PIECE)) {
+    if (escaped === "\n") continue; // a line that goes on
+    if (/^\s/.test(piece)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (piece === "'" || piece === '"' || piece === "\\") {
+      throw new SkillflowError("usage.invalid", `args: ${piece} is not closed in ${JSON.stringify(text)}`);
+    } else {
+      word = (word ?? "") + (single ?? double?.replace(/\\(["\\$`\n])/g, unescaped) ?? escaped ?? piece);
+    }
+  }
+  return word === undefined ? words : [...words, word];
+}
+
+/** White space, 'text', "text", an escaped character, plain text, or a mark that has no partner. */
+const PIECE = /(\s+)|'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|[^\s'"\\]+|['"\\]/g;
+
+function unescaped(_: string, mark: string): string {
+  return mark === "\n" ? "" : mark;
+}

@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import type { Project, ProjectOptions } from "../app/library/project.ts";
+import { markedAsOurs } from "../app/runs/stray.ts";
+import { lookUpIn } from "../app/skills/look-up.ts";
+import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "../core/document/config.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import type { SkillDefinition } from "../core/skill/skill.ts";
+import { isObject } from "../core/base/values.ts";
+import { holdStrays, processDefaults, processHost } from "./process-host.ts";
+
+/** The program as a library: what it takes of its process is taken here, once, when a project is opened. */
+
+export type {
+  Limits,
+  Project,
+  ProjectOptions,
+  ReplayOptions,
+  ReportKind,
+  ResumeOptions,
+  Run,
+  RunOptions,
+  SkillState,
+} from "../app/library/project.ts";
+
+/** Opens a directory to run workflows in. Rejects with a SkillflowError where a config file or an option is wrong. */
+export async function openProject(options: ProjectOptions = {}): Promise<Project> {
+  const { env, cwd } = processDefaults(options);
+  holdStrays();
+  try {
+    const { createProject } = await import("../app/library/project.ts");
+    return await markedAsOurs(() => createProject({ ...processHost(), env, cwd: resolve(cwd) }, options));
+  } catch (error) {
+    if (error instanceof SkillflowError) throw error;
+    throw new SkillflowError("usage.invalid", `the project cannot be opened: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Skills by whether their config is complete. */
+export interface ResolvedSkills<Given> {
+  /** In the order given. */
+  readonly available: Given[];
+  readonly unavailable: {
+    readonly skill: Given;
+    /** In words: `PAGER_TOKEN is not set`. */
+    readonly reason: string;
+    /** The keys of required config fields without a value; an empty text is none. */
+    readonly missing: string[];
+    /** The keys of config fields whose value does not have the declared form. */
+    readonly malformed: string[];
+  }[];
+}
+
+/**
+ * The resolution of config alone: which skills could be used, which could not and why. `config` beats `env`, by key or by
+ * `skill.KEY`; throws a SkillflowError where a bare key could mean several of the skills. Without `env` the process's counts.
+ */
+export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config">>(
+  skills: readonly Given[],
+  { config = {}, env }: Pick<ProjectOptions, "config" | "env"> = {},
+): ResolvedSkills<Given> {
+  checkGiven(skills);
+  const host = processDefaults({ directory: "." });
+  const given = { env: env ?? host.env, lookUp: lookUpIn(host.cwd) };
+  const said = Object.entries(config).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
+  const overrides = new Map(said);
+  refuseAmbiguous(
+    overrides,
+    skills.map(({ id, config: fields }) => ({ id, keys: Object.keys(fields) })),
+  );
+  const resolved: ResolvedSkills<Given> = { available: [], unavailable: [] };
+  for (const skill of skills) {
+    const fields = resolveConfig(skill, overrides, given);
+    const lack = lackOfConfig(fields);
+    const missing = lackingFields(fields).map(({ key }) => key);
+    const malformed = fields.flatMap((field) => (field.malformed ? [field.key] : []));
+    if (!lack) resolved.available.push(skill);
+    else resolved.unavailable.push({ skill, reason: lack.reason, missing, malformed });
+  }
+  return resolved;
+}
+
+function checkGiven(skills: unknown): asserts skills is readonly Pick<SkillDefinition, "id" | "config">[] {
+  if (!Array.isArray(skills)) throw new SkillflowError("usage.invalid", "skills: it is no list");
+  for (const [index, skill] of skills.entries()) {
+    const isSkill = isObject(skill) && typeof skill.id === "string" && isObject(skill.config);
+    if (isSkill && Object.values(skill.config as object).every(isObject)) continue;
+    throw new SkillflowError(
+      "skill.invalid",
+      `skills[${index}]: a skill has an id, and a config of fields by their keys`,
+    );
+  }
+}

@@ -1,0 +1,262 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { NothingDone, refusalOf } from "../core/base/errors.ts";
+import type { ToolContext } from "../core/skill/skill.ts";
+import type { Json, JsonObject, JsonSchema } from "../core/base/values.ts";
+
+/**
+ * What every skill that talks to a service over HTTP does in the same way: wait, keep its results small, and mark what it
+ * writes, so that the same call, made again, finds its own work.
+ */
+
+const ATTEMPTS = 3;
+const LONGEST_PAUSE_MS = 30_000;
+const FIRST_PAUSE_MS = 500;
+
+export interface Patience {
+  readonly signal: AbortSignal;
+  /** How long to wait before the request may be made again, in milliseconds; undefined when it must not be. */
+  readonly pauseAfter: (failure: unknown, attempt: number) => number | undefined;
+}
+
+/**
+ * Makes a request up to three times. Waits stop with the signal, and one that would be long is left to the caller: the
+ * failure is thrown as it came. Whether a request may be repeated is the skill's to know, in `pauseAfter`.
+ */
+export async function patiently<Result>(
+  { signal, pauseAfter }: Patience,
+  request: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await request();
+    } catch (failure) {
+      signal.throwIfAborted();
+      const pause = pauseAfter(failure, attempt);
+      if (pause === undefined || pause > LONGEST_PAUSE_MS || attempt === ATTEMPTS) throw failure;
+      await sleep(pause, undefined, { signal });
+    }
+  }
+}
+
+/** The pause for a service that failed and did not say how long: longer each time. */
+export function untoldPause(attempt: number): number {
+  return FIRST_PAUSE_MS * 2 ** (attempt - 1);
+}
+
+/** A Retry-After header in milliseconds, given as seconds or as a date; undefined when it is absent or neither. */
+export function retryAfter(header: string | null | undefined): number | undefined {
+  if (header === null || header === undefined) return undefined;
+  const told = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(told) ? Math.max(0, told) : undefined;
+}
+
+/**
+ * The requests of one tool call. When the call fails, they show whether anything may have been written. Errors of
+ * requests are judged by `acted`, by their `status`, or by the system's code in their `cause`.
+ */
+export interface Requests {
+  /** Makes one request: everything that the call writes goes through here. */
+  send<Answer>(effect: "read" | "write", request: () => Promise<Answer>): Promise<Answer>;
+  /** The error to throw for a call that failed: a `NothingDone` if nothing can have been written. */
+  failure(error: unknown, message: string): Error;
+}
+
+const known = new WeakMap<ToolContext, Requests>();
+
+/** The requests of the call that this context belongs to. */
+export function requestsOf(context: ToolContext): Requests {
+  const requests = known.get(context) ?? followRequests();
+  known.set(context, requests);
+  return requests;
+}
+
+function followRequests(): Requests {
+  let isSent = false;
+  let mayHaveActed = false;
+  return {
+    async send(effect, request) {
+      isSent = true;
+      try {
+        const answer = await request();
+        mayHaveActed ||= effect === "write";
+        return answer;
+      } catch (error) {
+        mayHaveActed ||= effect === "write" && refusalOf(error) === undefined;
+        throw error;
+      }
+    },
+    failure(error, message) {
+      if (mayHaveActed) return new Error(message);
+      // A check of the input or the config fails in the same way every time, and before any request.
+      const isLasting = !isSent || refusalOf(error) === "lasting";
+      return new NothingDone(message, { passing: !isLasting });
+    },
+  };
+}
+
+const LARGEST_RESULT = 19_000;
+const TEXT_CAPS = [LARGEST_RESULT, 12_000, 6_000, 3_000, 1_500, 700, 300] as const;
+const SHORTEST_CAP = 300;
+
+/** A result that a model can afford, under 20 KB: long texts are cut evenly until it fits, and every cut is marked. */
+export function trim(result: unknown): Json {
+  for (const cap of TEXT_CAPS) {
+    const value = plain(result, cap);
+    if (jsonSize(value) <= LARGEST_RESULT) return value;
+  }
+  return dropItems(plain(result, SHORTEST_CAP));
+}
+
+/** Of what kind a member of a result is: `[x]` is a list of x, an object tells its members, `any` is for the service to say. */
+export type Shape = "text" | "number" | "flag" | "any" | readonly [Shape] | { readonly [member: string]: Shape };
+
+/**
+ * The output schema of a tool that gives an object. Only members named in `always` are always there, and others may come
+ * along, such as what `trim` says that it left out.
+ */
+export function resultSchema(members: { readonly [member: string]: Shape }, ...always: readonly string[]): JsonSchema {
+  const schema = schemaOf(members);
+  return always.length > 0 ? { ...schema, required: [...always] } : schema;
+}
+
+function schemaOf(shape: Shape): JsonSchema {
+  if (typeof shape === "string") return LEAVES[shape];
+  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]) };
+  const properties = Object.entries(shape).map(([member, inner]) => [member, schemaOf(inner)] as const);
+  return { type: "object", properties: Object.fromEntries(properties) };
+}
+
+function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
+  return Array.isArray(shape);
+}
+
+const LEAVES = { text: { type: "string" }, number: { type: "number" }, flag: { type: "boolean" }, any: {} } as const;
+
+/** Bytes of a value's JSON text. */
+export function jsonSize(value: Json): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** What is shown of a list, and how many were not. */
+export function firstOf<Item>(items: readonly Item[], most: number) {
+  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+}
+
+/** Text cut to a number of characters, saying how many are missing. */
+export function clip(text: string, cap: number): string {
+  if (text.length <= cap) return text;
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(cap - 1)) ? cap - 1 : cap;
+  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
+}
+
+const LARGEST_PART = 16_000;
+const LONGEST_LINE = 2_000;
+
+/** Lines of a text file, as many as a result holds, and where to go on. */
+export function linesFrom(
+  text: string,
+  range: { readonly start_line?: number | undefined; readonly end_line?: number | undefined },
+) {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const start = range.start_line ?? 1;
+  const wanted = lines.slice(start - 1, range.end_line).map((line) => clip(line, LONGEST_LINE));
+  let room = LARGEST_PART;
+  const fitting = wanted.findIndex((line) => {
+    room -= jsonSize(line);
+    return room < 0;
+  });
+  const shown = fitting === -1 ? wanted : wanted.slice(0, fitting);
+  return {
+    total_lines: lines.length,
+    start_line: start,
+    content: shown.join("\n"),
+    ...(shown.length < wanted.length ? { next_line: start + shown.length } : {}),
+  };
+}
+
+/** JSON without absent members. An id above 2^53 arrives as a BigInt and stays exact as text. */
+function plain(value: unknown, cap: number): Json {
+  if (typeof value === "string") return clip(value, cap);
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  if (Array.isArray(value)) return value.map((item) => plain(item, cap));
+  if (typeof value !== "object" || value === null) return null;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);
+  return Object.fromEntries(members.map(([key, member]) => [key, plain(member, cap)]));
+}
+
+/** Takes from the end of the longest list, at most half of it at a time, until the whole fits. */
+function dropItems(value: Json): Json {
+  const members: Record<string, Json> = { ...(value as JsonObject) };
+  let dropped = 0;
+  for (let size = jsonSize(members); size > LARGEST_RESULT; size = jsonSize(members)) {
+    const [key, list] = longestList(members);
+    if (list.length === 0) return withoutLargest(members);
+    const kept = withoutEnd(list, size - LARGEST_RESULT);
+    dropped += list.length - kept.length;
+    members[key] = kept;
+    members["truncated"] = `${dropped} items left out: ask for fewer at a time`;
+  }
+  return members;
+}
+
+/** Where no list is left to shorten: the largest members go, by their names. */
+function withoutLargest(members: Readonly<Record<string, Json>>): Json {
+  const { truncated: _, ...rest }: Record<string, Json> = { ...members };
+  const bySize = Object.keys(rest).sort((a, b) => jsonSize(rest[b] ?? null) - jsonSize(rest[a] ?? null));
+  const gone: string[] = [];
+  for (const key of bySize) {
+    if (jsonSize(rest) <= LARGEST_RESULT) break;
+    delete rest[key];
+    rest["truncated"] = `left out as too large: ${gone.concat(key).join(", ")}`;
+    gone.push(key);
+  }
+  return rest;
+}
+
+function withoutEnd(list: readonly Json[], excess: number): readonly Json[] {
+  let end = list.length;
+  for (let over = excess; over > 0 && end > Math.floor(list.length / 2); end--) over -= jsonSize(list[end - 1] ?? null);
+  return list.slice(0, end);
+}
+
+function longestList(members: Readonly<Record<string, Json>>): readonly [string, readonly Json[]] {
+  const lists = Object.entries(members).flatMap(([key, value]) =>
+    Array.isArray(value) ? [{ key, list: value as readonly Json[], size: jsonSize(value) }] : [],
+  );
+  const longest = lists.sort((a, b) => b.size - a.size)[0];
+  return [longest?.key ?? "", longest?.list ?? []];
+}
+
+/**
+ * Names a call and what it was given, in 24 hex digits: calls of other runs may bear the same id. An operation of a plan is
+ * named by its id alone, whose words may differ from run to run.
+ */
+export function callDigest({ callId }: Pick<ToolContext, "callId">, input: unknown): string {
+  return digest(isOperation(callId) ? callId : [callId, input], 24);
+}
+
+/** A line that names the call which wrote a text, invisible where Markdown is shown. */
+export function markerOf({ callId }: Pick<ToolContext, "callId">, input: unknown): string {
+  const call = encodeURIComponent(callId).replaceAll("-", "%2D").slice(0, 200);
+  return `<!-- skillflow:${call}:${digest(isOperation(callId) ? callId : input, 12)} -->`;
+}
+
+/** As `markerOf`, for text that is shown as it was written. */
+export function plainMarkerOf(context: Pick<ToolContext, "callId">, input: unknown): string {
+  return `(skillflow call ${callDigest(context, input)})`;
+}
+
+/** The id of a planned operation is a digest of what it writes, or of the finding that it tells of. */
+function isOperation(callId: string): boolean {
+  return /^[0-9a-f]{64}(?:~|$)/.test(callId);
+}
+
+export function withoutMarkers(text: string): string {
+  return text.replace(/(?<!\n)\n*<!-- skillflow:[^\s>]+ -->|(?<!\s)\s*\(skillflow call [0-9a-f]{24}\)/g, "");
+}
+
+function digest(value: unknown, length: number): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, length);
+}

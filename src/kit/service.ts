@@ -1,0 +1,344 @@
+import type * as z from "zod";
+import { messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
+import { createRedactor } from "../core/base/redact/redact.ts";
+import type { ToolContext } from "../core/skill/skill.ts";
+import type { Json } from "../core/base/values.ts";
+import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
+
+/** A service that a skill asks over HTTP: what it is, how it is reached, and by what it lets in. */
+export interface Service {
+  /** As people call it: Prometheus. */
+  readonly name: string;
+  /** The config field that holds its address, and the address where that is not set. */
+  readonly address: string;
+  readonly usual?: string;
+  /** The address itself, where config only leads to it. */
+  readonly url?: string;
+  /** The secret config fields that let in; they are taken out of every error. */
+  readonly keys: readonly string[];
+  /** What lets in beside them, got from where config leads. */
+  readonly secrets?: readonly string[];
+  /** What each request carries. Values of config are to be read by `keyOf`. */
+  readonly headers?: (config: ToolContext["config"]) => Readonly<Record<string, string>>;
+  /** A `fetch` of its own, as for a certificate that it alone knows. */
+  readonly fetchWith?: (context: ToolContext) => Promise<typeof fetch>;
+}
+
+/** One request, and what an answer to it must look like. */
+export interface Asking<Answer extends z.ZodType> {
+  /** Behind the service's address, segment by segment: none can lead elsewhere. */
+  readonly path: readonly string[];
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** GET, or POST where there is a body, unless said. */
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** A read is asked again when the service fails to answer; searches are reads that are posted. */
+  readonly effect?: "read" | "write";
+  /** The permission that it takes, as the service names it. */
+  readonly needs?: string;
+  /** What to ask in place of it where the service does not know it. */
+  readonly instead?: string;
+  /** The answer is plain text: all of it, or of one that is as long as it likes the end. */
+  readonly isText?: true | "end";
+  /** In place of JSON in its usual form. */
+  readonly accept?: string;
+  readonly answer: Answer;
+}
+
+/** A service for one tool call. */
+export type Ask = <Answer extends z.ZodType>(asking: Asking<Answer>) => Promise<z.infer<Answer>>;
+
+/** A request that came to nothing. Without `status`, no answer came. */
+export class ServiceFault extends Error {
+  constructor(
+    message: string,
+    readonly status?: number,
+    /** How long until it may be asked again, in milliseconds; undefined where it should not be. */
+    readonly pause?: (attempt: number) => number,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+/**
+ * Does a tool's work on a service and trims its result. Errors state what to change, without a secret. A write whose
+ * request was refused, or was never sent, fails with `NothingDone`: the work must write through `ask` alone.
+ */
+export async function withService(
+  service: Service,
+  context: ToolContext,
+  work: (ask: Ask) => Promise<unknown>,
+): Promise<Json> {
+  try {
+    return trim(await work(asker(service, context)));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof SkillflowError) throw error;
+    const told = service.keys.map((name) => ({ name, value: context.config[name]?.trim() ?? "" }));
+    const secrets = [...told, ...(service.secrets ?? []).map((value) => ({ name: service.address, value }))];
+    throw requestsOf(context).failure(error, createRedactor(secrets).text(messageOf(error)));
+  }
+}
+
+/** A secret of config, as a header may carry it. */
+export function keyOf(config: ToolContext["config"], name: string): string | undefined {
+  const key = config[name]?.trim();
+  if (!key) return undefined;
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new Error(`${name} holds characters that no header carries: copy it again.`);
+}
+
+/** The header that lets in: with a user name by basic authentication, else by the token alone. */
+export function authorization(user: string | undefined, token: string | undefined): Record<string, string> {
+  if (!token) return {};
+  if (!user?.trim()) return { authorization: `Bearer ${token}` };
+  return { authorization: `Basic ${Buffer.from(`${user.trim()}:${token}`).toString("base64")}` };
+}
+
+/** The service's address without a slash at its end. */
+export function serviceUrl({ name, address, usual, url }: Service, config: ToolContext["config"]): string {
+  const text = url ?? (config[address]?.trim() || usual);
+  if (!text) throw new Error(`${address} is not set: ${name} cannot be used in this run.`);
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new Error(`${address} is not an http or https address.`);
+  const { username, password, search, hash } = new URL(text);
+  if (username || password) throw new Error(`${address} holds a user or a password: they have variables of their own.`);
+  if (search || hash) throw new Error(`${address} is an address without ? and #.`);
+  return text.replace(/(?<!\/)\/+$/, "");
+}
+
+/** Answers above this are not read to their end. */
+const LARGEST_ANSWER = 10_000_000;
+const LONGEST_ANSWER_MS = 30_000;
+const UNTOLD_LIMIT_MS = 60_000;
+
+function asker(service: Service, context: ToolContext): Ask {
+  return async (asking) => {
+    const { effect = "read" } = asking;
+    const pauseAfter = (failure: unknown, attempt: number) => {
+      if (!(failure instanceof ServiceFault) || !failure.pause) return undefined;
+      return effect === "read" || failure.status === 429 ? failure.pause(attempt) : undefined;
+    };
+    const answer = await patiently({ signal: context.signal, pauseAfter }, () => askOnce(service, asking, context));
+    const parsed = asking.answer.safeParse(answer);
+    if (parsed.success) return parsed.data;
+    const places = parsed.error.issues.slice(0, 3).map(({ path }) => path.join(".") || "the whole");
+    throw new ServiceFault(`${service.name} answered ${lineOf(asking)} in an unexpected form (${places.join(", ")}).`);
+  };
+}
+
+async function askOnce(service: Service, asking: Asking<z.ZodType>, context: ToolContext): Promise<unknown> {
+  const { query = {}, body } = asking;
+  const url = new URL(`${serviceUrl(service, context.config)}/${asking.path.map(segment).join("/")}`);
+  for (const [key, value] of Object.entries(query))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined) url.searchParams.append(key, String(one));
+  const method = methodOf(asking);
+  const init: RequestInit = {
+    method,
+    // Not followed: it would take the key along, or lose it.
+    redirect: "manual",
+    headers: {
+      accept: asking.isText ? "text/plain, application/json" : "application/json",
+      "user-agent": "skillflow",
+      ...service.headers?.(context.config),
+      ...(asking.accept ? { accept: asking.accept } : {}),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  // A request that is not declared to read may write, unless it is a GET.
+  const { effect = method === "GET" ? "read" : "write" } = asking;
+  return requestsOf(context).send(effect, async () => {
+    const answered = await send(service, asking, context, url, init);
+    const { status, text } = answered;
+    if (status < 200 || status > 299) throw refusal(service, asking, context, answered);
+    // A write that answers in plain text is not confirmed by a page, such as that of a proxy.
+    const isPage = effect === "write" && text.trimStart().startsWith("<");
+    return asking.isText && !isPage ? text : parse(service, asking, text);
+  });
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** The whole answer, in the time and the size that one may take. */
+async function send(
+  service: Service,
+  asking: Asking<z.ZodType>,
+  context: ToolContext,
+  url: URL,
+  init: RequestInit,
+): Promise<Answered> {
+  const ending = new AbortController();
+  const timer = setTimeout(() => ending.abort(), LONGEST_ANSWER_MS);
+  try {
+    const fetching = (await service.fetchWith?.(context)) ?? context.fetch;
+    const response = await fetching(url, { ...init, signal: AbortSignal.any([context.signal, ending.signal]) });
+    const text = await (asking.isText === "end" && response.ok ? endOf(response) : boundedText(response));
+    if (text === undefined) throw new ServiceFault(tooLarge(service, asking));
+    return { status: response.status, headers: response.headers, text };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof ServiceFault || error instanceof SkillflowError) throw error;
+    if (ending.signal.aborted) throw new ServiceFault(tooSlow(service, asking));
+    throw new ServiceFault(silence(service, asking, error), undefined, untoldPause, error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Undefined where it is too large, without reading on. */
+async function boundedText(response: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > LARGEST_ANSWER) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Of a text of any length so much of its end. */
+const LONGEST_END = 1_000_000;
+
+/** Memory stays small however long the text is: only its end is held, from the first whole line on. */
+async function endOf(response: Response): Promise<string> {
+  let end = Buffer.alloc(0);
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    end = Buffer.concat([end, chunk]).subarray(-LONGEST_END);
+  }
+  const text = end.toString("utf8");
+  return size > LONGEST_END ? text.slice(text.indexOf("\n") + 1) : text;
+}
+
+/** Encoding does not protect `..`: a URL parser takes it for a step to another folder. */
+function segment(text: string): string {
+  if (text === "" || text === "." || text === "..") throw new Error(`"${text}" is not a name.`);
+  return encodeURIComponent(text);
+}
+
+function methodOf({ method, body }: Asking<z.ZodType>): string {
+  return method ?? (body === undefined ? "GET" : "POST");
+}
+
+function lineOf(asking: Asking<z.ZodType>): string {
+  return clip(`${methodOf(asking)} /${asking.path.join("/")}`, 200);
+}
+
+function parse({ name, address }: Service, asking: Asking<z.ZodType>, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const start = text.trimStart();
+    const line = lineOf(asking);
+    if (start.startsWith("<"))
+      throw new ServiceFault(
+        `${name} answered ${line} with a web page in place of JSON: check ${address}, and what stands before it, such as a login page.`,
+      );
+    if (/^[[{]/.test(start))
+      throw new ServiceFault(
+        `${name}'s answer to ${line} broke off in the middle of its JSON. Try again, or ask for less.`,
+      );
+    throw new ServiceFault(`${name} answered ${line} with something that is not JSON: check ${address}.`);
+  }
+}
+
+function refusal(service: Service, asking: Asking<z.ZodType>, context: ToolContext, answered: Answered): ServiceFault {
+  const { status, headers } = answered;
+  const message = advice(service, asking, context, answered);
+  const told = retryAfter(headers.get("retry-after"));
+  if (status === 429) return new ServiceFault(message, status, () => told ?? UNTOLD_LIMIT_MS);
+  if (status >= 500) return new ServiceFault(message, status, (attempt) => told ?? untoldPause(attempt));
+  return new ServiceFault(message, status);
+}
+
+function advice(service: Service, asking: Asking<z.ZodType>, { config }: ToolContext, answered: Answered): string {
+  const { name, address } = service;
+  const { status, headers } = answered;
+  const what = `${status} for ${lineOf(asking)}`;
+  const said = reasonOf(answered.text);
+  if (status === 401) return `${name} did not let in (${what}): ${said} ${keyAdvice(service, config)}`;
+  if (status === 403)
+    return `${name} does not allow this (${what}): ${said}${asking.needs ? ` It takes ${asking.needs}.` : ""}`;
+  if (status === 404 || status === 405)
+    return `Not found in ${name} (${what}): ${said} ${asking.instead ?? `Check the name, and ${address}.`}`;
+  if (status === 429) return limitAdvice(name, headers);
+  if (status >= 500) return `${name} failed (${what}): ${said}${outcome(asking)}`;
+  if (status >= 300 && status < 400)
+    return `${name} sends this elsewhere (${what}), to ${originOf(headers)}: set ${address} to the address that answers.`;
+  return `${name} found the request invalid (${what}): ${said}`;
+}
+
+function keyAdvice({ keys, address }: Service, config: ToolContext["config"]): string {
+  const set = keys.filter((key) => config[key]?.trim());
+  if (set.length === 0) return `${keys.join(" and ")} ${keys.length > 1 ? "are" : "is"} not set.`;
+  return `${set.join(" or ")} is wrong, expired or revoked, or for another server than ${address}.`;
+}
+
+function limitAdvice(name: string, headers: Headers): string {
+  const pause = retryAfter(headers.get("retry-after")) ?? UNTOLD_LIMIT_MS;
+  const until = new Date(Date.now() + pause).toISOString();
+  return `${name}'s rate limit is used up until ${until}. Nothing was done; go on without it, or ask again after that.`;
+}
+
+function outcome({ effect = "read" }: Asking<z.ZodType>): string {
+  return effect === "read" ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
+}
+
+function tooLarge({ name }: Service, asking: Asking<z.ZodType>): string {
+  return `${name}'s answer to ${lineOf(asking)} is larger than ${LARGEST_ANSWER / 1e6} MB and was not read: ask for less at a time.`;
+}
+
+function tooSlow({ name }: Service, asking: Asking<z.ZodType>): string {
+  const words = `${name} did not answer ${lineOf(asking)} in ${LONGEST_ANSWER_MS / 1000} seconds: ask for less, such as a shorter period.`;
+  return asking.effect === "write" ? words + outcome(asking) : words;
+}
+
+function silence({ name, address }: Service, asking: Asking<z.ZodType>, error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+  const words = `${name} did not answer ${lineOf(asking)}: ${message}${code}. Check ${address}.`;
+  if (asking.effect !== "write") return words;
+  return words + (refusalOf(error) ? " Nothing was sent." : outcome(asking));
+}
+
+function originOf(headers: Headers): string {
+  const location = headers.get("location") ?? "";
+  return URL.canParse(location) ? new URL(location).origin : "another path";
+}
+
+/** What the service gave as its reason: one of the members that services put it in, or a line of text. */
+function reasonOf(text: string): string {
+  const words = wordsOf(lenient(text)).replace(/\s+/g, " ").trim();
+  return words === "" ? "no reason was given." : `${clip(words, 500).replace(/\.$/, "")}.`;
+}
+
+const REASONS = ["reason", "message", "detail", "title", "error", "error_description", "errors", "errorMessages"];
+
+function wordsOf(value: unknown, depth = 0): string {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null || depth > 3) return "";
+  const members = Array.isArray(value)
+    ? value.slice(0, 5)
+    : REASONS.map((key) => (Object.hasOwn(value, key) ? value[key as never] : undefined));
+  const texts = members.map((member) => wordsOf(member, depth + 1)).filter((member) => member !== "");
+  return [...new Set(texts)].join(": ");
+}
+
+/** A refusal may come from a proxy, as a page, which tells nothing. */
+function lenient(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return /^\s*[<{[]/.test(text) ? "" : text;
+  }
+}

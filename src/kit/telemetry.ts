@@ -1,0 +1,124 @@
+import * as z from "zod";
+import { clip, jsonSize, type Shape } from "./http.ts";
+
+/** Times and series, as skills that read telemetry take and give them. */
+
+const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))$/;
+
+/** A parameter: `now`, `now-15m`, or ISO 8601 with a zone. */
+export const timeField = z.string().max(40).regex(TIME);
+
+/** In milliseconds. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The period that a call means; the last hour unless it says otherwise. */
+export function periodOf(
+  { from = "now-1h", to = "now" }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  now = Date.now(),
+): Period {
+  const period = { from: momentOf(from, now), to: momentOf(to, now) };
+  if (period.from < period.to) return period;
+  throw new Error("The period is empty: `from` must be before `to`.");
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
+
+/** A time as milliseconds since 1970. */
+export function momentOf(text: string, now = Date.now()): number {
+  const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
+  const moment = text.startsWith("now") ? now - Number(amount ?? 0) * (UNITS[unit] ?? 0) : Date.parse(text);
+  if (!Number.isNaN(moment)) return moment;
+  throw new Error(`"${text}" is not a time: write now-15m, or 2026-01-31T08:00:00Z.`);
+}
+
+export function isoTime(milliseconds: number | null | undefined): string | undefined {
+  const date = new Date(milliseconds ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** A moment in milliseconds, and what was measured then. */
+export type Point = readonly [at: number, value: number];
+
+/** What a model needs of a series: its ends, its extremes and when they were, and a few points. */
+export interface SeriesSummary {
+  readonly count: number;
+  readonly min?: Extreme;
+  readonly max?: Extreme;
+  readonly avg?: number;
+  readonly first?: Extreme;
+  readonly last?: Extreme;
+  /** Each the mean of its neighbours, at the time of the first of them. */
+  readonly points?: readonly (readonly [at: string | undefined, value: number])[];
+}
+
+interface Extreme {
+  readonly at: string | undefined;
+  readonly value: number;
+}
+
+/** The shape of a summary, for the schema of a result. */
+export const seriesSummary = {
+  count: "number",
+  min: { at: "text", value: "number" },
+  max: { at: "text", value: "number" },
+  avg: "number",
+  first: { at: "text", value: "number" },
+  last: { at: "text", value: "number" },
+  points: ["any"],
+} as const satisfies Shape;
+
+/** Of all points, oldest first; what is no number is left out. At most so many points are shown. */
+export function summarise(all: readonly Point[], most: number): SeriesSummary {
+  const points = all.filter(([, value]) => Number.isFinite(value));
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return { count: 0 };
+  const least = points.reduce((a, b) => (b[1] < a[1] ? b : a));
+  const largest = points.reduce((a, b) => (b[1] > a[1] ? b : a));
+  return {
+    count: points.length,
+    min: extreme(least),
+    max: extreme(largest),
+    avg: rounded(mean(points)),
+    first: extreme(first),
+    last: extreme(last),
+    ...(most > 0 ? { points: thinned(points, most).map(([at, value]) => [isoTime(at), rounded(value)] as const) } : {}),
+  };
+}
+
+function extreme([at, value]: Point): Extreme {
+  return { at: isoTime(at), value: rounded(value) };
+}
+
+function thinned(points: readonly Point[], most: number): readonly Point[] {
+  const size = Math.ceil(points.length / most);
+  if (size <= 1) return points;
+  return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
+    const group = points.slice(index * size, (index + 1) * size);
+    return [group[0]?.[0] ?? 0, mean(group)];
+  });
+}
+
+function mean(points: readonly Point[]): number {
+  return points.reduce((sum, [, value]) => sum + value, 0) / points.length;
+}
+
+export function rounded(value: number): number {
+  return Number(value.toPrecision(6));
+}
+
+const LONGEST_LINE = 1500;
+
+/** The newest lines of a log, as many as fit into so many bytes of a result, and how many were not shown. */
+export function lastLines(lines: readonly string[], most = 16_000) {
+  const shown: string[] = [];
+  let size = 0;
+  for (const line of lines.toReversed().map((each) => clip(each, LONGEST_LINE))) {
+    size += jsonSize(line) + 1;
+    if (size > most) break;
+    shown.unshift(line);
+  }
+  return { shown, left_out: lines.length > shown.length ? lines.length - shown.length : undefined };
+}

@@ -1,0 +1,46 @@
+import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { checkListenFile } from "../../core/document/listen/check.ts";
+import { type ListenFile, listenFileSchema } from "../../core/document/listen/listen-file.ts";
+import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
+import { readRegular } from "../../files/files.ts";
+import { nearFile } from "./near-file.ts";
+import { describeIssues } from "./schema-findings.ts";
+import { parseYaml } from "../text/yaml-text.ts";
+
+export interface LoadedListenFile {
+  /** Undefined where it does not fit its schema. */
+  readonly file: ListenFile | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What more is found of it, with its place in the file. */
+  place(findings: readonly Diagnostic[]): Diagnostic[];
+}
+
+/** Reads a `listen.yml`: every finding, each with its place. */
+export function loadListenFile(path: string, shownAs: string): LoadedListenFile {
+  const failed = (...found: Omit<Diagnostic, "severity" | "path">[]): LoadedListenFile => ({
+    file: undefined,
+    diagnostics: found.map((one) => ({ severity: "error", path: [], file: shownAs, ...one })),
+    place: (findings) => [...findings],
+  });
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(readRegular(path));
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const hint = isMissing ? nearFile(path, shownAs) : undefined;
+    const message = isMissing ? `there is no file ${shownAs}` : `${shownAs} cannot be read: ${messageOf(error)}`;
+    return failed({ code: "IO", message, ...(hint === undefined ? {} : { hint }) });
+  }
+  const { value, problems, position } = parseYaml(text);
+  if (problems.length > 0) return failed(...problems.map((problem) => ({ code: "PARSE" as const, ...problem })));
+  const place = (findings: readonly Diagnostic[]) =>
+    findings
+      .map((found) => ({ ...found, file: found.file ?? shownAs, line: 1, column: 1, ...position(found.path) }))
+      .sort(byPlace);
+  if (!isObject(value)) return failed({ code: "SCHEMA", message: "must be a map with sources", line: 1, column: 1 });
+  const checked = listenFileSchema().safeParse(value, PARSED_ONCE);
+  if (!checked.success)
+    return { file: undefined, diagnostics: place(describeIssues(listenFileSchema(), value)), place };
+  return { file: checked.data, diagnostics: place(checkListenFile(checked.data)), place };
+}

@@ -1,0 +1,139 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
+import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isObject, nearest, PARSED_ONCE } from "../../core/base/values.ts";
+import { isWithin, readRegular } from "../../files/files.ts";
+import { describeIssue, type Issue } from "./schema-findings.ts";
+import { type Place, parseYaml } from "../text/yaml-text.ts";
+
+/** A config file and its folder, which its relative paths start from. */
+export interface LoadedConfig {
+  readonly path: string;
+  readonly directory: string;
+  readonly config: ProjectConfig;
+}
+
+const NAME = ".skillflow.yml";
+
+/** The nearest `.skillflow.yml` from a folder up to the repository's root, never above it. */
+export function loadProjectConfig(from: string): LoadedConfig | undefined {
+  for (const directory of upToRepositoryRoot(from)) {
+    const path = join(directory, NAME);
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) return { path, directory, config: readConfig(path) };
+  }
+  return undefined;
+}
+
+/** The user's own: `$XDG_CONFIG_HOME/skillflow/config.yml`, else below `~/.config`. */
+export function loadUserConfig(env: Environment): LoadedConfig | undefined {
+  const path = userConfigPath(env);
+  if (path === undefined || !existsSync(path)) return undefined;
+  return { path, directory: dirname(path), config: readConfig(path) };
+}
+
+/** Where the user's own file is, or would be. */
+export function userConfigPath(env: Environment): string | undefined {
+  const base = env.XDG_CONFIG_HOME || (env.HOME ? join(env.HOME, ".config") : undefined);
+  return base ? join(base, "skillflow", "config.yml") : undefined;
+}
+
+/** The root of the project that a folder belongs to: its repository's, else the folder itself. */
+export function projectRoot(from: string): string {
+  const directories = upToRepositoryRoot(from);
+  const top = directories.at(-1) ?? from;
+  return existsSync(join(top, ".git")) ? top : from;
+}
+
+/** Whether a path belongs to the repository that a folder is in: what lies there may be a stranger's (trust 6). */
+export function isInCheckout(path: string, from: string): boolean {
+  const root = projectRoot(from);
+  return existsSync(join(root, ".git")) && isWithin(realpathSync(root), realpathSync(nearestExisting(path)));
+}
+
+/** Whether a file lies in one of the user's own folders, links followed, and in no checkout, also not of its own there. */
+export function isUsersOwn(path: string, from: string, folders: readonly string[]): boolean {
+  if (!existsSync(path) || isInCheckout(path, from)) return false;
+  const real = realpathSync(path);
+  const own = folders.filter((folder) => existsSync(folder)).map((folder) => realpathSync(folder));
+  return own.some((folder) => isWithin(folder, real) && !isWithin(folder, dirname(checkoutOf(real) ?? "/")));
+}
+
+/** The root of the repository that a file lies in. */
+function checkoutOf(path: string): string | undefined {
+  const root = projectRoot(dirname(path));
+  return existsSync(join(root, ".git")) ? root : undefined;
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) ? path : nearestExisting(dirname(path));
+}
+
+function upToRepositoryRoot(from: string): string[] {
+  const directories: string[] = [];
+  for (let directory = resolve(from); ; directory = dirname(directory)) {
+    directories.push(directory);
+    if (existsSync(join(directory, ".git"))) return directories;
+    if (dirname(directory) === directory) return directories.slice(0, 1);
+  }
+}
+
+function readConfig(path: string): ProjectConfig {
+  const { value, problems, position } = parseYaml(readText(path));
+  const refuse = (found: readonly Diagnostic[], more = 0) => {
+    const placed = found.map((each) => ({ line: 1, column: 1, ...each, file: path }));
+    const told = placed.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
+    const message = `${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+    return new SkillflowError("config.invalid", message, { diagnostics: placed });
+  };
+  const unread = problems.map(({ message, ...at }) => problemAt([], "PARSE", message, at));
+  if (unread.length > 0) throw refuse(unread);
+  const checked = projectConfigSchema().safeParse(value ?? {}, PARSED_ONCE);
+  if (checked.success) return checked.data;
+  const wrong = checked.error.issues.flatMap((issue) => {
+    const at = issue.path as (string | number)[];
+    if (issue.code !== "unrecognized_keys")
+      return [{ path: at, tell: () => (at.length === 0 ? "the file " : "") + messageAt(issue, value) }];
+    return issue.keys.map((key) => {
+      const path = [...at, key];
+      return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key)}` };
+    });
+  });
+  const told = wrong.slice(0, MOST_TOLD);
+  throw refuse(
+    told.map((each) => problemAt(each.path, "SCHEMA", each.tell(), position(each.path))),
+    wrong.length - told.length,
+  );
+}
+
+function messageAt(issue: Issue, value: unknown): string {
+  const [found] = describeIssue(issue, { schema: projectConfigSchema(), value });
+  return found?.message ?? issue.message;
+}
+
+function problemAt(path: Diagnostic["path"], code: DiagnosticCode, message: string, at: Place): Diagnostic {
+  return { severity: "error", code, path, message, ...at };
+}
+
+function readText(path: string): string {
+  try {
+    return readRegular(path).toString("utf8");
+  } catch (error) {
+    throw new SkillflowError("config.invalid", `${path} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const MOST_TOLD = 20;
+
+function suggest(key: string): string {
+  const shape = projectConfigSchema().shape;
+  const known = [...Object.keys(shape), ...Object.values(shape).flatMap(keysOf)];
+  const near = nearest(key, known);
+  return near ? ` (did you mean "${near}"?)` : "";
+}
+
+function keysOf(schema: unknown): string[] {
+  const inner = isObject(schema) && "unwrap" in schema ? (schema as { unwrap(): unknown }).unwrap() : schema;
+  return isObject(inner) && isObject(inner.shape) ? Object.keys(inner.shape) : [];
+}

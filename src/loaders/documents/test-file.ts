@@ -1,0 +1,320 @@
+import { closeSync, existsSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { parsePath } from "../../core/base/path.ts";
+import { matcherProblems } from "../../core/outward/testing/matcher.ts";
+import { type Script, scriptSchema } from "../../core/outward/testing/script.ts";
+import { type TestFile, testFileSchema } from "../../core/outward/testing/test-file.ts";
+import { isObject, type Json, parseJson } from "../../core/base/values.ts";
+import { isWithin, openPlainNow } from "../../files/files.ts";
+import { nearFile } from "./near-file.ts";
+import { describeIssues } from "./schema-findings.ts";
+import { type Place, parseYaml } from "../text/yaml-text.ts";
+
+/** Reads test documents and the scripts that they name: every finding, each with its place in the file. */
+
+export interface LoadedTest {
+  /** As people name it. */
+  readonly file: string;
+  readonly path: string;
+  readonly text: string;
+  /** With what its files hold in place of their names; undefined where it has errors. */
+  readonly test: TestFile | undefined;
+  /** What of it is sound enough to be looked at, though it has errors elsewhere; undefined where nothing is. */
+  readonly sketch: TestSketch | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What it was made of, beside itself. */
+  readonly files: readonly string[];
+  readonly position: (path: Diagnostic["path"]) => Place;
+}
+
+type Problem = Pick<Diagnostic, "code" | "message" | "hint">;
+
+/** `root` is what the files that it names must lie in, links followed (trust 8). */
+export function loadTestFile(path: string, shownAs: string, root: string): LoadedTest {
+  const read = readNamed(path, shownAs, root);
+  const nothing = {
+    file: shownAs,
+    path,
+    text: "",
+    test: undefined,
+    sketch: undefined,
+    files: [],
+    position: () => ({}),
+  };
+  if ("code" in read) return { ...nothing, diagnostics: [{ ...read, severity: "error", path: [], file: shownAs }] };
+  const { text } = read;
+  const parsed = parseYaml(text);
+  if (parsed.problems.length > 0) {
+    const diagnostics = parsed.problems.map(
+      ({ message, ...at }): Diagnostic => ({
+        severity: "error",
+        code: "PARSE",
+        path: [],
+        message,
+        ...(text.split("\n")[(at.line ?? 1) - 1]?.[(at.column ?? 1) - 1] === "@"
+          ? { hint: 'a file is named in quotes: "@file"' }
+          : {}),
+        file: shownAs,
+        ...at,
+      }),
+    );
+    return { ...nothing, text, diagnostics };
+  }
+  const files: string[] = [];
+  const filled = fillIn(parsed.value, (named) => {
+    const found = readValue(resolve(dirname(path), named), named, root);
+    if (!("code" in found)) files.push(found.path);
+    return found;
+  });
+  const found = [...shapeFindings(parsed.value), ...filled.problems];
+  const place = (finding: Diagnostic) => ({
+    ...finding,
+    file: shownAs,
+    line: 1,
+    column: 1,
+    ...parsed.position(finding.path),
+  });
+  const test = found.length === 0 ? testFileSchema().parse(filled.value) : undefined;
+  const sketch = sketchOf(parsed.value);
+  return { file: shownAs, path, text, test, sketch, diagnostics: found.map(place), files, position: parsed.position };
+}
+
+/** The names that a test speaks of, each where it stands. */
+export interface TestSketch {
+  readonly workflow: string | undefined;
+  readonly model: string | undefined;
+  readonly tools: readonly NamedAt[];
+  readonly nodes: readonly NamedAt[];
+  /** Where prompts are compared. */
+  readonly prompts: readonly Diagnostic["path"][];
+}
+
+export interface NamedAt {
+  readonly name: string;
+  readonly path: Diagnostic["path"];
+}
+
+function sketchOf(value: unknown): TestSketch | undefined {
+  if (!isObject(value)) return undefined;
+  const { workflow, model, tools, cases } = value;
+  const listed = (names: unknown, path: Diagnostic["path"]) =>
+    Array.isArray(names) ? names.flatMap((name, n) => nameAt(name, [...path, n])) : [];
+  const expected = (Array.isArray(cases) ? cases : []).flatMap((each, index) =>
+    isObject(each) && isObject(each.expect) ? [{ of: each.expect, at: ["cases", index, "expect"] }] : [],
+  );
+  const planned = expected.flatMap(({ of, at }) =>
+    Array.isArray(of.planned)
+      ? of.planned.flatMap((one, n) => (isObject(one) ? [{ one, at: [...at, "planned", n] }] : []))
+      : [],
+  );
+  return {
+    workflow: typeof workflow === "string" && workflow !== "" ? workflow : undefined,
+    model: typeof model === "string" && model !== "" ? model : undefined,
+    tools: [
+      ...(isObject(tools) ? Object.keys(tools).map((name) => ({ name, path: ["tools", name] })) : []),
+      ...expected.flatMap(({ of, at }) => listed(of.called, [...at, "called"])),
+      ...expected.flatMap(({ of, at }) => listed(of.not_called, [...at, "not_called"])),
+      ...planned.flatMap(({ one, at }) => nameAt(one.tool, [...at, "tool"])),
+    ],
+    nodes: [
+      ...expected.flatMap(({ of, at }) => listed(of.path, [...at, "path"])),
+      ...expected.flatMap(({ of, at }) =>
+        (isObject(of.data) ? Object.keys(of.data) : []).flatMap((key) =>
+          nameAt(parsePath(key)?.segments[0]?.key, [...at, "data", key]),
+        ),
+      ),
+      ...planned.flatMap(({ one, at }) => nameAt(one.node, [...at, "node"])),
+    ],
+    prompts: expected.flatMap(({ of, at }) => (of.prompts === "unchanged" ? [[...at, "prompts"]] : [])),
+  };
+}
+
+function nameAt(name: unknown, path: Diagnostic["path"]): NamedAt[] {
+  return typeof name === "string" ? [{ name, path }] : [];
+}
+
+/** What the schema finds, and what it cannot say of matchers and names. */
+function shapeFindings(value: unknown): Diagnostic[] {
+  const cases = isObject(value) && Array.isArray(value.cases) ? value.cases : [];
+  const matchers = cases.flatMap((each, index) => {
+    const expected = isObject(each) ? each.expect : undefined;
+    return isObject(expected) ? expectedFindings(expected, ["cases", index, "expect"]) : [];
+  });
+  const known = new Set(matchers.map(({ path }) => JSON.stringify(path.slice(0, 4))));
+  const shape = describeIssues(testFileSchema(), value).filter(
+    ({ path }) => !known.has(JSON.stringify(path.slice(0, 4))),
+  );
+  const names = cases.map((each) => (isObject(each) ? each.name : undefined));
+  const twice = names.flatMap((name, index) => {
+    if (typeof name !== "string" || names.indexOf(name) === index) return [];
+    return [wrong(["cases", index, "name"], `there is a case "${name}" before it`)];
+  });
+  return [...shape, ...matchers, ...twice];
+}
+
+function expectedFindings(expected: { readonly [key: string]: unknown }, path: Diagnostic["path"]): Diagnostic[] {
+  return Object.entries(expected).flatMap(([key, wanted]) => {
+    const isMap = key === "data" || key === "evidence";
+    const parts: (readonly [(string | number)[], unknown])[] =
+      isMap && isObject(wanted) ? Object.entries(wanted).map(([at, one]) => [[key, at], one]) : [[[key], wanted]];
+    return parts.flatMap(([at, one]) =>
+      matcherProblems(one as Json, [...path, ...at]).map(
+        ({ message, hint, path: place }): Diagnostic => ({
+          ...wrong(place, message, hint),
+          code: "TEST_MATCHER",
+        }),
+      ),
+    );
+  });
+}
+
+function wrong(path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
+  return { severity: "error", code: "SCHEMA", path, message, ...(hint === undefined ? {} : { hint }) };
+}
+
+/** The values of the files that a document names: those of outputs and inputs. */
+function fillIn(value: unknown, read: (named: string) => { readonly value: Json; readonly path: string } | Problem) {
+  const problems: Diagnostic[] = [];
+  const filled = (given: unknown, path: Diagnostic["path"]): unknown => {
+    if (typeof given !== "string" || !/^@./.test(given)) return given;
+    const found = read(given.slice(1));
+    if (!("code" in found)) return found.value;
+    problems.push({ severity: "error", path, ...found });
+    return null;
+  };
+  if (!isObject(value)) return { value, problems };
+  const tools = mapMembers(value.tools, (rows, tool) =>
+    mapItems(rows, (row, index) =>
+      isObject(row) && "output" in row ? { ...row, output: filled(row.output, ["tools", tool, index, "output"]) } : row,
+    ),
+  );
+  const cases = mapItems(value.cases, (each, index) => {
+    if (!isObject(each) || typeof each.input !== "string") return each;
+    const path = ["cases", index, "input"];
+    const input = filled(each.input, path);
+    if (input !== null && !isObject(input)) problems.push(wrong(path, `${each.input} holds no map`));
+    return { ...each, input };
+  });
+  return { value: { ...value, ...(value.tools === undefined ? {} : { tools }), cases }, problems };
+}
+
+function mapMembers(value: unknown, change: (member: unknown, key: string) => unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
+}
+
+function mapItems(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
+  return Array.isArray(value) ? value.map(change) : value;
+}
+
+/** JSON and YAML by the name's end, else text. */
+function readValue(
+  path: string,
+  named: string,
+  root: string,
+): { readonly value: Json; readonly path: string } | Problem {
+  const read = readNamed(path, named, root);
+  if ("code" in read) return read;
+  const text = read.text.replace(/^\uFEFF/, "");
+  const type = extname(path).toLowerCase();
+  if (type === ".json") {
+    const value = parseJson(text);
+    if (value !== undefined) return { value, path: read.path };
+    const [problem] = parseYaml(text).problems;
+    return { code: "PARSE", message: `${problem ? placeIn(named, problem) : named}: this is not JSON` };
+  }
+  if (type !== ".yml" && type !== ".yaml") return { value: text, path: read.path };
+  const { value, problems } = parseYaml(text);
+  const [problem] = problems;
+  if (problem) return { code: "PARSE", message: `${placeIn(named, problem)}: ${problem.message}` };
+  return { value: (value ?? null) as Json, path: read.path };
+}
+
+function placeIn(named: string, { line = 1, column = 1 }: Place): string {
+  return `${named}:${line}:${column}`;
+}
+
+const MOST_BYTES = 20 * 1024 * 1024;
+
+/** A file that a test names, by its real path; what lies outside of the root is not looked at, there or not. */
+export function placeNamed(path: string, named: string, root: string): { readonly path: string } | Problem {
+  const outside: Problem = {
+    code: "SOURCE_FILE_OUTSIDE_ROOT",
+    message: `${named} is outside ${root}`,
+    hint: "a test names files of its own project alone, links followed",
+  };
+  if (path.includes("\0")) return outside;
+  const real = realpathSync(root);
+  if (!isWithin(real, nearestReal(path))) return outside;
+  if (!existsSync(path)) {
+    const hint = nearFile(path, named);
+    return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${named}`, ...(hint ? { hint } : {}) };
+  }
+  return { path: realpathSync(path) };
+}
+
+/** Of what is missing, the real path of the folders that are there. */
+function nearestReal(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(nearestReal(dirname(path)), basename(path));
+  }
+}
+
+function readNamed(
+  path: string,
+  named: string,
+  root: string,
+): { readonly text: string; readonly path: string } | Problem {
+  const place = placeNamed(path, named, root);
+  if ("code" in place) return place;
+  const unreadable = (why: string): Problem => ({
+    code: "SOURCE_FILE_READ_FAILED",
+    message: `${named} cannot be read: ${why}`,
+  });
+  try {
+    const { file, stats } = openPlainNow(place.path);
+    try {
+      if (stats.size > MOST_BYTES) return unreadable("it is larger than 20 MB");
+      return { text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)), path: place.path };
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    return unreadable(error instanceof TypeError ? "it is no UTF-8 text" : messageOf(error));
+  }
+}
+
+/** A script that a test names, or what is wrong with it: in the script's own lines, or where it is named. */
+export function loadScript(
+  path: string,
+  named: string,
+  root: string,
+): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
+  const read = readNamed(path, named, root);
+  if ("code" in read) return { diagnostics: [{ severity: "error", path: [], ...read }] };
+  return parseScript(read.text, named);
+}
+
+/** A script's text, or what is wrong with it, in its own lines. */
+export function parseScript(
+  text: string,
+  named: string,
+): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
+  const { value, problems, position } = parseYaml(text);
+  const parse = problems.map(({ message, ...at }): Diagnostic => {
+    return { severity: "error", code: "PARSE", path: [], message, file: named, ...at };
+  });
+  if (parse.length > 0) return { diagnostics: parse };
+  const found = describeIssues(scriptSchema(), value).map((one) => ({
+    ...one,
+    file: named,
+    line: 1,
+    column: 1,
+    ...position(one.path),
+  }));
+  return found.length > 0 ? { diagnostics: found } : { script: scriptSchema().parse(value) };
+}

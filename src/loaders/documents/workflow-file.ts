@@ -1,0 +1,202 @@
+import { statSync } from "node:fs";
+import type { DiagnosticCode } from "../../core/base/diagnostic.ts";
+import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../../core/base/diagnostic.ts";
+import { type Workflow, workflowSchema } from "../../core/document/workflow/workflow.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import type { KnownSkills } from "../../core/skill/skill-reference.ts";
+import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
+import { checkWorkflow } from "../../core/document/check/workflow.ts";
+import { readRegular } from "../../files/files.ts";
+import { nearFile } from "./near-file.ts";
+import { describeIssue, type Issue } from "./schema-findings.ts";
+import { type Place, parseYaml } from "../text/yaml-text.ts";
+
+export interface LoadedWorkflow {
+  /** Undefined when the document has errors. */
+  readonly workflow: Workflow | undefined;
+  /** What fits the schema, sound or not: more can be found of it. */
+  readonly draft?: Workflow;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What more is found of it, each with its place in the file, where there is one. */
+  place<Found extends Finding>(findings: readonly Found[]): Found[];
+}
+
+type Checked = Omit<LoadedWorkflow, "place">;
+
+const MOST_BYTES = 5 * 1024 * 1024;
+
+/** Reads a workflow document: every finding, each with its place in the file (W1). */
+export function loadWorkflow(path: string, knownSkills: KnownSkills, shownAs = path): LoadedWorkflow {
+  const read = readDocument(path, shownAs);
+  if (typeof read !== "string") return unplaced({ workflow: undefined, diagnostics: [{ ...read, file: shownAs }] });
+  return parseWorkflow(read, knownSkills, shownAs);
+}
+
+/** A document that no file holds: every finding, each with its path (W1). */
+export function loadWorkflowValue(value: unknown, knownSkills: KnownSkills): LoadedWorkflow {
+  return unplaced(checkValue(value, knownSkills));
+}
+
+function unplaced(checked: Checked): LoadedWorkflow {
+  return { ...checked, place: (findings) => [...findings] };
+}
+
+/** Where the keys of a document's nodes stand; nothing is known of one that cannot be read any more. */
+export function nodePlaces(path: string): (node: string) => Place {
+  const text = readDocument(path, path);
+  if (typeof text !== "string") return () => ({});
+  const { value, position } = parseYaml(text);
+  const nodes = isObject(value) && isObject(value.nodes) ? value.nodes : {};
+  return (node) => (Object.hasOwn(nodes, node) ? position(["nodes", node]) : {});
+}
+
+function readDocument(path: string, file: string): string | Diagnostic {
+  const refuse = (message: string, hint?: string): Diagnostic => ({
+    severity: "error",
+    code: "IO",
+    path: [],
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  });
+  try {
+    const stat = statSync(path);
+    if (stat.isDirectory()) return refuse(`${file} is a directory, not a workflow`, "name a workflow's file in it");
+    if (stat.size > MOST_BYTES) {
+      return refuse(`${file} has ${(stat.size / 1024 / 1024).toFixed(1)} MB; a workflow may have 5 MB at most`);
+    }
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readRegular(path));
+    return text.includes("\0") ? refuse(`${file} is a binary file, not a workflow`) : text;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return refuse(`there is no file ${file}`, nearFile(path, file));
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse(`${file} is no UTF-8 text, so no workflow`);
+    return refuse(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** Parses a workflow from YAML 1.2 core or JSON text (D1). */
+export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
+  const parsed = parseYaml(text);
+  const refuse = (code: DiagnosticCode, message: string, at: Place): Diagnostic => {
+    return { severity: "error", code, path: [], message, ...at, ...(file ? { file } : {}) };
+  };
+  if (parsed.problems.length > 0) {
+    const diagnostics = parsed.problems.map(({ message, ...at }) => refuse("PARSE", message, at));
+    return unplaced({ workflow: undefined, diagnostics });
+  }
+  const place: LoadedWorkflow["place"] = (findings) =>
+    findings.map((finding) => ({ ...finding, ...parsed.position(finding.path), ...(file ? { file } : {}) }));
+  const { diagnostics, ...read } = checkValue(parsed.value, knownSkills);
+  const placed = diagnostics.map((found) => (found.path.length === 0 ? { ...found, line: 1, column: 1 } : found));
+  return { ...read, diagnostics: place(placed).sort(byPlace), place };
+}
+
+function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
+  if (!isObject(value)) {
+    const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
+    return { workflow: undefined, diagnostics: [{ severity: "error", code: "SCHEMA", path: [], message }] };
+  }
+  const other = otherDocument(value);
+  if (other) return { workflow: undefined, diagnostics: [other] };
+  const checked = workflowSchema().safeParse(value, PARSED_ONCE);
+  const issues = checked.success ? [] : checked.error.issues;
+  const structure = checked.success
+    ? checkWorkflow(checked.data, knownSkills)
+    : checkSketch(value, issues, knownSkills);
+  const document = { schema: workflowSchema(), value, insteadOf: sourceFault };
+  const schemaFindings = issues.flatMap((issue) => describeIssue(issue, document)).filter((found) => !isVerify(found));
+  const diagnostics = [...verifyFindings(value), ...schemaFindings, ...structure];
+  if (!checked.success) return { workflow: undefined, diagnostics };
+  return { workflow: hasErrors(diagnostics) ? undefined : checked.data, draft: checked.data, diagnostics };
+}
+
+/** A script or a test that was passed as a workflow: files of both kinds are kept next to it. */
+function otherDocument(value: Readonly<Record<string, unknown>>): Diagnostic | undefined {
+  if (value.nodes !== undefined || value.entry !== undefined) return undefined;
+  const finding = { severity: "error", code: "SCHEMA", path: [] } as const;
+  if (Array.isArray(value.replies))
+    return { ...finding, message: "this is a script, not a workflow", hint: "pass it to a run: --model script:FILE" };
+  if (typeof value.workflow !== "string") return undefined;
+  return { ...finding, message: "this is a test, not a workflow", hint: "run it: skillflow test FILE" };
+}
+
+/**
+ * The document without what the schema refused, so that the graph's findings are told together with the others (W1);
+ * undefined where there are no nodes to speak of. What only follows from a refused part is not said.
+ */
+function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: KnownSkills): Diagnostic[] {
+  if (!isObject(value) || !isObject(value.nodes)) return [];
+  const ids = Object.keys(value.nodes);
+  const refused = new Set(issues.map(({ path }) => fieldPath(path.slice(0, 2) as (string | number)[])));
+  const kept = (field: string) => {
+    const members = isObject(value[field]) ? Object.entries(value[field]) : [];
+    return members.filter(([id]) => !refused.has(fieldPath([field, id])) && !refused.has(field));
+  };
+  const entry = typeof value.entry === "string" ? value.entry : undefined;
+  if (ids.length === 0 && entry === undefined) return [];
+  const standIn = { from: ids[0], to: ids[0], when: "refused", max_iterations: 1 };
+  const edges = Array.isArray(value.edges) ? value.edges : [];
+  const sketch = {
+    entry: entry ?? ids[0],
+    nodes: { ...mapValues(value.nodes, soundParts), ...Object.fromEntries(kept("nodes")) },
+    edges: edges.map((edge, index) => (refused.has(`edges[${index}]`) ? standIn : edge)),
+    skills: Object.fromEntries(kept("skills")),
+  };
+  const isWhole = entry !== undefined && Array.isArray(value.edges) && !sketch.edges.includes(standIn);
+  const lostSkills = new Set(isObject(value.skills) ? Object.keys(value.skills) : []);
+  const known: KnownSkills = {
+    has: (reference) => knownSkills.has(reference) || lostSkills.has(reference),
+    [Symbol.iterator]: () => [...knownSkills, ...lostSkills][Symbol.iterator](),
+  };
+  const found = checkWorkflow(sketch as unknown as Workflow, known);
+  return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
+}
+
+/** What a refused node still tells. */
+function soundParts(node: unknown): object {
+  if (!isObject(node)) return {};
+  const skills = Array.isArray(node.skills) && node.skills.every((skill) => typeof skill === "string");
+  return { ...(skills ? { skills: node.skills } : {}), ...(isObject(node.output) ? { output: node.output } : {}) };
+}
+
+function mapValues(record: { readonly [key: string]: unknown }, change: (value: unknown) => object) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}
+
+/** Told with words of its own. */
+function isVerify({ path: [part, , field, ...rest] }: Diagnostic): boolean {
+  return part === "nodes" && field === "verify" && rest.length === 0;
+}
+
+/** W12. */
+function verifyFindings(value: unknown): Diagnostic[] {
+  if (!isObject(value)) return [];
+  const message = '"verify" is not part of the format';
+  const refuse = (path: Diagnostic["path"]): Diagnostic => ({
+    severity: "error",
+    code: "SCHEMA",
+    path,
+    message,
+    hint: "use eval on a node",
+  });
+  const nodes = isObject(value.nodes) ? Object.entries(value.nodes) : [];
+  const onNodes = nodes.filter(([, node]) => isObject(node) && Object.hasOwn(node, "verify"));
+  return [
+    ...(Object.hasOwn(value, "verify") ? [refuse(["verify"])] : []),
+    ...onNodes.map(([id]) => refuse(["nodes", id, "verify"])),
+  ];
+}
+
+const SOURCE_HELP = "must be text, a ./path, an https:// address, or exactly one of {inline}, {file} and {url}";
+
+/** Instructions, rules and context are Sources; what is wrong with their tags has codes of its own. */
+function sourceFault(path: Diagnostic["path"], value: unknown): Pick<Diagnostic, "code" | "message"> | undefined {
+  const [last, before] = [path.at(-1), path.at(-2)];
+  const isSource =
+    (last === "instruction" && path[0] === "nodes" && path.length === 3) ||
+    (typeof last === "number" && (before === "rules" || before === "context" || before === "sources"));
+  if (!isSource) return undefined;
+  if (!isObject(value)) return { code: "SCHEMA", message: SOURCE_HELP };
+  const isOtherType = value.type !== undefined && value.type !== "fetch" && value.url !== undefined;
+  return { code: isOtherType ? "SOURCE_INVALID_TYPE" : "SOURCE_INVALID_SHAPE", message: SOURCE_HELP };
+}

@@ -1,0 +1,93 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { isLocalName, isRefusedAddress } from "../../../core/base/address/address.ts";
+import { isObject, parseJson } from "../../../core/base/values.ts";
+import { quote } from "../offer/tools.ts";
+
+/** What a server's word about its authorization server may lead to. */
+export interface AuthEgress {
+  readonly fetch: typeof fetch;
+  /** The MCP server: the user's choice, as the issuer is. */
+  readonly server: URL;
+  readonly issuer: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const MOST_BYTES = 1024 * 1024;
+const ANSWER_MS = 15_000;
+
+/**
+ * Asks metadata, registrations and tokens. A refusal is a plain Error: the SDK prints what it knows as a refusal on the
+ * console. Redirects are not followed beyond what the SDK itself does.
+ */
+export function authFetch(egress: AuthEgress): FetchLike {
+  return async (address, init = {}) => {
+    const url = new URL(address);
+    await checkAuthAddress(url, egress);
+    const signal = AbortSignal.any([egress.signal, AbortSignal.timeout(ANSWER_MS)]);
+    const response = await egress.fetch(url, { ...init, redirect: init.redirect ?? "manual", signal });
+    const text = await readText(response, url);
+    const { status, headers } = response;
+    if (init.method === "POST" && !response.ok) throw new Error(refusal(url, status, text));
+    return new Response(text === "" ? null : text, { status, headers });
+  };
+}
+
+/**
+ * Throws where a secret could be read on the way, or somebody else's word would take us into a private network. By TLS a
+ * name that is resolved anew to a private address meets a server that cannot prove to be it.
+ */
+export async function checkAuthAddress(url: URL, { server, issuer }: Pick<AuthEgress, "server" | "issuer">) {
+  const isHere = isLoopback(url) && isLoopback(server);
+  if (url.username !== "" || url.password !== "") throw refused(url, "it carries a user name or password");
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isHere)) throw refused(url, "it is not https");
+  if (isHere || url.origin === server.origin || url.origin === (issuer && new URL(issuer).origin)) return;
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const addresses = isIP(host) ? [host] : await lookup(host, { all: true }).then(justAddresses, () => []);
+  if (isLocalName(host) || addresses.some(isRefusedAddress)) {
+    throw refused(url, "it is at a private address; if it is right, name it: auth.issuer");
+  }
+}
+
+function justAddresses(found: readonly { readonly address: string }[]): string[] {
+  return found.map(({ address }) => address);
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+function refused({ origin }: URL, why: string): Error {
+  return new Error(`its authorization leads to ${quote(origin)}, which is not asked: ${why}`);
+}
+
+async function readText(response: Response, { origin }: URL): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MOST_BYTES) throw new Error(`${origin} sends more than an answer about authorization is`);
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function refusal({ origin }: URL, status: number, text: string): string {
+  const answer = parseJson(text);
+  const { error, error_description: description } = isObject(answer) ? answer : {};
+  const said = [error, description].filter((part) => typeof part === "string").join(": ");
+  return `the authorization server ${origin} answers HTTP ${status}${said === "" ? "" : ` (${said.slice(0, 300)})`}`;
+}
+
+/** The `error` parameter of a `WWW-Authenticate` header (RFC 9110, 11.6.1), from the first challenge that has one. */
+export function challengeError(header: string | null): string | undefined {
+  for (const [, name, quoted, plain] of (header ?? "").matchAll(PIECE)) {
+    const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
+    if (name?.toLowerCase() === "error" && value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** A name with its value, if it has one, or a quoted string. Every piece is consumed, so that no part is read twice. */
+const PIECE = /([^\s,="]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,"]+)))?|"(?:[^"\\]|\\.)*"?/g;

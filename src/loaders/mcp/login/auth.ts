@@ -1,0 +1,271 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import type { AuthProvider, FetchLike, OAuthTokens } from "@modelcontextprotocol/client";
+import type { Environment } from "../../../core/document/config.ts";
+import { messageOf } from "../../../core/base/errors.ts";
+import { createRedactor, type Redactor } from "../../../core/base/redact/redact.ts";
+import type { McpAuth } from "../../../core/skill/skill.ts";
+import { defined } from "../../../core/base/values.ts";
+import { type AuthEgress, authFetch, challengeError, checkAuthAddress } from "./auth-fetch.ts";
+import { logIn } from "./login.ts";
+import { type AuthPlaces, keepLogin, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
+import { quote } from "../offer/tools.ts";
+
+type Sdk = typeof import("@modelcontextprotocol/client");
+
+/** Tokens for one server (OAuth 2.1): got when it asks for one, and kept out of all that it says. */
+export interface Auth {
+  readonly provider: AuthProvider;
+  /** Keeps the tokens that were got so far out of texts and values. */
+  readonly redactor: () => Redactor;
+  /** Whether a person is being waited for. */
+  isAsking(): boolean;
+  /** From now on nobody is asked. */
+  endLogins(): void;
+}
+
+export interface AuthOptions extends AuthPlaces {
+  readonly id: string;
+  readonly config: McpAuth;
+  readonly server: URL;
+  readonly env: Environment;
+  readonly fetch: typeof fetch;
+  readonly signal: AbortSignal;
+}
+
+/** Throws where the client's secret is not there, or could be read on its way. */
+export async function openAuth(options: AuthOptions): Promise<Auth> {
+  const sdk = await import("@modelcontextprotocol/client");
+  const egress = { ...options, issuer: options.config.issuer };
+  await checkAuthAddress(options.server, egress);
+  const tools = { sdk, egress, fetch: authFetch(egress) };
+  const people = { person: options.person, isAsking: false };
+  const grant = grantFor({ ...options, ...tools, people });
+  const seen = new Set<string>();
+  let redactor = createRedactor([]);
+  const learn = () => {
+    const { access_token, refresh_token, id_token } = grant.tokens() ?? {};
+    const secrets = [access_token, refresh_token, id_token].filter((secret) => secret !== undefined);
+    if (secrets.every((secret) => seen.has(secret))) return;
+    for (const secret of secrets) seen.add(secret);
+    redactor = createRedactor([...seen].map((value) => ({ name: `token of ${options.id}`, value })));
+  };
+  let renewing: Promise<void> | undefined;
+  return {
+    provider: {
+      async token() {
+        learn();
+        return grant.tokens()?.access_token;
+      },
+      onUnauthorized({ response }) {
+        // Side by side, calls share one: a refresh token may work but once.
+        renewing ??= grant.renew(readChallenge(sdk, response, options.server)).finally(() => {
+          renewing = undefined;
+        });
+        return renewing;
+      },
+    },
+    redactor: () => redactor,
+    isAsking: () => people.isAsking,
+    endLogins() {
+      people.person = undefined;
+    },
+  };
+}
+
+/** How tokens are come by. */
+interface Grant {
+  tokens(): OAuthTokens | undefined;
+  renew(challenge: Challenge): Promise<void>;
+}
+
+/** What a server says with its refusal. */
+interface Challenge {
+  readonly resourceMetadataUrl?: URL;
+  readonly scope?: string;
+  /** The token is good, and not for this. */
+  readonly wantsMore: boolean;
+}
+
+function readChallenge(sdk: Sdk, response: Response, server: URL): Challenge {
+  const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response);
+  const isOwn = resourceMetadataUrl?.origin === server.origin;
+  return {
+    ...(resourceMetadataUrl && isOwn ? { resourceMetadataUrl } : {}),
+    ...defined("scope", scope),
+    wantsMore: challengeError(response.headers.get("www-authenticate")) === "insufficient_scope",
+  };
+}
+
+interface GrantOptions extends Omit<AuthOptions, "fetch"> {
+  readonly sdk: Sdk;
+  readonly egress: AuthEgress;
+  readonly fetch: FetchLike;
+  readonly people: { person: Person | undefined; isAsking: boolean };
+}
+
+function grantFor(options: GrantOptions): Grant {
+  return options.config.type === "authorization_code" ? loginGrant(options, options.config) : clientGrant(options);
+}
+
+/** What is asked for: the operator's word, else the server's, beside what a token that is too narrow has already. */
+function scopeOf({ scopes }: McpAuth, { scope, wantsMore }: Challenge, held = ""): { scope?: string } {
+  if (scopes) return { scope: scopes.join(" ") };
+  if (scope === undefined || !wantsMore) return defined("scope", scope);
+  return { scope: [...new Set([...held.split(" "), ...scope.split(" ")])].filter(Boolean).join(" ") };
+}
+
+// ---- a client of its own: nobody is there
+
+function clientGrant({ sdk, config, env, server, fetch }: GrantOptions): Grant {
+  const provider = clientProvider(sdk, config, env);
+  return {
+    tokens: () => provider.tokens(),
+    async renew(challenge) {
+      const { resourceMetadataUrl } = challenge;
+      const asked = {
+        ...defined("resourceMetadataUrl", resourceMetadataUrl),
+        ...scopeOf(config, challenge, provider.tokens()?.scope),
+      };
+      await sdk.auth(provider, { serverUrl: server, fetchFn: fetch, ...asked });
+    },
+  };
+}
+
+function clientProvider(sdk: Sdk, config: McpAuth, env: Environment) {
+  const { clientId = "", issuer = "" } = config;
+  const client = { clientId, expectedIssuer: issuer, clientName: "skillflow" };
+  if (config.type === "private_key_jwt") {
+    const key = readKey(config.key, heldIn(config.key, env));
+    const privateKey = key.export({ format: "jwk" }) as Record<string, unknown>;
+    return new sdk.PrivateKeyJwtProvider({ ...client, privateKey, algorithm: algorithmOf(config.key, key) });
+  }
+  return new sdk.ClientCredentialsProvider({ ...client, clientSecret: heldIn(config.secret ?? "", env) });
+}
+
+function heldIn(name: string, env: Environment): string {
+  const value = env[name];
+  if (value) return value;
+  throw new Error(`${name} is not set, which its auth names`);
+}
+
+function readKey(name: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new Error(`${name} holds no private key (PEM, without a password)`);
+  }
+}
+
+function algorithmOf(name: string, { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): string {
+  const curves: Readonly<Record<string, string>> = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" };
+  const kinds: Readonly<Record<string, string | undefined>> = {
+    rsa: "RS256",
+    ed25519: "EdDSA",
+    ec: curves[details?.namedCurve ?? ""],
+  };
+  const algorithm = kinds[type ?? ""];
+  if (algorithm !== undefined) return algorithm;
+  throw new Error(`${name} holds a key of a kind that signs no token (${type})`);
+}
+
+// ---- a person's login
+
+function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "authorization_code" }): Grant {
+  const { env, server, folder, people } = options;
+  const secret = config.secret === undefined ? undefined : heldIn(config.secret, env);
+  const client =
+    config.clientId === undefined ? undefined : { client_id: config.clientId, ...defined("client_secret", secret) };
+  const { issuer = "", clientId = "", scopes = [] } = config;
+  const path = folder && loginPath(folder, server.href, JSON.stringify([issuer, clientId, scopes]));
+  const stored = () => (path === undefined ? undefined : readLogin(path, server.href));
+  let login = stored();
+  const keep = async (got: StoredLogin) => {
+    login = got;
+    if (path !== undefined) await keepLogin(path, got);
+  };
+  return {
+    tokens: () => login?.tokens,
+    async renew(challenge) {
+      const other = stored();
+      if (other && other.tokens.access_token !== login?.tokens.access_token) {
+        login = other;
+        return;
+      }
+      if (login && challenge.wantsMore) throw new Error(tooNarrow(challenge));
+      const renewed = login ? await refresh(options, challenge, login) : "nobody has logged in";
+      if (typeof renewed !== "string") return keep(renewed);
+      if (!people.person) throw new Error(`${renewed}: log in once, by a run on a terminal`);
+      people.isAsking = true;
+      await askPerson(options, { config, challenge, client, person: people.person })
+        .then(keep)
+        .finally(() => {
+          people.isAsking = false;
+        });
+    },
+  };
+}
+
+/** A login is widened by no server's word: a run would stop for a person. */
+function tooNarrow({ scope = "" }: Challenge): string {
+  return `it wants more than the login allows: name all the scopes in its auth, with ${quote(scope)}, and log in anew`;
+}
+
+/** The login with new tokens, or why there are none. */
+async function refresh(
+  { sdk, server, fetch }: GrantOptions,
+  { resourceMetadataUrl }: Challenge,
+  login: StoredLogin,
+): Promise<StoredLogin | string> {
+  const { client, issuer, resource, tokens } = login;
+  if (tokens.refresh_token === undefined) return "the login is over";
+  try {
+    const place = { ...defined("resourceMetadataUrl", resourceMetadataUrl), fetchFn: fetch };
+    const found = await sdk.discoverOAuthServerInfo(server, place);
+    const metadata = found.authorizationServerMetadata;
+    if ((metadata?.issuer ?? String(found.authorizationServerUrl)) !== issuer) {
+      return "it names another authorization server than the one that was logged in at";
+    }
+    const refreshed = await sdk.refreshAuthorization(found.authorizationServerUrl, {
+      ...defined("metadata", metadata),
+      clientInformation: client,
+      refreshToken: tokens.refresh_token,
+      ...(resource === undefined ? {} : { resource: new URL(resource) }),
+      fetchFn: fetch,
+    });
+    return { ...login, tokens: refreshed };
+  } catch (error) {
+    return `the login is over (${messageOf(error)})`;
+  }
+}
+
+interface Asking {
+  readonly config: McpAuth;
+  readonly challenge: Challenge;
+  readonly client: StoredLogin["client"] | undefined;
+  readonly person: Person;
+}
+
+function askPerson(
+  { sdk, id, server, fetch, egress, signal }: GrantOptions,
+  { config, challenge, client, person }: Asking,
+): Promise<StoredLogin> {
+  return logIn(sdk, {
+    id,
+    server,
+    fetch,
+    person,
+    client,
+    check: (address) => checkAuthAddress(address, egress),
+    checkIssuer(issuer) {
+      if (config.issuer === undefined || sameIssuer(config.issuer, issuer)) return;
+      throw new Error(`it names the authorization server ${issuer}, and its auth ${config.issuer}`);
+    },
+    scope: scopeOf(config, challenge).scope,
+    resourceMetadataUrl: challenge.resourceMetadataUrl,
+    signal,
+  });
+}
+
+function sameIssuer(a: string, b: string): boolean {
+  return a.replace(/\/$/, "") === b.replace(/\/$/, "");
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { FetchLike, OAuthClientMetadata, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { defined } from "../../../core/base/values.ts";
+import type { Person, StoredLogin } from "./logins.ts";
+
+type Sdk = typeof import("@modelcontextprotocol/client");
+
+export interface LoginOptions {
+  readonly id: string;
+  readonly server: URL;
+  readonly fetch: FetchLike;
+  readonly person: Person;
+  /** Throws for an address that nobody is to be sent to, and for an authorization server that is not the one expected. */
+  readonly check: (address: URL) => Promise<void>;
+  readonly checkIssuer: (issuer: string) => void;
+  /** Without one, one is registered. */
+  readonly client: StoredLogin["client"] | undefined;
+  readonly scope: string | undefined;
+  readonly resourceMetadataUrl: URL | undefined;
+  readonly signal: AbortSignal;
+}
+
+const PATIENCE_MS = 5 * 60_000;
+
+/** The authorization code flow with PKCE: a person lets us in with their browser, which brings the code to this machine. */
+export async function logIn(sdk: Sdk, options: LoginOptions): Promise<StoredLogin> {
+  const state = randomBytes(32).toString("base64url");
+  const listener = await listenForCode(state);
+  try {
+    const attempt = attemptAt(listener.address, state, options);
+    const { server, fetch, scope, resourceMetadataUrl, signal } = options;
+    const asked = {
+      serverUrl: server,
+      fetchFn: fetch,
+      ...defined("scope", scope),
+      ...defined("resourceMetadataUrl", resourceMetadataUrl),
+    };
+    await sdk.auth(attempt.provider, asked);
+    const answer = await listener.code(AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]));
+    await sdk.auth(attempt.provider, { ...asked, ...answer });
+    return attempt.result();
+  } finally {
+    listener.close();
+  }
+}
+
+/** What the SDK asks for and finds out on the way. */
+function attemptAt(redirectUrl: string, state: string, { id, server, ...options }: LoginOptions) {
+  const found: Partial<Mutable<StoredLogin>> = { url: server.href, ...defined("client", options.client) };
+  let discovered: Parameters<NonNullable<OAuthClientProvider["saveDiscoveryState"]>>[0] | undefined;
+  let verifier = "";
+  const clientMetadata: OAuthClientMetadata = {
+    client_name: "skillflow",
+    redirect_uris: [redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+    ...defined("scope", options.scope),
+  };
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata,
+    state: () => state,
+    clientInformation: () => found.client && { ...found.client, ...defined("issuer", found.issuer) },
+    saveClientInformation({ client_id, client_secret }) {
+      found.client = { client_id, ...defined("client_secret", client_secret) };
+    },
+    tokens: () => undefined,
+    saveTokens(tokens) {
+      found.tokens = tokens;
+    },
+    async redirectToAuthorization(address) {
+      const methods = discovered?.authorizationServerMetadata?.code_challenge_methods_supported;
+      if (discovered?.authorizationServerMetadata && !methods?.includes("S256")) throw new Error(NO_PKCE);
+      await options.check(address);
+      options.person.tell(id, address.href);
+    },
+    saveCodeVerifier(text) {
+      verifier = text;
+    },
+    codeVerifier: () => verifier,
+    saveDiscoveryState(discovery) {
+      discovered = discovery;
+    },
+    discoveryState: () => discovered,
+    saveAuthorizationServerUrl(issuer) {
+      options.checkIssuer(issuer);
+      found.issuer = issuer;
+    },
+    saveResourceUrl(resource) {
+      found.resource = String(resource);
+    },
+  };
+  const result = () => {
+    if (!found.tokens) throw new Error("its authorization server gave no token");
+    return found as StoredLogin;
+  };
+  return { provider, result };
+}
+
+type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+const NO_PKCE = "its authorization server does not say that it checks codes (PKCE by S256): nobody is sent there";
+
+interface CodeListener {
+  readonly address: string;
+  /** The code that comes with our own state; rejects with what the authorization server says in its place. */
+  code(signal: AbortSignal): Promise<{ readonly authorizationCode: string; readonly iss?: string }>;
+  close(): void;
+}
+
+/** A browser's way back to this machine (RFC 8252). What comes without our own state is nobody's answer. */
+async function listenForCode(state: string): Promise<CodeListener> {
+  let answered: (params: URLSearchParams) => void = () => undefined;
+  const answer = new Promise<URLSearchParams>((resolve) => {
+    answered = resolve;
+  });
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
+    if (request.method !== "GET" || pathname !== PATH) return say(response, 404, "There is nothing here.");
+    if (searchParams.get("state") !== state) return say(response, 400, "This is not the login that was begun.");
+    say(response, 200, "skillflow goes on in the terminal. You can close this window.");
+    answered(searchParams);
+  });
+  await listening(server);
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `http://127.0.0.1:${port}${PATH}`,
+    async code(signal) {
+      const params = await Promise.race([answer, given(signal)]);
+      const code = params.get("code");
+      const iss = params.get("iss");
+      if (code !== null) return { authorizationCode: code, ...(iss === null ? {} : { iss }) };
+      const why = [params.get("error"), params.get("error_description")].filter(Boolean).join(": ");
+      throw new Error(`nobody was let in: ${why.slice(0, 300) || "there is no code in the answer"}`);
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const PATH = "/callback";
+
+function listening(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+}
+
+function given(signal: AbortSignal): Promise<never> {
+  const why = () =>
+    signal.reason?.name === "TimeoutError" ? new Error("nobody logged in within 5 min") : signal.reason;
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(why());
+    signal.addEventListener("abort", () => reject(why()), { once: true });
+  });
+}
+
+function say(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" }).end(`${text}\n`);
+}

@@ -1,0 +1,86 @@
+import { closeSync, existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import type { Environment } from "../../../core/document/config.ts";
+import { sha256 } from "../../../core/base/sha256.ts";
+import { lazy, parseJson } from "../../../core/base/values.ts";
+import { openPlainNow, replaceFile } from "../../../files/files.ts";
+import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
+
+/** Somebody who can open an address. */
+export interface Person {
+  /** Told of the address at which they let us in. */
+  tell(id: string, address: string): void;
+}
+
+/** What the operator's side gives for servers that want a token. */
+export interface AuthPlaces {
+  /** Where logins are kept; undefined where they live as long as the program. */
+  readonly folder: string | undefined;
+  readonly person: Person | undefined;
+}
+
+/** What a person's login at one server came to. */
+export interface StoredLogin {
+  readonly url: string;
+  /** Tokens are shown to nobody but the server and this one. */
+  readonly issuer: string;
+  readonly client: { readonly client_id: string; readonly client_secret?: string | undefined };
+  readonly resource?: string | undefined;
+  readonly tokens: StoredTokens;
+}
+
+interface StoredTokens {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly refresh_token?: string | undefined;
+  readonly expires_in?: number | undefined;
+  readonly scope?: string | undefined;
+}
+
+const loginSchema = lazy(() =>
+  z.object({
+    url: z.string(),
+    issuer: z.string(),
+    client: z.object({ client_id: z.string(), client_secret: z.string().optional() }),
+    resource: z.string().optional(),
+    tokens: z.object({
+      access_token: z.string(),
+      token_type: z.string(),
+      refresh_token: z.string().optional(),
+      expires_in: z.number().optional(),
+      scope: z.string().optional(),
+    }),
+  }),
+);
+
+/** Where logins are kept: beside the user's own config file; undefined where that is nowhere, or in the checkout. */
+export function loginFolder(env: Environment, cwd: string): string | undefined {
+  const config = userConfigPath(env);
+  const folder = config && join(dirname(config), "mcp-logins");
+  return folder === undefined || isInCheckout(folder, cwd) ? undefined : folder;
+}
+
+/** One file for each server and client. */
+export function loginPath(folder: string, url: string, client: string): string {
+  return join(folder, `${sha256(JSON.stringify([url, client])).slice(0, 32)}.json`);
+}
+
+/** Undefined where there is none, or none that can be used: somebody logs in anew then. */
+export function readLogin(path: string, url: string): StoredLogin | undefined {
+  const checked = existsSync(path) ? loginSchema().safeParse(parseJson(readPlain(path))) : undefined;
+  return checked?.data?.url === url ? checked.data : undefined;
+}
+
+function readPlain(path: string): string {
+  const { file } = openPlainNow(path);
+  try {
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
+export async function keepLogin(path: string, login: StoredLogin): Promise<void> {
+  await replaceFile(path, `${JSON.stringify(login, null, 2)}\n`);
+}

@@ -1,0 +1,86 @@
+import { SkillflowError } from "../../../core/base/errors.ts";
+import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
+import { isObject, type Json } from "../../../core/base/values.ts";
+import { readBlocks, readLink } from "./blocks.ts";
+import { type Links, LONGEST_URI, READ_RESOURCE } from "./links.ts";
+import { reach, type Server } from "../server.ts";
+import type { Session } from "../session.ts";
+import { quote, type Said } from "./tools.ts";
+
+/** Reading what results link, and what a server lists beside its tools. */
+
+const DESCRIPTION =
+  "Reads a resource of this server by its `uri`: one that a result linked or held, or that the server lists. Without `uri`: the list.";
+
+/** What reads a server's resources; undefined where it has none. */
+export function resourceReader(
+  server: Server,
+  session: Session,
+  { said, links }: { readonly said: Said; readonly links: Links },
+): Tool | undefined {
+  if (!session.has("resources")) return undefined;
+  return {
+    ...ownReader(READ_RESOURCE, said),
+    description: DESCRIPTION,
+    input_schema: {
+      type: "object",
+      properties: { uri: { type: "string", minLength: 1, maxLength: LONGEST_URI } },
+      additionalProperties: false,
+    },
+    handler: ({ uri }: { readonly uri?: string }, context) => {
+      const ask = (session: Session) =>
+        uri === undefined ? listResources(session, links, context) : readResource(session, { uri, links }, context);
+      return reach(server, { context, isReading: true, ask });
+    },
+  };
+}
+
+/** A tool of ours about a server: it reads, unless the server's config says more of it. */
+export function ownReader(name: string, { effects = {}, ...reach }: Said) {
+  const effect = Object.hasOwn(effects, name) ? (effects[name] ?? "read") : "read";
+  return { name, effect, idempotent: true, ...reach } as const;
+}
+
+/** What is listed of more is left out. */
+const MOST_LISTED = 1000;
+/** Entries that stand in one answer. */
+const MOST_TOLD = 200;
+
+async function listResources(session: Session, links: Links, { signal }: ToolContext): Promise<Json> {
+  const { listed, isCut } = await session.list("resources", MOST_LISTED, signal);
+  const resources = listed
+    .filter(isObject)
+    .slice(0, MOST_TOLD)
+    .map((entry) => readLink(entry, links));
+  const isWhole = !isCut && listed.length <= MOST_TOLD;
+  return isWhole ? { resources } : { resources, left_out: "there are more than are told here" };
+}
+
+interface Wanted {
+  readonly uri: string;
+  readonly links: Links;
+}
+
+async function readResource(session: Session, { uri, links }: Wanted, { signal, blobs }: ToolContext): Promise<Json> {
+  if (!links.has(uri) && !(await isListed(session, uri, signal))) {
+    const what = `this server has neither linked nor listed ${quote(uri)}: only what it has may be read`;
+    throw new SkillflowError("call.refused", what);
+  }
+  const { contents } = await session.request("resources/read", { uri }, signal);
+  if (!Array.isArray(contents)) throw new Error("it answers resources/read without contents");
+  const blocks = contents.filter(isObject).map((resource) => ({ type: "resource", resource }));
+  const read = await readBlocks(blocks, { links, blobs });
+  const [only, ...others] = read;
+  return only !== undefined && others.length === 0 && typeof only.text === "string" ? only.text : read;
+}
+
+/** A server that gives no list lists nothing. */
+async function isListed(session: Session, uri: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { listed } = await session.list("resources", MOST_LISTED, signal);
+    return listed.some((entry) => isObject(entry) && entry.uri === uri);
+  } catch (error) {
+    if (signal.aborted || session.lossBy(error) !== undefined) throw error;
+    return false;
+  }
+}

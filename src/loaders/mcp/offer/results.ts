@@ -1,0 +1,66 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { type Json, parseJson } from "../../../core/base/values.ts";
+import { type Keeping, readBlocks } from "./blocks.ts";
+
+interface Reading extends Keeping {
+  /** Of the tool's results. */
+  readonly hasSchema: boolean;
+}
+
+/** What a call came to, as data for the model. Throws what failed. */
+export async function readResult(result: CallToolResult, { hasSchema, ...keeping }: Reading): Promise<Json> {
+  const { content, structuredContent, isError } = result;
+  if (isError) throw new Error(failureText(content) || "the tool failed and did not say why");
+  if (structuredContent !== undefined) return structuredContent as Json;
+  const blocks = await readBlocks(content, keeping);
+  const [only, ...others] = blocks;
+  if (only === undefined) return null;
+  if (others.length > 0 || only.type !== "text") return blocks;
+  const text = String(only.text);
+  return hasSchema ? (parseJson(text) ?? text) : text;
+}
+
+function failureText(content: CallToolResult["content"]): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+type Sdk = typeof import("@modelcontextprotocol/client");
+
+/** Returns the status of an HTTP answer; the older transport calls it a code. */
+export function statusOf(error: unknown): number | undefined {
+  const { status, code } = (error ?? {}) as { readonly status?: unknown; readonly code?: unknown };
+  return [status, code].find((number) => typeof number === "number" && number >= 400 && number < 600) as
+    | number
+    | undefined;
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | null | undefined)?.code;
+}
+
+export function isClosed(error: unknown): boolean {
+  return codeOf(error) === "CONNECTION_CLOSED" || isUnsent(error);
+}
+
+function isUnsent(error: unknown): boolean {
+  return codeOf(error) === "NOT_CONNECTED";
+}
+
+/**
+ * Returns true if the request had no effect: it was not sent, or the server has forgotten our session. Some servers
+ * answer 400 in that case, where 404 is meant.
+ */
+export function isUntouched(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 404 || status === 400 || isUnsent(error);
+}
+
+/** JSON-RPC: parse error, invalid request, method not found, invalid params. */
+const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601, -32_602];
+
+/** Returns true if the server refused the call instead of carrying it out. */
+export function isRefused(sdk: Sdk, error: unknown): boolean {
+  if (error instanceof sdk.ProtocolError) return REFUSALS.includes(error.code);
+  const status = statusOf(error) ?? (error instanceof sdk.UnauthorizedError ? 401 : 500);
+  return status < 500 && status !== 408;
+}

@@ -1,0 +1,141 @@
+import { messageOf } from "../../../core/base/errors.ts";
+import { canonicalJson } from "../../../core/engine/event/operation.ts";
+import { compileSchema } from "../../../core/base/schema/schema.ts";
+import { sha256 } from "../../../core/base/sha256.ts";
+import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
+import { defined, isNestedBeyond, isObject, type JsonSchema } from "../../../core/base/values.ts";
+
+/** A tool as its server lists it, checked. */
+export interface ListedTool extends Omit<Tool, "handler" | "needs"> {
+  /** sha256 over all that its server says of it: what is cut off or left out of it here, too (fine-print T32). */
+  readonly digest: string;
+}
+
+/** What the server's config says of its tools: that beats the server's own hints. */
+export type Said = ToolReach & Pick<McpServerConfig, "effects">;
+
+export function saidOf({ effects, origin, audience, reads }: McpServerConfig): Said {
+  return {
+    ...defined("effects", effects),
+    ...defined("origin", origin),
+    ...defined("audience", audience),
+    ...defined("reads", reads),
+  };
+}
+
+export const MOST_TOOLS = 1000;
+const MOST_NAME = 128;
+const MOST_DESCRIPTION = 4096;
+const MOST_SCHEMA = 64 * 1024;
+const MOST_DEPTH = 64;
+/** A schema may refer to a part of itself so often that one check of a small value never ends. */
+const MOST_REFERENCES = 100_000;
+/** What a reference counts for that is no path into the document: by an anchor, or to elsewhere. */
+const OTHER_REFERENCE = 10_000;
+
+/** The usable ones of what a server lists: one that is not costs itself alone, and a warning. */
+export function readListedTools(listed: readonly unknown[], said: Said, warn: (message: string) => void): ListedTool[] {
+  const tools = new Map<string, ListedTool>();
+  for (const entry of listed.slice(0, MOST_TOOLS)) {
+    const read = readTool(entry, said, warn);
+    if (typeof read === "string") warn(read);
+    else if (tools.has(read.name)) warn(`lists the tool ${quote(read.name)} twice: the first counts`);
+    else tools.set(read.name, read);
+  }
+  if (listed.length > MOST_TOOLS) warn(`lists more than ${MOST_TOOLS} tools: the rest is left out`);
+  return [...tools.values()];
+}
+
+function readTool(entry: unknown, said: Said, warn: (message: string) => void): ListedTool | string {
+  const name = isObject(entry) ? entry.name : undefined;
+  if (!isObject(entry) || typeof name !== "string" || name === "") return "lists a tool without a name: it is left out";
+  if (name.length > MOST_NAME) return `lists a tool with an endless name (${quote(name)}): it is left out`;
+  const fault = schemaFault(entry.inputSchema) ?? objectFault(entry.inputSchema);
+  if (fault) return `lists the tool ${quote(name)}, whose input schema ${fault}: it is left out`;
+  const outputFault = entry.outputSchema === undefined ? undefined : schemaFault(entry.outputSchema);
+  if (outputFault)
+    warn(`lists the tool ${quote(name)}, whose output schema ${outputFault}: its results are not checked`);
+  const hints = isObject(entry.annotations) ? entry.annotations : {};
+  const { effects = {}, ...reach } = said;
+  const told = Object.hasOwn(effects, name) ? effects[name] : undefined;
+  const effect = told ?? (hints.readOnlyHint === true ? "read" : "write");
+  return {
+    name,
+    description: cutDescription(entry.description ?? entry.title),
+    input_schema: entry.inputSchema as JsonSchema,
+    ...(entry.outputSchema === undefined || outputFault ? {} : { output_schema: entry.outputSchema as JsonSchema }),
+    effect,
+    idempotent: effect === "read" || hints.idempotentHint === true,
+    ...reach,
+    digest: digestOf(entry),
+  };
+}
+
+/** By the names of the protocol. A title that stands in for a description is one. */
+function digestOf({ name, title, description = title, inputSchema, outputSchema, annotations }: ListedEntry): string {
+  const said = Object.entries({ name, description, inputSchema, outputSchema, annotations });
+  const kept = said.filter(([, value]) => value !== undefined);
+  const shallow = kept.map(([key, value]) => [key, isNestedBeyond(MOST_DEPTH, value) ? "nested too deep" : value]);
+  return sha256(canonicalJson(Object.fromEntries(shallow)));
+}
+
+type ListedEntry = { readonly [key: string]: unknown };
+
+function cutDescription(text: unknown): string {
+  if (typeof text !== "string") return "";
+  const left = text.length - MOST_DESCRIPTION;
+  return left > 0 ? `${text.slice(0, MOST_DESCRIPTION)}\n[… ${left} characters left out …]` : text;
+}
+
+/** A clause about a schema; undefined for one that can be used. */
+function schemaFault(schema: unknown): string | undefined {
+  if (!isObject(schema)) return "is missing";
+  if (isNestedBeyond(MOST_DEPTH, schema)) return "is nested too deep";
+  if (JSON.stringify(schema).length > MOST_SCHEMA) return `is larger than ${MOST_SCHEMA / 1024} kB`;
+  if (countReferences(schema) > MOST_REFERENCES) return "refers to itself too often";
+  try {
+    compileSchema(schema as JsonSchema);
+    return undefined;
+  } catch (error) {
+    return `cannot be used (${messageOf(error).slice(0, 200)})`;
+  }
+}
+
+function objectFault(schema: unknown): string | undefined {
+  return isObject(schema) && schema.type === "object" ? undefined : "is not that of an object";
+}
+
+/** How many schemas one check may go through when every `$ref` into the document is followed; a loop counts once. */
+function countReferences(root: { readonly [key: string]: unknown }): number {
+  const counts = new Map<object, number>();
+  const count = (value: unknown): number => {
+    if (typeof value !== "object" || value === null) return 0;
+    const known = counts.get(value);
+    if (known !== undefined) return known;
+    counts.set(value, 1);
+    const inner = Object.values(value).reduce<number>((sum, part) => sum + count(part), 1);
+    const total = inner + (isObject(value) ? referenced(value.$ref) + referenced(value.$dynamicRef) : 0);
+    counts.set(value, total);
+    return total;
+  };
+  const referenced = (reference: unknown): number => {
+    if (typeof reference !== "string" || reference === "#") return 0;
+    return reference.startsWith("#/") ? count(resolvePointer(root, reference)) : OTHER_REFERENCE;
+  };
+  const { $defs: _, definitions: __, ...checked } = root;
+  return count(checked);
+}
+
+function resolvePointer(root: unknown, reference: string): unknown {
+  const keys = reference.slice(2).split("/");
+  const unescaped = keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return unescaped.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+    root,
+  );
+}
+
+/** A server's own text in a message of ours. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}

@@ -1,0 +1,337 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Blobs } from "../../core/base/blobs.ts";
+import { type Acted, type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isBlobKind } from "../../core/engine/tools/blob.ts";
+import {
+  codeOfEnding,
+  type ForeignCommand,
+  type ForeignResult,
+  type Mount,
+  type SandboxLimits,
+} from "../../core/skill/sandbox.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
+import { openInside, resolveInside, resolveInsideNow } from "../folder/contain.ts";
+import type { PackageRuntime, RunnablePackage } from "../folder/format.ts";
+import type { LoaderHost } from "../folder/host.ts";
+import { openPlace, type PackagePlace, type PackagesAhead } from "./package-place.ts";
+import { runnersFolder, withRefusals } from "./script-handler.ts";
+
+/**
+ * A function of a Python file of any skill, to be imported: `word-count` is `skills.word_count`. Without secrets and
+ * network, which mounted code never has.
+ */
+export function mountOf(
+  name: string,
+  { directory, contents }: Pick<RunnablePackage, "directory" | "contents">,
+  { file, export: exported }: { readonly file: string; readonly export: string },
+): readonly RunnablePackage[] {
+  if (!file.endsWith(".py")) return [];
+  const runtime = { language: "python", entrypoint: file.replace(/^(?:\.\/)+/, ""), export: exported } as const;
+  return [{ name: name.replaceAll("-", "_"), directory, contents, runtime, secrets: [], network: false }];
+}
+
+/** A blob that a run may read at `/blobs/<id>`. */
+export interface MountedBlob {
+  readonly id: string;
+  /** Absolute: a file with its content. */
+  readonly file: string;
+}
+
+interface RunParts {
+  readonly host: Pick<LoaderHost, "runForeign" | "nodePath" | "self">;
+  readonly args: JsonObject;
+  /** Other packages that the code may import. */
+  readonly mounts: readonly RunnablePackage[];
+  readonly blobs: readonly MountedBlob[];
+  readonly limits?: Pick<SandboxLimits, "wallMs">;
+  readonly signal: AbortSignal;
+}
+
+export interface PackageRun extends RunParts {
+  readonly package: RunnablePackage;
+  /** By name; those that the package does not declare do not reach it. */
+  readonly secrets: Readonly<Record<string, string | undefined>>;
+  /** Where runs of packages are prepared for. */
+  readonly ahead?: PackagesAhead;
+}
+
+interface CodeRun extends RunParts {
+  /** Python. */
+  readonly code: string;
+  /** The function to call. */
+  readonly entrypoint: string;
+}
+
+/** How a run ended; `logs` is what the code printed. */
+export type RunOutcome =
+  | CompletedRun
+  | { readonly status: "failed"; readonly output: null; readonly logs: string; readonly error: RunError };
+
+interface CompletedRun {
+  readonly status: "completed";
+  readonly output: Json;
+  readonly logs: string;
+  readonly made: readonly MadeBlob[];
+}
+
+export interface RunError {
+  /** The name of what was thrown, or of what ended it: `ValueError`, `TimeoutError`, … */
+  readonly type: string;
+  readonly message: string;
+  readonly code: CallCode;
+  /** Whether the code may have acted outside of its workspace; absent, its code decides. */
+  readonly acted?: Acted;
+  /** Nothing ran: there is no sandbox, or no program. */
+  readonly notStarted?: true;
+}
+
+/** What the code handed back beside its result (`runtime.blobs.create`). */
+interface MadeBlob {
+  /** As the code knows it. */
+  readonly id: string;
+  readonly kind: string;
+  readonly content: Uint8Array;
+}
+
+/** Runs an action in a sandbox of its own. It resolves, whatever the code does. */
+export async function runPackage(run: PackageRun): Promise<RunOutcome> {
+  const { package: target, secrets } = run;
+  if (!target.runtime) return failed("NotExecutableError", `${target.name} is an instruction: there is nothing to run`);
+  const missing = target.secrets.filter((name) => !secrets[name]);
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? "a secret that is" : "secrets that are";
+    return failed("MissingSecretError", `${target.name} needs ${what} not set: ${missing.join(", ")}`);
+  }
+  const env = Object.fromEntries(target.secrets.flatMap((name) => (secrets[name] ? [[name, secrets[name]]] : [])));
+  const { language, export: entrypoint } = target.runtime;
+  const packages = [target, ...run.mounts.filter(({ name }) => name !== target.name)];
+  const request = { target: target.name, entrypoint };
+  const program: Program = { packages, language, env, network: target.network, request };
+  const isBare = packages.length === 1 && run.blobs.length === 0 && Object.keys(env).length === 0 && !program.network;
+  return run.ahead && isBare ? runAhead(run, program, run.ahead) : runRequest(run, program);
+}
+
+/** Runs Python that was written for this one run: it sees no secret and no network. */
+export function runCode(run: CodeRun): Promise<RunOutcome> {
+  const { code, entrypoint } = run;
+  const request = { target: null, code, entrypoint };
+  return runRequest(run, { packages: run.mounts, language: "python", env: {}, network: false, request });
+}
+
+/** Keeps what the code handed back; the output names the blobs as they are kept. */
+export async function keepMade(
+  { output, made }: CompletedRun,
+  blobs: Pick<Blobs, "create">,
+): Promise<{ readonly output: Json; readonly ids: readonly string[] }> {
+  const ids: string[] = [];
+  let text = JSON.stringify(output);
+  for (const { id, kind, content } of made) {
+    const { blob_id } = await blobs.create(content, kind);
+    ids.push(blob_id);
+    // Another content where a secret was taken out of it, and so another handle.
+    if (blob_id !== id) text = text.replaceAll(id, blob_id);
+  }
+  return { output: JSON.parse(text) as Json, ids };
+}
+
+interface Program {
+  readonly packages: readonly RunnablePackage[];
+  readonly language: PackageRuntime["language"];
+  readonly env: Readonly<Record<string, string>>;
+  readonly network: RunnablePackage["network"];
+  readonly request: JsonObject;
+}
+
+/** In the place that waits for it, if one does; then one is started for the next run, when the answer is on its way. */
+async function runAhead(run: PackageRun, program: Program, ahead: PackagesAhead): Promise<RunOutcome> {
+  const { package: target, host } = run;
+  const waiting = ahead.take(target);
+  const first = waiting && (await runRequest(run, program, waiting));
+  const outcome = first && !isUnstarted(first) ? first : await runRequest(run, program);
+  const next = { ...run, args: {}, signal: new AbortController().signal };
+  if (!isUnstarted(outcome)) {
+    setImmediate(() => ahead.start(target, host, (place) => commandOf(next, program, place))).unref();
+  }
+  return outcome;
+}
+
+function isUnstarted(outcome: RunOutcome): boolean {
+  return outcome.status === "failed" && outcome.error.notStarted === true;
+}
+
+async function runRequest(run: RunParts, program: Program, place = openPlace(run.host)): Promise<RunOutcome> {
+  const outcome = await runIn(place, run, program);
+  try {
+    await place.close();
+    return outcome;
+  } catch (error) {
+    return failed("RuntimeError", `its workspace could not be removed: ${messageOf(error)}`, { logs: outcome.logs });
+  }
+}
+
+async function runIn(place: PackagePlace, run: RunParts, program: Program): Promise<RunOutcome> {
+  try {
+    const command = commandOf(run, program, place);
+    const result = await place.run(command);
+    const outcome = outcomeOf(result, place.mark, command.limits);
+    return outcome.status === "failed" ? outcome : await withMade(outcome, place.workspace);
+  } catch (error) {
+    if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
+    const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
+    const code = callCodeOf(error);
+    if (error.acted !== "no") return failed("SandboxError", message, { code, acted: "unknown" });
+    const told = { type: "SandboxError", message, code, acted: "no", notStarted: true } as const;
+    return { status: "failed", output: null, logs: "", error: told };
+  }
+}
+
+const MADE = ".runtime-blobs";
+const MOST_MADE = 64;
+const MEGABYTE = 1024 * 1024;
+const MOST_MADE_BYTES = 64 * MEGABYTE;
+
+/** The program is gone by now, but what it left may be anything. */
+async function withMade(outcome: CompletedRun, workspace: string): Promise<RunOutcome> {
+  const refuse = (message: string) => failed("BlobError", message, { logs: outcome.logs, code: "blob.refused" });
+  if (!existsSync(join(workspace, MADE))) return outcome;
+  const names = await readdir(join(workspace, MADE)).catch(() => []);
+  const found = names.filter((name) => /^[0-9a-f]{32}$/.test(name)).sort();
+  if (found.length > MOST_MADE) return refuse(`a run hands back at most ${MOST_MADE} blobs, not ${found.length}`);
+  const made: MadeBlob[] = [];
+  let room = MOST_MADE_BYTES;
+  for (const name of found) {
+    const id = `blob:${name}`;
+    const content = await readMade(workspace, name, room);
+    if (!content) return refuse(`a run hands back at most ${MOST_MADE_BYTES} bytes in files; ${id} is beyond that`);
+    const kind = (await readMade(workspace, `${name}.kind`, MOST_KIND))?.toString("utf8") ?? "";
+    if (!isBlobKind(kind)) return refuse(`the kind of ${id} must be a MIME type such as text/plain`);
+    room -= content.length;
+    made.push({ id, kind, content });
+  }
+  return { ...outcome, made };
+}
+
+const MOST_KIND = 255;
+
+/** Undefined for what is no file of at most so many bytes. */
+async function readMade(workspace: string, name: string, most: number): Promise<Buffer | undefined> {
+  const place = await resolveInside(workspace, `${MADE}/${name}`);
+  const opened = place.inside ? await openInside(place) : place;
+  if ("inside" in opened) return undefined;
+  try {
+    return opened.stats.size > most ? undefined : await opened.file.readFile();
+  } finally {
+    await opened.file.close();
+  }
+}
+
+const LIMITS: SandboxLimits = {
+  wallMs: 60_000,
+  outputBytes: 10 * MEGABYTE,
+  memoryBytes: 1024 * MEGABYTE,
+  fileBytes: 1024 * MEGABYTE,
+  processes: 128,
+};
+
+function commandOf(run: RunParts, program: Program, place: PackagePlace): ForeignCommand {
+  const { packages, language, env, network, request } = program;
+  for (const { contents } of packages) contents.check();
+  const modules = packages.filter((known) => known.runtime?.language === language).map(moduleOf);
+  const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
+  return {
+    argv: runnerOf(language, { mark: place.mark, nodePath: run.host.nodePath }),
+    stdin: JSON.stringify({ ...request, args: run.args, packages: Object.fromEntries(modules) }),
+    env,
+    mounts: [
+      readOnly(runnersFolder(), RUNNERS),
+      ...packages.map(({ name, directory, contents }) =>
+        readOnly(contents.sourceOf(directory, run.host), `/skills/${name}`),
+      ),
+      ...run.blobs.map(({ id, file }) => readOnly(file, `/blobs/${checkHandle(id)}`)),
+      { source: place.workspace, target: "/workspace", writable: true, disposable: true },
+    ],
+    cwd: "/workspace",
+    network,
+    limits: { ...LIMITS, ...run.limits },
+    signal: run.signal,
+  };
+}
+
+function checkHandle(id: string): string {
+  if (/^[A-Za-z0-9:_-]+$/.test(id)) return id;
+  throw new Error(`${JSON.stringify(id)} is no handle of a blob`);
+}
+
+/** Where the code of a package is, as the program sees it; looked up when it is used. */
+function moduleOf({ name, directory, runtime }: RunnablePackage): [name: string, file: string] {
+  const entrypoint = runtime?.entrypoint ?? "";
+  const place = resolveInsideNow(directory, entrypoint);
+  if (!place.inside) throw new Error(`the entrypoint ${entrypoint} of ${name} ${place.message}`);
+  if (place.relative !== entrypoint) throw new Error(`the entrypoint ${entrypoint} of ${name} is a link`);
+  return [name, `/skills/${name}/${entrypoint}`];
+}
+
+interface Runner {
+  readonly mark: string;
+  readonly nodePath: string;
+}
+
+/** As the program sees it: where it lies on this machine is nobody's business. */
+const RUNNERS = "/runtime";
+
+/** Without -B, compiled files would be tried in the package's folder. */
+function runnerOf(language: PackageRuntime["language"], { mark, nodePath }: Runner): ForeignCommand["argv"] {
+  return language === "python"
+    ? ["python3", "-u", "-B", "-X", "utf8", `${RUNNERS}/package.py`, mark]
+    : [nodePath, `${RUNNERS}/package.mjs`, mark];
+}
+
+function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): RunOutcome {
+  // At the beginning of a line, where no text in the result can stand.
+  const line = `\n${mark}`;
+  const at = result.stdout.lastIndexOf(line);
+  const printed = at === -1 ? result.stdout : result.stdout.slice(0, at);
+  const logs = `${printed}${result.stderr}`;
+  if (result.ended !== "exit") {
+    const [type, message] = ENDINGS[result.ended](limits);
+    return failed(type, message, { logs, code: codeOfEnding(result.ended) });
+  }
+  if (result.truncated) return failed("OutputLimitError", tooMuch(limits), { logs, code: "sandbox.limit" });
+  const answer = at === -1 ? undefined : parseJson(result.stdout.slice(at + line.length));
+  if (!isObject(answer)) {
+    const how = result.code === undefined ? "a signal" : `exit code ${result.code}`;
+    return failed("ProcessError", `the code ended with ${how} and without a result`, { logs, code: "output.invalid" });
+  }
+  const { error } = answer;
+  if (isObject(error)) {
+    const acted = error.acted === "no" ? ({ acted: "no" } as const) : {};
+    return failed(String(error.type), withRefusals(String(error.message), result.stderr), { logs, ...acted });
+  }
+  return { status: "completed", output: (answer.output ?? null) as Json, logs, made: [] };
+}
+
+function tooMuch({ outputBytes }: SandboxLimits): string {
+  return `the code printed more than ${outputBytes} bytes`;
+}
+
+type Ending = (limits: SandboxLimits) => readonly [type: string, message: string];
+const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>> = {
+  time: ({ wallMs }) => ["TimeoutError", `the code took longer than ${wallMs} ms`],
+  memory: ({ memoryBytes }) => ["MemoryError", `the code needed more than ${memoryBytes} bytes of memory`],
+  processes: ({ processes }) => ["ProcessLimitError", `the code started more than ${processes} processes`],
+  disk: () => ["DiskLimitError", "the code wrote too much to disk"],
+  output: (limits) => ["OutputLimitError", tooMuch(limits)],
+  aborted: () => ["AbortError", "the run was ended from outside"],
+};
+
+interface Failing {
+  readonly logs?: string;
+  readonly code?: CallCode;
+  readonly acted?: Acted;
+}
+
+function failed(type: string, message: string, { logs = "", code = "tool.failed", ...rest }: Failing = {}): RunOutcome {
+  return { status: "failed", output: null, logs, error: { type, message, code, ...rest } };
+}

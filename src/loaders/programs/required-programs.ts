@@ -1,0 +1,59 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Environment } from "../../core/document/config.ts";
+import { isObject } from "../../core/base/values.ts";
+
+/** What became of the programs that a skill requires. */
+interface RequiredPrograms {
+  /** Why the skill is unavailable. */
+  readonly missing?: string;
+  /** The group of programs that was found, where the skill names groups. */
+  readonly group?: number;
+  /** The requirement is neither a list of names nor a list of such lists. */
+  readonly malformed?: true;
+}
+
+/** `metadata.requires.bins`, or `requires.bins`: all of a list, or all of any of its lists, are on the PATH. */
+export function findRequiredPrograms(
+  frontmatter: { readonly [key: string]: unknown },
+  env: Environment,
+): RequiredPrograms {
+  const { metadata } = frontmatter;
+  const bins = [isObject(metadata) ? metadata.requires : undefined, frontmatter.requires]
+    .map((requires) => (isObject(requires) ? requires.bins : undefined))
+    .find((each) => (each ?? null) !== null);
+  const lacking = (names: readonly string[]) => names.filter((name) => !isProgram(name, env));
+  if (bins === undefined) return {};
+  if (isNames(bins)) return lacking(bins).length === 0 ? {} : { missing: lacking(bins).map(describe).join("; ") };
+  if (!Array.isArray(bins) || !bins.every(isNames)) return { malformed: true };
+  const group = bins.findIndex((names) => lacking(names).length === 0);
+  if (group >= 0) return { group };
+  return { missing: bins.map((names) => lacking(names).map(describe).join(" and ")).join("; ") };
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === "string");
+}
+
+function describe(name: string): string {
+  return isPath(name) ? `${name} is no file` : `${name} is not on the PATH`;
+}
+
+function isPath(name: string): boolean {
+  return /[\\/]/.test(name);
+}
+
+function isProgram(name: string, env: Environment): boolean {
+  if (isPath(name)) return isFile(name);
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return name !== "" && folders.some((folder) => isFile(join(folder, name), constants.X_OK));
+}
+
+function isFile(path: string, mode = constants.F_OK): boolean {
+  try {
+    accessSync(path, mode);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,291 @@
+import { randomUUID } from "node:crypto";
+import { accessSync, constants } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { extname, join, relative } from "node:path";
+import { actedOf, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
+import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/skill/sandbox.ts";
+import type { Skill, ToolContext } from "../../core/skill/skill.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
+import { quoteTheirs } from "../../core/base/voice.ts";
+import { ownPath } from "../../files/own-files.ts";
+import { resolveInside } from "../folder/contain.ts";
+import type { LoaderHost } from "../folder/host.ts";
+import type { Contents } from "../folder/skill-contents.ts";
+import { TYPESCRIPT, typescriptFolder } from "./typescript.ts";
+import { mountWorkDir } from "./working-directory.ts";
+
+/** A file of a skill's folder that carries out a tool. */
+export interface Script {
+  /** The skill's folder, absolute and real. */
+  readonly directory: string;
+  /** From the folder. */
+  readonly file: string;
+  /** What the file exports: `default` for JavaScript and `handler` for Python unless told. */
+  readonly export?: string;
+  /** All that is its code. */
+  readonly contents?: Contents;
+}
+
+/** What one call of a script gets beside its input. */
+export interface ScriptCall {
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute; where it starts. It writes there only where the operator lets it, and to the folder that TMPDIR names. */
+  readonly workDir: string;
+  readonly signal: AbortSignal;
+  /** Adds `__workDir` to the input. */
+  readonly withWorkDir?: boolean;
+  /** What its skill declares that it needs of the network. */
+  readonly network?: ForeignCommand["network"];
+}
+
+/**
+ * Runs a script in a child process of its own: the input as JSON on stdin, never as arguments, and its result back.
+ *
+ * - What it prints beside its result is lost; a file that is no module prints its result as JSON.
+ * - Whatever keeps it from a result is thrown as an Error for the model: the message of what the handler threw, or how
+ *   the child ended. An aborted signal ends it with the signal's reason.
+ */
+export async function callScript(host: LoaderHost, script: Script, input: JsonObject, call: ScriptCall): Promise<Json> {
+  const path = await findScript(script);
+  const mark = `skillflow-result-${randomUUID()}:`;
+  const runner = runnerOf(script, path, { mark, nodePath: host.nodePath });
+  const { env, workDir, signal, network = false } = call;
+  const command: ForeignCommand = {
+    argv: runner.argv,
+    stdin: JSON.stringify(call.withWorkDir ? { ...input, __workDir: workDir } : input),
+    env,
+    mounts: outerFirst([
+      mountWorkDir(host, workDir, [script.directory, ...runner.needs]),
+      readOnly(script.directory),
+      ...runner.needs.map(readOnly),
+      ...copiesOf(host, script),
+    ]),
+    cwd: workDir,
+    network,
+    limits: LIMITS,
+    signal,
+  };
+  const result = await start(host, command, { file: script.file, program: runner.program }).catch((error: unknown) => {
+    if (!isMissingSandbox(error) || !/\.m?js$/.test(path)) throw error;
+    return undefined;
+  });
+  if (!result) return interpretScript(host, { ...script, path }, command);
+  if (result.ended === "aborted") throw signal.reason;
+  try {
+    return resultOf(result, script.file, mark);
+  } catch (error) {
+    const isReadOnly = !host.writable && (error as NodeJS.ErrnoException).code === "EROFS";
+    throw isReadOnly ? reportedError(`${messageOf(error)} (${WHERE})`, actedOf(error)) : error;
+  }
+}
+
+const WHERE =
+  "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names; --writable-workdir lets it write";
+
+/** What a handler finds in its environment: its skill's resolved fields, under the variables that they name (D51). */
+export function declaredEnv(
+  { config }: Pick<Skill, "config">,
+  context: Pick<ToolContext, "config">,
+): Record<string, string> {
+  const named = Object.entries(context.config).map(([key, value]) => [config[key]?.env ?? key, value]);
+  return Object.fromEntries(named);
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** The caller's signal ends a call much earlier than this clock. */
+const LIMITS = {
+  wallMs: 3_600_000,
+  outputBytes: 10 * MEGABYTE,
+  memoryBytes: 1024 * MEGABYTE,
+  fileBytes: 1024 * MEGABYTE,
+  processes: 128,
+} as const;
+
+/** Looked up when it is used: the folder may have changed since it was loaded. */
+async function findScript({ directory, file }: Script): Promise<string> {
+  const place = await resolveInside(directory, file);
+  if (place.inside) return place.path;
+  throw new Error(`the script ${file} ${place.message}`);
+}
+
+/** How a script is started. */
+interface Runner {
+  /** Named when it cannot be started. */
+  readonly program: string;
+  readonly argv: ForeignCommand["argv"];
+  /** Folders that it reads beside the skill's own. */
+  readonly needs: readonly string[];
+}
+
+function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: string; nodePath: string }): Runner {
+  const { file, directory, contents } = script;
+  const elsewhere = contents?.outside() ?? [];
+  const runners = runnersFolder();
+  const javascript = (...more: string[]): ForeignCommand["argv"] => {
+    const runner = join(runners, "javascript.mjs");
+    return [nodePath, runner, path, script.export ?? "default", mark, directory, JSON.stringify(elsewhere), ...more];
+  };
+  switch (extname(file)) {
+    case ".js":
+    case ".mjs":
+      return { program: "Node", argv: javascript(), needs: [runners] };
+    case ".ts":
+    case ".mts": {
+      const typescript = typescriptFolder();
+      return { program: "Node", argv: javascript(join(typescript, TYPESCRIPT)), needs: [runners, typescript] };
+    }
+    case ".py": {
+      // Without -B, compiled files would appear in the skill's folder.
+      const flags = ["-B", "-X", "utf8", join(runners, "python.py")];
+      return {
+        program: "Python",
+        argv: ["python3", ...flags, path, script.export ?? "handler", mark, JSON.stringify([directory, ...elsewhere])],
+        needs: [runners],
+      };
+    }
+    case ".sh":
+      return { program: "sh", argv: ["sh", path], needs: [] };
+    default:
+      if (isExecutable(path)) return { program: "what it names in its first line", argv: [path], needs: [] };
+      throw new Error(`the script ${file} cannot be run: it is no .js, .mjs, .ts, .py or .sh file, and not executable`);
+  }
+}
+
+export const runnersFolder = (): string => ownPath("runners", "src/loaders/folder/runners");
+
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Private copies in the place of what could change between its comparison and its start. */
+function copiesOf(host: LoaderHost, { directory, contents }: Script): readonly Mount[] {
+  const places = contents ? [directory, ...contents.outside()] : [];
+  const mounts = places.map((target) => ({
+    source: contents?.sourceOf(target, host) ?? target,
+    target,
+    writable: false,
+  }));
+  return mounts.filter(({ source, target }) => source !== target);
+}
+
+function readOnly(path: string): Mount {
+  return { source: path, target: path, writable: false };
+}
+
+/** So that a folder inside of another one keeps its own mode; of two mounts of one folder the later counts. */
+function outerFirst(mounts: readonly Mount[]): readonly Mount[] {
+  const byTarget = new Map(mounts.map((mount) => [mount.target, mount]));
+  return [...byTarget.values()].sort((a, b) => a.target.length - b.target.length);
+}
+
+function isMissingSandbox(error: unknown): boolean {
+  return error instanceof SkillflowError && error.code === "sandbox.missing";
+}
+
+/** Where nothing isolates programs: the language alone, without files, network, variables and other modules. */
+async function interpretScript(
+  host: LoaderHost,
+  script: Script & { readonly path: string },
+  { stdin, signal }: ForeignCommand,
+): Promise<Json> {
+  const { directory, contents } = script;
+  const source = contents?.sourceOf(directory, host) ?? directory;
+  const module = await readFile(join(source, relative(directory, script.path)), "utf8");
+  const input = JSON.parse(stdin) as JsonObject;
+  const limits = { wallMs: LIMITS.wallMs, outputBytes: LIMITS.outputBytes };
+  const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });
+  if (end.ended === "returned") return end.value;
+  if (end.ended === "aborted") throw signal.reason;
+  // Without files and network it writes nothing.
+  if (end.ended === "threw") throw new NothingDone(end.message);
+  throw new SkillflowError(codeOfEnding(end.ended), `the script ${script.file} ${ENDINGS[end.ended]}`, { acted: "no" });
+}
+
+async function start(
+  host: LoaderHost,
+  command: ForeignCommand,
+  { file, program }: { readonly file: string; readonly program: string },
+): Promise<ForeignResult> {
+  try {
+    return await host.runForeign(command);
+  } catch (error) {
+    if (!(error instanceof SkillflowError)) throw error;
+    const what = error.code === "sandbox.failed" ? `could not be run with ${program}` : "was not run";
+    const hint = error.hint === undefined ? "" : `; ${error.hint}`;
+    throw new SkillflowError(error.code, `the script ${file} ${what}: ${error.message}${hint}`, {
+      cause: error,
+      acted: error.acted,
+    });
+  }
+}
+
+function resultOf(result: ForeignResult, file: string, mark: string): Json {
+  const marked = result.stdout.lastIndexOf(mark);
+  const outcome = marked === -1 ? undefined : outcomeOf(result.stdout.slice(marked + mark.length));
+  const ended = (how: ForeignResult["ended"]) => {
+    return new SkillflowError(codeOfEnding(how), `the script ${file} ${ENDINGS[how] ?? "was ended"}`);
+  };
+  if (result.ended !== "exit") throw ended(result.ended);
+  if (outcome) return settle(outcome, result.stderr);
+  if (result.truncated) throw ended("output");
+  if (marked !== -1) throw invalidOutput(`the script ${file} gave a result that is nested too deep`);
+  if (result.code !== 0) throw failureOf(result, file);
+  return printedResult(result, file);
+}
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  time: "took too long and was ended",
+  memory: `needed more than ${LIMITS.memoryBytes / MEGABYTE} MB of memory and was ended`,
+  processes: `started more than ${LIMITS.processes} processes and was ended`,
+  disk: "wrote too much to disk and was ended",
+  output: `printed more than ${LIMITS.outputBytes / MEGABYTE} MB`,
+};
+
+/** The line that a runner wrote: `{"result": …}` or `{"error": "…", "code": "EROFS", "acted": "no"}`; undefined if it is cut or nested too deeply. */
+function outcomeOf(text: string): JsonObject | undefined {
+  const outcome = parseJson(text.split("\n")[0] ?? "");
+  return isObject(outcome) ? (outcome as JsonObject) : undefined;
+}
+
+function settle({ error, code, acted, result }: JsonObject, stderr: string): Json {
+  if (typeof error === "string") throw Object.assign(reportedError(withRefusals(error, stderr), acted), { code });
+  return result ?? null;
+}
+
+/** What the network refused explains an error that says no more than "fetch failed". */
+export function withRefusals(error: string, stderr: string): string {
+  return [quoteTheirs(error), ...(stderr.match(REFUSED) ?? [])].join("\n");
+}
+
+const REFUSED = /^skillflow: \S+ was refused: .+$/gm;
+
+/** What it says of itself, else all that it printed: it is cut once it is redacted. */
+function failureOf({ code, stdout, stderr }: ForeignResult, file: string): Error {
+  const said = parseJson(stdout);
+  if (isObject(said) && typeof said.error === "string" && said.error !== "")
+    return reportedError(said.error, said.acted);
+  const how = code === undefined ? "was ended by a signal" : `ended with exit code ${code}`;
+  const printed = stderr.trim() || stdout.trim();
+  return new Error(`the script ${file} ${how}${printed === "" ? "" : `: ${printed}`}`);
+}
+
+function printedResult({ stdout, stderr }: ForeignResult, file: string): Json {
+  const text = stdout.trim();
+  if (text === "") {
+    const printed = stderr.trim();
+    throw invalidOutput(`the script ${file} ended without a result${printed === "" ? "" : `: ${printed}`}`);
+  }
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  throw invalidOutput(`the script ${file} printed what is no JSON: ${text}`);
+}
+
+function invalidOutput(message: string): SkillflowError {
+  return new SkillflowError("output.invalid", message);
+}

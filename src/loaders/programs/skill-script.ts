@@ -1,0 +1,107 @@
+import { extname } from "node:path";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
+import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
+import type { JsonObject } from "../../core/base/values.ts";
+import { resolveInside } from "../folder/contain.ts";
+import { readNetwork } from "../folder/declared-network.ts";
+import type { LoaderHost } from "../folder/host.ts";
+import { declaredEnv, isExecutable } from "./script-handler.ts";
+import type { Contents } from "../folder/skill-contents.ts";
+import { mountWorkDir } from "./working-directory.ts";
+
+/** Scripts that a skill bundles and its instruction tells to run: the third tier of Agent Skills (skill-formats 7.3). */
+
+export interface SkillScripts {
+  /** Of the skill. */
+  readonly directory: string;
+  readonly contents: Pick<Contents, "check" | "sourceOf">;
+  readonly effect: Effect;
+  readonly frontmatter: { readonly [key: string]: unknown };
+}
+
+export interface ScriptWanted {
+  /** From the skill's folder. */
+  readonly path: string;
+  readonly args?: readonly string[];
+  readonly stdin?: string;
+}
+
+interface OwnedScript extends ScriptWanted {
+  readonly scripts: SkillScripts;
+  readonly skill: Skill;
+}
+
+/** What one script came to; throws why it did not run, or not to its end. */
+export async function runSkillScript(
+  host: LoaderHost,
+  { scripts, skill, path, args = [], stdin = "" }: OwnedScript,
+  context: ToolContext,
+): Promise<JsonObject> {
+  const { directory, frontmatter } = scripts;
+  const place = await resolveInside(directory, path);
+  if (!place.inside) throw new SkillflowError("input.invalid", `the script ${path} of ${skill.id} ${place.message}`);
+  if (!place.relative.startsWith("scripts/"))
+    throw new SkillflowError("input.invalid", `${path} is no file in scripts/ of ${skill.id}`);
+  scripts.contents.check();
+  const { workDir, signal } = context;
+  const result = await host.runForeign({
+    argv: [...programFor(path, place.path, host.nodePath), ...args],
+    stdin,
+    env: declaredEnv(skill, context),
+    mounts: [
+      mountWorkDir(host, workDir, [directory]),
+      { source: scripts.contents.sourceOf(directory, host), target: directory, writable: false },
+    ],
+    cwd: workDir,
+    network: declaredNetwork(frontmatter),
+    limits: LIMITS,
+    signal,
+  });
+  if (result.ended === "aborted") throw signal.reason;
+  if (result.ended !== "exit")
+    throw new SkillflowError(
+      codeOfEnding(result.ended),
+      `the script ${path} was ended at its limit of ${result.ended}`,
+    );
+  const { code, stdout, stderr, truncated } = result;
+  return { exit_code: code ?? null, stdout, stderr, ...(truncated ? { truncated } : {}) };
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** The caller's signal ends a call much earlier than this clock. */
+const LIMITS = {
+  wallMs: 3_600_000,
+  outputBytes: MEGABYTE,
+  memoryBytes: 1024 * MEGABYTE,
+  fileBytes: 1024 * MEGABYTE,
+  processes: 128,
+} as const;
+
+function programFor(name: string, path: string, nodePath: string): ForeignCommand["argv"] {
+  switch (extname(name)) {
+    case ".py":
+      return ["python3", "-B", "-X", "utf8", path];
+    case ".js":
+    case ".mjs":
+    case ".cjs":
+      return [nodePath, path];
+    case ".sh":
+      return ["sh", path];
+    case ".bash":
+      return ["bash", path];
+    default:
+      if (isExecutable(path)) return [path];
+      throw new SkillflowError(
+        "input.invalid",
+        `the script ${name} cannot be run: it is no .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,
+      );
+  }
+}
+
+/** Whom its scripts may reach, without compatibility's words. */
+export function declaredNetwork(frontmatter: SkillScripts["frontmatter"]): false | readonly string[] {
+  const { hosts } = readNetwork(frontmatter);
+  return hosts.length > 0 && hosts;
+}

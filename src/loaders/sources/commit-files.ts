@@ -1,0 +1,129 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Environment } from "../../core/document/config.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+
+/** The files of a repository as of a commit, read as they are stored: nothing of the repository runs (fine-print T26). */
+
+interface Repository {
+  readonly root: string;
+  readonly env: Environment;
+}
+
+/** The id of the commit that a reference names; undefined where the repository has none of it. */
+export function resolveCommit(repository: Repository, ref: string): string | undefined {
+  const { status, stdout } = git(repository, [
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    "--end-of-options",
+    `${ref}^{commit}`,
+  ]);
+  const id = stdout.toString("utf8").trim();
+  return status === 0 && OBJECT_ID.test(id) ? id : undefined;
+}
+
+/** Whether a commit belongs to the history of another one. */
+export function isPast(repository: Repository, commit: string, tip: string): boolean {
+  return git(repository, ["merge-base", "--is-ancestor", commit, tip]).status === 0;
+}
+
+const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+/** What is larger is no document, and no part of a skill. */
+const MOST_BYTES = 8 * 1024 * 1024;
+/** Of what is read at once. */
+const BATCH_BYTES = 64 * 1024 * 1024;
+
+/** Writes a commit's regular files into a folder; links and submodules are left out. */
+export function writeCommit(repository: Repository, commit: string, folder: string): void {
+  let batch: Entry[] = [];
+  let size = 0;
+  const flush = () => {
+    writeBatch(repository, batch, folder);
+    batch = [];
+    size = 0;
+  };
+  for (const entry of listFiles(repository, commit)) {
+    batch.push(entry);
+    size += entry.size;
+    if (size > BATCH_BYTES) flush();
+  }
+  flush();
+}
+
+interface Entry {
+  readonly id: string;
+  readonly size: number;
+  readonly path: string;
+  readonly isProgram: boolean;
+}
+
+function listFiles(repository: Repository, commit: string): Entry[] {
+  const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", commit]));
+  return stdout
+    .toString("utf8")
+    .split("\0")
+    .flatMap((line): Entry[] => {
+      const [, mode, id = "", size = "", path = ""] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
+      if (mode === undefined || !mode.startsWith("100") || Number(size) > MOST_BYTES || !isPlainPath(path)) return [];
+      return [{ id, size: Number(size), path, isProgram: mode === "100755" }];
+    });
+}
+
+/** A tree that was made by hand may hold any name. */
+function isPlainPath(path: string): boolean {
+  return path.split("/").every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
+}
+
+function writeBatch(repository: Repository, batch: readonly Entry[], folder: string): void {
+  if (batch.length === 0) return;
+  const input = batch.map(({ id }) => `${id}\n`).join("");
+  const { stdout } = demand(git(repository, ["cat-file", "--batch"], input));
+  let at = 0;
+  for (const { path, size, isProgram } of batch) {
+    const start = stdout.indexOf(10, at) + 1;
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, stdout.subarray(start, start + size), { mode: isProgram ? 0o700 : 0o600, flag: "wx" });
+    at = start + size + 1;
+  }
+}
+
+const FRONT = [
+  "--no-pager",
+  "--no-replace-objects",
+  "--literal-pathspecs",
+  ...["safe.directory=*", "core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"].flatMap(
+    (setting) => ["-c", setting],
+  ),
+];
+
+function git({ root, env }: Repository, args: readonly string[], input = "") {
+  return spawnSync("git", [...FRONT, "-C", root, ...args], {
+    input,
+    maxBuffer: 2 * BATCH_BYTES + MOST_BYTES,
+    stdio: ["pipe", "pipe", "pipe"],
+    env: {
+      PATH: env.PATH,
+      LANG: "C",
+      LC_ALL: "C",
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_CONFIG_GLOBAL: "/dev/null",
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_OPTIONAL_LOCKS: "0",
+      GIT_NO_REPLACE_OBJECTS: "1",
+      GIT_NO_LAZY_FETCH: "1",
+      GIT_ALLOW_PROTOCOL: "",
+    },
+  });
+}
+
+type Ended = ReturnType<typeof git>;
+
+function demand(ended: Ended): Ended {
+  if (ended.status === 0) return ended;
+  const why = ended.error?.message ?? ended.stderr.toString("utf8").trim().slice(0, 500);
+  throw new SkillflowError("usage.invalid", `the repository cannot be read: ${why}`);
+}

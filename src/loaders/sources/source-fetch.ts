@@ -1,0 +1,256 @@
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { connect, isIP, isIPv6, type LookupFunction } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectSecurely } from "node:tls";
+import { isLocalName, isRefusedAddress } from "../../core/base/address/address.ts";
+import type { SourceProblem } from "../../core/document/check/sources.ts";
+
+/** Name resolution and connections: the seam between the rules of egress and the world. */
+export interface Network {
+  /** Every address of a host name. */
+  lookup(host: string): Promise<readonly string[]>;
+  /** A connection to one of the target's addresses and to nothing else. */
+  connect(target: Target): Promise<Duplex>;
+}
+
+export interface Target {
+  readonly addresses: readonly string[];
+  readonly port: number;
+  /** Present for TLS: the name or address that the certificate must bear. */
+  readonly holder?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface EgressOptions {
+  /** Token by host, or by host:port where the port is not the scheme's own; empty where its variable is not set (D23). */
+  readonly auth: Readonly<Record<string, string | undefined>>;
+  /** The token of listed hosts that have none of their own. */
+  readonly fetchToken?: string | undefined;
+  /** Default: the system's resolver and real sockets. */
+  readonly network?: Network | undefined;
+  /** For all hops together. Default 10 s (W16). */
+  readonly deadlineMs?: number | undefined;
+}
+
+export type Fetched = { readonly content: string } | { readonly problem: SourceProblem };
+
+/**
+ * The text behind an http or https address (workflow-format W16-W18, D21-D23). Every hop is resolved once, refused if
+ * one of its addresses is, and connected to an address that was checked. A token goes to listed hosts only, by https
+ * only, decided anew at every hop.
+ */
+export async function fetchText(address: string, options: EgressOptions): Promise<Fetched> {
+  const deadlineMs = options.deadlineMs ?? 10_000;
+  const trip: Trip = { ...options, network: options.network ?? internet, signal: AbortSignal.timeout(deadlineMs) };
+  let next = address;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const hop = await visit(next, trip).catch((error: unknown) => unreachable(next, error, trip, deadlineMs));
+    if (!("location" in hop)) return redirects > 0 ? withStart(hop, address) : hop;
+    next = hop.location;
+  }
+  const message = `${shown(address)} was redirected more than ${MAX_REDIRECTS} times`;
+  return { problem: { code: "SOURCE_URL_HTTP_ERROR", message, hint: "Give the address where the redirects end." } };
+}
+
+const MAX_REDIRECTS = 5;
+const MAX_BYTES = 5 * 1024 * 1024;
+
+interface Trip extends EgressOptions {
+  readonly network: Network;
+  readonly signal: AbortSignal;
+}
+
+type Hop = Fetched | { readonly location: string };
+
+async function visit(address: string, trip: Trip): Promise<Hop> {
+  if (!URL.canParse(address)) return blocked(`${shown(address)} is no address that can be fetched`);
+  const url = new URL(address);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return blocked(`${shown(address)} is not http or https`);
+  if (url.username !== "" || url.password !== "") return blocked(`${shown(address)} carries a user name or password`);
+  const checked = await checkAddresses(url, trip);
+  return "problem" in checked ? checked : exchange(url, checked.addresses, trip);
+}
+
+type Checked = { readonly addresses: readonly string[] } | { readonly problem: SourceProblem };
+
+/** One look-up; one refused address among the answers refuses the hop (D21). */
+async function checkAddresses(url: URL, trip: Trip): Promise<Checked> {
+  const host = bareHost(url);
+  if (isLocalName(host)) return blocked(`${shown(url.href)} names this machine`);
+  const addresses = isIP(host) ? [host] : await inTime(trip.network.lookup(host), trip.signal);
+  const refused = addresses.find((address) => isIP(address) === 0 || isRefusedAddress(address));
+  if (refused !== undefined) {
+    const way = refused === host ? "is" : `leads to ${refused},`;
+    return blocked(`${shown(url.href)} ${way} a private, local or metadata address`);
+  }
+  if (addresses.length > 0) return { addresses };
+  return problem("SOURCE_URL_UNREACHABLE", `${host} has no address`, REACH_HINT);
+}
+
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** A look-up cannot be cancelled, only left behind. */
+function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise<Value>((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+  });
+}
+
+async function exchange(url: URL, addresses: readonly string[], trip: Trip): Promise<Hop> {
+  const token = tokenFor(url, trip);
+  if (token !== undefined && !/^[!-~]+$/.test(token)) {
+    const message = `the token of ${url.host} holds characters that a header cannot carry`;
+    return problem("SOURCE_URL_AUTH_REQUIRED", message, authHint(url, true));
+  }
+  const connection = await trip.network.connect(targetOf(url, addresses, trip.signal));
+  const sent = request({
+    createConnection: () => connection,
+    path: `${url.pathname}${url.search}`,
+    headers: {
+      host: url.host,
+      accept: "*/*",
+      "accept-encoding": "identity",
+      "user-agent": "skillflow",
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    signal: trip.signal,
+  });
+  try {
+    return await readAnswer(url, await answerTo(sent), token !== undefined);
+  } finally {
+    sent.destroy();
+  }
+}
+
+function targetOf(url: URL, addresses: readonly string[], signal: AbortSignal): Target {
+  if (url.protocol === "http:") return { addresses, port: Number(url.port) || 80, signal };
+  return { addresses, port: Number(url.port) || 443, holder: bareHost(url).replace(/\.$/, ""), signal };
+}
+
+function tokenFor(url: URL, { auth, fetchToken }: EgressOptions): string | undefined {
+  if (url.protocol !== "https:" || !Object.hasOwn(auth, url.host)) return undefined;
+  return (auth[url.host] || fetchToken)?.trim() || undefined;
+}
+
+function answerTo(sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.on("response", resolve);
+    sent.on("error", reject);
+    sent.on("close", () => reject(Object.assign(new Error("closed without an answer"), { code: "ECONNRESET" })));
+    sent.end();
+  });
+}
+
+async function readAnswer(url: URL, answer: IncomingMessage, hadToken: boolean): Promise<Hop> {
+  const { statusCode: status = 0, headers } = answer;
+  const place = shown(url.href);
+  if (REDIRECTS.has(status) && headers.location !== undefined) return { location: joined(headers.location, url) };
+  if (status === 401 || status === 403) {
+    return problem("SOURCE_URL_AUTH_REQUIRED", `${place} answered ${status}`, authHint(url, hadToken));
+  }
+  if (status < 200 || status > 299) {
+    return problem("SOURCE_URL_HTTP_ERROR", `${place} answered ${status}`, "Open the address to see what it answers.");
+  }
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") {
+    const hint = "Serve the text without content-encoding.";
+    return problem(
+      "SOURCE_URL_HTTP_ERROR",
+      `${place} answered compressed (${encoding}), which was not asked for`,
+      hint,
+    );
+  }
+  const content = Number(headers["content-length"]) > MAX_BYTES ? undefined : await readBody(answer);
+  if (content !== undefined) return { content };
+  return problem("SOURCE_URL_TOO_LARGE", `${place} is larger than 5 MiB`, "Point to the part that the model needs.");
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+function joined(location: string, base: URL): string {
+  return URL.canParse(location, base.href) ? new URL(location, base.href).href : location;
+}
+
+function authHint(url: URL, hadToken: boolean): string {
+  if (hadToken) return `The token of ${url.host} was not accepted: see its variable under fetch.auth.`;
+  const clear = url.protocol === "http:" ? " Tokens are sent by https only." : "";
+  return `Under fetch.auth in your own config file, name the variable that holds a token for ${url.host}.${clear}`;
+}
+
+/** Undefined when the body is too large; it is not read to its end then. */
+async function readBody(answer: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+const REACH_HINT = "Check the address and the network, or keep a copy as a file.";
+
+/** A failure of the network is an answer; any other error is a defect, and goes on. */
+function unreachable(address: string, error: unknown, trip: Trip, deadlineMs: number): Fetched {
+  if (trip.signal.aborted) {
+    return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} gave no whole answer in ${deadlineMs} ms`, REACH_HINT);
+  }
+  if (!(error instanceof Error) || !("code" in error) || error instanceof TypeError) throw error;
+  const reason = error.message || String(error.code);
+  return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} cannot be reached: ${reason}`, REACH_HINT);
+}
+
+function withStart(hop: Fetched, start: string): Fetched {
+  if ("content" in hop) return hop;
+  return { problem: { ...hop.problem, message: `${hop.problem.message} (redirected from ${shown(start)})` } };
+}
+
+function blocked(message: string): { readonly problem: SourceProblem } {
+  return problem(
+    "SOURCE_URL_BLOCKED",
+    message,
+    "Only public http and https addresses are fetched; use a file instead.",
+  );
+}
+
+function problem(code: SourceProblem["code"], message: string, hint: string): { readonly problem: SourceProblem } {
+  return { problem: { code, message, hint } };
+}
+
+/** An address as messages show it: without what may be a password. */
+function shown(address: string): string {
+  return address.replace(/^([^/?#]*\/\/)[^/?#]*@/, "$1");
+}
+
+/** The real network. */
+export const internet: Network = {
+  lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+  connect: async ({ addresses, port, holder, signal }) => {
+    const socket = connect({
+      host: "pinned.invalid",
+      port,
+      lookup: pinnedTo(addresses),
+      autoSelectFamily: true,
+      signal,
+    });
+    await once(socket, "connect");
+    if (holder === undefined) return socket;
+    const secured = connectSecurely({ socket, host: holder, servername: isIP(holder) ? "" : holder });
+    await once(secured, "secureConnect");
+    return secured;
+  },
+};
+
+/** Answers every look-up with the checked addresses, so that the socket has nowhere else to go. */
+function pinnedTo(addresses: readonly string[]): LookupFunction {
+  const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_host, _options, answer) => answer(null, answers);
+}

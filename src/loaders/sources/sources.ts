@@ -1,0 +1,261 @@
+import { createHash } from "node:crypto";
+import { constants, open, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import type { ResolvedSource } from "../../core/engine/event/resolved-source.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
+import {
+  parseSource,
+  type SourceField,
+  type SourceForm,
+  type SourceProblem,
+  sourceFields,
+} from "../../core/document/check/sources.ts";
+import { isWithin, PLAIN_FILE } from "../../files/files.ts";
+import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
+
+export interface SourceOptions extends EgressOptions {
+  /** Where the document's relative paths start: its own folder, or the working directory if it has none (D16). */
+  readonly baseDir: string;
+  /** Where the input's relative paths start. */
+  readonly workDir: string;
+  /** What the document's files are confined to, by their real path (D63). */
+  readonly documentRoot: string;
+  /** The same for the input's; undefined where its `rules` and `context` are data. */
+  readonly inputRoot: string | undefined;
+  /** URL Sources fail (W20). */
+  readonly offline: boolean;
+}
+
+interface LoadedSources {
+  /** By field path, as in `nodes.collect.context[1]` (D20). Fields with a problem are left out. */
+  readonly sources: Readonly<Record<string, ResolvedSource>>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Resolves every Source of a run, each file and URL once (W14, W19), and reports all problems together. */
+export async function loadSources(
+  workflow: Workflow,
+  input: JsonObject,
+  options: SourceOptions,
+): Promise<LoadedSources> {
+  return loadFields(sourceFields(workflow, options.inputRoot === undefined ? {} : input), options);
+}
+
+/** What is wrong with the files that a document names, told without fetching anything. */
+export async function checkFiles(workflow: Workflow, options: SourceOptions): Promise<readonly Diagnostic[]> {
+  const isFile = ({ value }: SourceField) => {
+    const form = parseSource(value);
+    return "kind" in form && form.kind === "file";
+  };
+  const { diagnostics } = await loadFields(sourceFields(workflow, {}).filter(isFile), options);
+  return diagnostics;
+}
+
+async function loadFields(fields: readonly SourceField[], options: SourceOptions): Promise<LoadedSources> {
+  const outside: Outside = {
+    options,
+    locate: once(locate),
+    read: once(readText),
+    fetch: once((url) => fetchDated(url, options)),
+  };
+  const outcomes = await mapSome(fields, (field) => resolveSource(field, outside));
+  const sources: [string, ResolvedSource][] = [];
+  const diagnostics: Diagnostic[] = [];
+  fields.forEach(({ path }, index) => {
+    const outcome = outcomes[index];
+    if (!outcome) return;
+    if (!("content" in outcome)) diagnostics.push(toDiagnostic(path, outcome));
+    else if (path.at(-1) === "instruction" && outcome.content.trim() === "") diagnostics.push(blankInstruction(path));
+    else sources.push([fieldPath(path), outcome]);
+  });
+  return { sources: Object.fromEntries(sources), diagnostics };
+}
+
+interface Outside {
+  readonly options: SourceOptions;
+  readonly locate: (path: string) => Promise<Location>;
+  readonly read: (path: string) => Promise<Text>;
+  readonly fetch: (url: string) => Promise<Fetched & { readonly fetchedAt: string }>;
+}
+
+/** The first call of a key does the work, every later one shares its outcome. */
+function once<Value>(work: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
+  const known = new Map<string, Promise<Value>>();
+  return (key) => {
+    const result = known.get(key) ?? work(key);
+    known.set(key, result);
+    return result;
+  };
+}
+
+const AT_A_TIME = 16;
+
+/** Outcomes in order. What needs no waiting is not waited for, and only so many items wait at a time. */
+async function mapSome<Item, Value extends object>(
+  items: readonly Item[],
+  work: (item: Item) => Value | Promise<Value>,
+): Promise<readonly (Value | undefined)[]> {
+  const outcomes: (Value | undefined)[] = [];
+  const rest = items.entries();
+  const lane = async () => {
+    for (const [index, item] of rest) {
+      const outcome = work(item);
+      outcomes[index] = outcome instanceof Promise ? await outcome : outcome;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  return outcomes;
+}
+
+function toDiagnostic(path: Diagnostic["path"], { code, message, hint }: SourceProblem): Diagnostic {
+  return { severity: "error", code, message: `${fieldPath(path)}: ${message}`, path, hint };
+}
+
+function blankInstruction(path: Diagnostic["path"]): Diagnostic {
+  return { severity: "error", code: "SCHEMA", path, message: `${fieldPath(path)} must not be empty` };
+}
+
+type Outcome = ResolvedSource | SourceProblem;
+
+function resolveSource(field: SourceField, outside: Outside): Outcome | Promise<Outcome> {
+  const form = parseSource(field.value);
+  if (!("kind" in form)) return form;
+  const origin = field.value as Json;
+  if (form.kind === "inline") return resolved(form.text, { kind: "inline", resolver: "inline", origin });
+  return form.kind === "file" ? resolveFile(field, form, outside) : resolveUrl(field, form, outside);
+}
+
+function resolved(content: string, rest: Omit<ResolvedSource, "content" | "hash">): ResolvedSource {
+  return { content, hash: createHash("sha256").update(content, "utf8").digest("hex").slice(0, 16), ...rest };
+}
+
+type FileForm = Extract<SourceForm, { kind: "file" }>;
+type UrlForm = Extract<SourceForm, { kind: "url" }>;
+
+async function resolveUrl(field: SourceField, { url }: UrlForm, outside: Outside): Promise<Outcome> {
+  if (outside.options.offline) {
+    const hint = "Run without --offline, or keep a copy as a file.";
+    return { code: "SOURCE_OFFLINE_REQUIRES_FETCH", message: `${url} is not fetched while offline`, hint };
+  }
+  const fetched = await outside.fetch(url);
+  if ("problem" in fetched) return fetched.problem;
+  const { content, fetchedAt } = fetched;
+  return resolved(content, { kind: "url", resolver: "fetch", origin: field.value as Json, fetchedAt });
+}
+
+async function fetchDated(url: string, options: SourceOptions) {
+  const fetchedAt = new Date().toISOString();
+  return { ...(await fetchText(url, options)), fetchedAt };
+}
+
+async function resolveFile(field: SourceField, form: FileForm, outside: Outside): Promise<Outcome> {
+  const { baseDir, workDir } = outside.options;
+  const from = field.from === "input" ? workDir : baseDir;
+  const sourcePath = resolve(from, form.path);
+  if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name holds a NUL character");
+  try {
+    const { realPath, isMissing } = await outside.locate(sourcePath);
+    const refused = await refusal(field, { sourcePath, realPath, written: form.path }, outside);
+    if (refused) return refused;
+    if (isMissing) return notFound(sourcePath, from);
+    const text = await outside.read(realPath);
+    if ("reason" in text) return unreadable(sourcePath, text.reason);
+    return resolved(text.content, { kind: "file", resolver: "file", origin: field.value as Json, sourcePath });
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return MISSING.has(error.code) ? notFound(sourcePath, from) : unreadable(sourcePath, error.message);
+  }
+}
+
+interface Location {
+  readonly realPath: string;
+  readonly isMissing: boolean;
+}
+
+/** Of a missing file the real path of the folders that exist, so that it too is known to be inside or outside. */
+async function locate(path: string): Promise<Location> {
+  try {
+    return { realPath: await realpath(path), isMissing: false };
+  } catch (error) {
+    if (!isSystemError(error) || !MISSING.has(error.code) || dirname(path) === path) throw error;
+    return { realPath: join((await locate(dirname(path))).realPath, basename(path)), isMissing: true };
+  }
+}
+
+interface Named {
+  readonly sourcePath: string;
+  readonly realPath: string;
+  readonly written: string;
+}
+
+/** Why a file is not looked at, whether or not it is there (trust 8). */
+async function refusal({ from }: SourceField, named: Named, outside: Outside): Promise<SourceProblem | undefined> {
+  const { documentRoot, inputRoot } = outside.options;
+  const root = from === "input" ? (inputRoot ?? outside.options.workDir) : documentRoot;
+  const { realPath: realRoot } = await outside.locate(root);
+  if (!isWithin(realRoot, named.realPath)) return outsideRoot(named.sourcePath, root, from);
+  if (from === "document") return undefined;
+  const paths = [relative(realRoot, named.realPath), isAbsolute(named.written) ? "" : named.written];
+  return paths.some(hasDotSegment) ? hiddenFile(named.sourcePath) : undefined;
+}
+
+/** `..`, or a name that begins with a dot (D67). */
+function hasDotSegment(path: string): boolean {
+  return path.split(/[/\\]/).some((segment) => segment.startsWith(".") && segment !== ".");
+}
+
+type Text = { readonly content: string } | { readonly reason: string };
+
+const MAX_BYTES = 5 * 1024 * 1024;
+
+async function readText(realPath: string): Promise<Text> {
+  const file = await open(realPath, constants.O_RDONLY | PLAIN_FILE);
+  try {
+    const stats = await file.stat();
+    if (stats.isDirectory()) return { reason: "it is a directory" };
+    if (!stats.isFile()) return { reason: "it is no regular file" };
+    const bytes = stats.size > MAX_BYTES ? undefined : await file.readFile();
+    return bytes && bytes.length <= MAX_BYTES ? decode(bytes) : { reason: "it is larger than 5 MiB" };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Without its byte-order mark (W15). */
+function decode(bytes: Buffer): Text {
+  try {
+    return { content: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch (error) {
+    if (error instanceof TypeError) return { reason: "it is not UTF-8 text" };
+    throw error;
+  }
+}
+
+const MISSING: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+
+function isSystemError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && "syscall" in error && "code" in error && typeof error.code === "string";
+}
+
+function notFound(path: string, from: string): SourceProblem {
+  const hint = `Paths start in ${from}. Text that begins like a path is written {inline: …}.`;
+  return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${path}`, hint };
+}
+
+function unreadable(path: string, reason: string): SourceProblem {
+  const hint = "A file Source is readable UTF-8 text of at most 5 MiB.";
+  return { code: "SOURCE_FILE_READ_FAILED", message: `${path} cannot be read: ${reason}`, hint };
+}
+
+function outsideRoot(path: string, root: string, from: SourceField["from"]): SourceProblem {
+  const what = from === "input" ? "Files named by the input" : "Files named by the document";
+  const hint = `${what} must lie in ${root}, links followed; --file-root DIR names another folder.`;
+  return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is outside ${root}`, hint };
+}
+
+function hiddenFile(path: string): SourceProblem {
+  const hint = "The input names no file by .. or by a name that begins with a dot.";
+  return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is no file for the input to name`, hint };
+}

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Environment } from "../../core/document/config.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { isObject } from "../../core/base/values.ts";
+import { replaceFile } from "../../files/files.ts";
+import type { Contents } from "../folder/skill-contents.ts";
+import { userConfigPath } from "../documents/project-config.ts";
+
+/** A yes that a person gave: to these files, in this place. */
+export interface TrustEntry {
+  readonly id: string;
+  /** Absolute and real: of the skill's folder or file, or of the file that says a server. */
+  readonly path: string;
+  readonly digest: string;
+  /** When it was given. */
+  readonly at: string;
+}
+
+/** Code that the operator lets run: skills by id, by id and digest, and by an answer on a terminal. */
+export interface Trust {
+  /** Ids of skills that the project or the user has installed. */
+  readonly ids: ReadonlySet<string>;
+  /** `ID@DIGEST`: exactly this content, wherever it comes from. */
+  readonly pinned?: ReadonlySet<string>;
+  /** True if ids do not count, because only a record names the commit that the project's skills come from. */
+  readonly onlyPinned?: boolean;
+  readonly remembered: readonly TrustEntry[];
+}
+
+export interface TrustMemory {
+  readonly entries: readonly TrustEntry[];
+  /** What counts for nothing, in words. */
+  readonly findings: readonly string[];
+}
+
+/** Where answers are remembered: `trust.json` beside the user's own config file. */
+export function trustMemoryPath(env: Environment): string | undefined {
+  const config = userConfigPath(env);
+  return config === undefined ? undefined : join(dirname(config), "trust.json");
+}
+
+/** The answers that were given; one that is bound to no place counts for nothing. */
+export function readTrustMemory(env: Environment): TrustMemory {
+  const file = trustMemoryPath(env);
+  if (file === undefined || !existsSync(file)) return { entries: [], findings: [] };
+  try {
+    const listed: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (!Array.isArray(listed)) throw new Error("it is no list");
+    const entries = listed.filter(isEntry);
+    const findings = listed.filter((entry) => !isEntry(entry)).map((entry) => `${file}: ${describeLoose(entry)}`);
+    return { entries, findings };
+  } catch (error) {
+    return { entries: [], findings: [`${file} is not read, so nothing in it is trusted: ${messageOf(error)}`] };
+  }
+}
+
+function isEntry(value: unknown): value is TrustEntry {
+  return (
+    isObject(value) && [value.id, value.path, value.digest].every((part) => typeof part === "string" && part !== "")
+  );
+}
+
+function describeLoose(value: unknown): string {
+  const id = isObject(value) && typeof value.id === "string" ? value.id : JSON.stringify(value);
+  return `the entry for ${id} counts for nothing, because it has no path and digest: answer once more, or use --trust-skill`;
+}
+
+/** Whether a yes was given to exactly this. */
+export function isRemembered(entries: readonly TrustEntry[], id: string, { path, digest }: Contents): boolean {
+  const here = entries.filter((entry) => entry.id === id && entry.path === path);
+  return here.length > 0 && here.some((entry) => entry.digest === digest());
+}
+
+/**
+ * Adds answers to those that are remembered, in place of former ones of the same skill and place; gives the file's path.
+ * Written as a whole or not at all. Throws what keeps it from being written.
+ */
+export async function rememberTrust(env: Environment, added: readonly TrustEntry[]): Promise<string> {
+  const path = trustMemoryPath(env);
+  if (path === undefined) throw new Error("neither XDG_CONFIG_HOME nor HOME is set");
+  const isReplaced = (entry: TrustEntry) => added.some(({ id, path }) => id === entry.id && path === entry.path);
+  const kept = readTrustMemory(env).entries.filter((entry) => !isReplaced(entry));
+  // A link, as people have who keep their settings elsewhere, stays one.
+  const file = existsSync(path) ? realpathSync(path) : path;
+  await replaceFile(file, `${JSON.stringify([...kept, ...added], null, 2)}\n`);
+  return path;
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { type HttpServer, openHttpServer } from "../http-server.ts";
+import type { McpService } from "./server.ts";
+
+/** MCP over streamable HTTP at `/mcp`. */
+
+interface McpHttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string | undefined;
+  readonly onFault: (error: unknown) => void;
+}
+
+const MOST_BYTES = 32 * 1024 * 1024;
+/** Of the clients that keep a session; beyond, the one that was longest silent has to begin again. */
+const MOST_SESSIONS = 100;
+
+export async function openMcpHttp(service: McpService, options: McpHttpOptions): Promise<HttpServer> {
+  const sdk = await import("@modelcontextprotocol/server");
+  const limits = { maxRequestBodySize: MOST_BYTES };
+  const stateless = sdk.createMcpHandler(() => service.createServer(), { ...limits, onerror: options.onFault });
+  const sessions = createSessions(sdk, service);
+  const handler = async (request: Request) => {
+    const isSession = request.headers.has("mcp-session-id") || (await isInitialize(request));
+    if (isSession && (await sdk.isLegacyRequest(request, undefined, limits))) return sessions.fetch(request);
+    return stateless.fetch(request);
+  };
+  const server = await openHttpServer({
+    ...options,
+    mostBytes: MOST_BYTES,
+    endpoints: new Map(),
+    handlers: new Map([["/mcp", handler]]),
+  });
+  return {
+    url: server.url,
+    async close(graceMs) {
+      await Promise.all([sessions.close(), stateless.close()]);
+      await server.close(graceMs);
+    },
+  };
+}
+
+/** Clients up to revision 2025-11-25 begin so. */
+async function isInitialize(request: Request): Promise<boolean> {
+  if (request.method !== "POST") return false;
+  const body: unknown = await request
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return [body].flat().some((message) => (message as { method?: unknown } | undefined)?.method === "initialize");
+}
+
+type Sdk = typeof import("@modelcontextprotocol/server");
+
+interface Session {
+  handle(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** Sessions let such a client cancel a call: its notice has to reach the server that carries the call out. */
+function createSessions(sdk: Sdk, service: McpService) {
+  const sessions = new Map<string, Session>();
+  const keep = async (id: string, session: Session) => {
+    const [oldest] = sessions.keys();
+    if (sessions.size >= MOST_SESSIONS && oldest !== undefined) {
+      await sessions.get(oldest)?.close();
+      sessions.delete(oldest);
+    }
+    sessions.set(id, session);
+  };
+  const open = async (): Promise<Session> => {
+    const server = service.createServer();
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: MOST_BYTES,
+      onsessioninitialized: (id) => keep(id, session),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    const session = {
+      handle: (request: Request) => transport.handleRequest(request),
+      close: () => server.close(),
+    };
+    await server.connect(transport);
+    return session;
+  };
+  return {
+    async fetch(request: Request): Promise<Response> {
+      const id = request.headers.get("mcp-session-id");
+      if (id === null) return (await open()).handle(request);
+      const session = sessions.get(id);
+      if (!session) return Response.json(NO_SESSION, { status: 404 });
+      sessions.delete(id);
+      sessions.set(id, session);
+      return session.handle(request);
+    },
+    async close() {
+      await Promise.all([...sessions.values()].map((session) => session.close()));
+      sessions.clear();
+    },
+  };
+}
+
+const NO_SESSION = { jsonrpc: "2.0", id: null, error: { code: -32001, message: "there is no such session" } };

@@ -1,0 +1,204 @@
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../../app/calls/call-skill.ts";
+import { secretsOf } from "../../app/secrets.ts";
+import type { SkillEntry } from "../../app/workspace.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { describeMisfit } from "../../core/skill/formats/contract.ts";
+import { BLOB_TOOLS } from "../../core/engine/tools/blob.ts";
+import { nameTools } from "../../core/engine/tools/disclosure.ts";
+import type { Observer } from "../../core/engine/ports.ts";
+import { createRedactor, type Redactor } from "../../core/base/redact/redact.ts";
+import { schemaProblems } from "../../core/base/schema/schema.ts";
+import { describeTools, numberNames, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
+import { linkTo } from "./resources.ts";
+import {
+  describeWorkflow,
+  type OfferedWorkflow,
+  type RunWorld,
+  runWorkflow,
+  workflowToolName,
+  writesOf,
+} from "./workflows.ts";
+import { describedInput } from "./parameter-texts.ts";
+
+/** All that is offered to clients of this project, found once. */
+
+export interface Offer {
+  /** By the name under which it is offered, in the order of the list. */
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Those with an instruction, by id. */
+  readonly skills: ReadonlyMap<string, SkillEntry>;
+  /** Keeps the secrets of all of them out of what clients see. */
+  readonly redactor: Redactor;
+  /** What people should know of it. */
+  readonly warnings: readonly string[];
+}
+
+export interface OfferedTool {
+  readonly definition: Tool;
+  call(input: JsonObject, call: Calling): Promise<CallToolResult>;
+}
+
+/** More calls wait than this program takes. */
+export function isBusy(error: unknown): error is SkillflowError {
+  return error instanceof SkillflowError && error.code === "calls.full";
+}
+
+interface Calling {
+  readonly signal: AbortSignal;
+  readonly observers: readonly Observer[];
+}
+
+interface OfferWorld extends RunWorld {
+  readonly workflows: readonly OfferedWorkflow[];
+  /** Ends finding. */
+  readonly signal: AbortSignal;
+}
+
+/** Finds the skills, imports the modules of those that are trusted, and asks their servers for their tools. */
+export async function openOffer(world: OfferWorld): Promise<Offer> {
+  const { workspace, choices, signal } = world;
+  const { offered, warnings } = await offeredSkills(workspace, {
+    offline: choices.offline,
+    frozen: choices.frozen,
+    signal,
+  });
+  const wanted = [
+    ...offered.flatMap((skill) => toolsOf(skill, world)),
+    ...world.workflows.map((workflow) => workflowTool(workflow, world)),
+    ...BLOB_TOOLS.map((tool) => blobTool(tool, world)),
+  ];
+  const names = numberNames(wanted.map(({ name }) => name));
+  const tools = wanted.map((tool, index) => [names[index] ?? tool.name, tool] as const);
+  const renamed = tools.filter(([name, tool]) => name !== tool.name);
+  const withInstruction = offered.filter(({ entry }) => entry.skill.instruction);
+  const entries = offered.map(({ entry }) => entry);
+  return {
+    tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
+    skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, withToolNames(entry)])),
+    redactor: createRedactor(secretsOf(workspace.host.env, entries, workspace)),
+    warnings: [
+      ...warnings,
+      ...renamed.map(([name, { name: own, from }]) => `${own} of ${from} is offered as ${name}: the name is taken`),
+    ],
+  };
+}
+
+/** Its instruction names its tools as they are offered. */
+function withToolNames(entry: SkillEntry): SkillEntry {
+  const { skill } = entry;
+  const instruction = nameTools(skill.instruction ?? "", describeTools(skill, skill.tools));
+  return { ...entry, skill: { ...skill, instruction } };
+}
+
+/** A tool under the name that it would have alone. */
+interface WantedTool extends OfferedTool {
+  readonly name: string;
+  /** Whose it is, in words. */
+  readonly from: string;
+}
+
+function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {
+  const hidesWrites = writesOf(world.workspace, world.choices) !== "allow";
+  const offered = tools.filter(
+    ({ effect, input_schema }) => isObjectSchema(input_schema) && (!hidesWrites || effect === "read"),
+  );
+  return offered.map((tool) => ({
+    name: tool.exposed,
+    from: `skill ${entry.skill.id}`,
+    definition: describeTool(
+      entry.skill.name,
+      entry.isBuiltin ? { ...tool, input_schema: describedInput(tool, tools) } : tool,
+    ),
+    call: (input, { signal }) => callTool(tool, input, { world, signal, readsOnly: hidesWrites }),
+  }));
+}
+
+/** MCP takes objects alone. */
+function isObjectSchema({ type = "object" }: JsonObject): boolean {
+  return type === "object";
+}
+
+function describeTool(skill: string, tool: ToolDescriptor): Tool {
+  const { exposed, name, description, input_schema, output_schema, effect, idempotent } = tool;
+  const title = `${skill}: ${name.replace(/[_-]+/g, " ")}`;
+  return {
+    name: exposed,
+    title,
+    description,
+    inputSchema: { ...input_schema, type: "object" } as Tool["inputSchema"],
+    ...(output_schema ? { outputSchema: output_schema as NonNullable<Tool["outputSchema"]> } : {}),
+    annotations: {
+      title,
+      readOnlyHint: effect === "read",
+      destructiveHint: effect === "write",
+      idempotentHint: idempotent,
+    },
+  };
+}
+
+const TIMEOUT_MS = 60_000;
+/** Of a result that clients check against a schema, which no blob would fit. */
+const MOST_STRUCTURED = 1024 * 1024;
+
+async function callTool(
+  { skill, name, output_schema }: ToolDescriptor,
+  input: JsonObject,
+  {
+    world,
+    signal,
+    readsOnly,
+  }: { readonly world: OfferWorld; readonly signal: AbortSignal; readonly readsOnly: boolean },
+): Promise<CallToolResult> {
+  const { workspace, choices, blobs, loggerFor } = world;
+  const call = { skill, tool: name, arguments: input, ...(readsOnly ? { effects: "read" as const } : {}) };
+  const outcome = await invokeSkill(workspace, call, {
+    timeoutMs: choices.toolTimeoutMs ?? TIMEOUT_MS,
+    signal,
+    loggerFor,
+    blobs,
+    offline: choices.offline,
+    frozen: choices.frozen,
+    ...(output_schema ? { mostResult: MOST_STRUCTURED } : {}),
+  });
+  return describeOutcome(outcome, output_schema);
+}
+
+function describeOutcome(outcome: Outcome, schema: ToolDescriptor["output_schema"]): CallToolResult {
+  if ("error" in outcome) return { isError: true, content: [{ type: "text", text: outcome.error }] };
+  const { output, blobs = [] } = outcome;
+  const content: CallToolResult["content"] = [{ type: "text", text: textOf(output) }, ...blobs.map(linkTo)];
+  if (!schema) return { content };
+  const problems = schemaProblems(schema, output);
+  return problems.length > 0 ? { isError: true, content } : { content, structuredContent: output };
+}
+
+function textOf(output: Json): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
+}
+
+function workflowTool(offered: OfferedWorkflow, world: OfferWorld): WantedTool {
+  const name = workflowToolName(offered.workflow);
+  return {
+    name,
+    from: `workflow ${offered.workflow.id}`,
+    definition: describeWorkflow(name, offered),
+    call: (input, calling) => runWorkflow(world, offered, { input, ...calling }),
+  };
+}
+
+/** The executor's own: they read on in what a result was too large for. */
+function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
+  return {
+    name: tool.exposed,
+    from: "skillflow itself",
+    definition: describeTool("Large results", { ...tool, input_schema: describedInput(tool, []) }),
+    async call(input, { signal }) {
+      const problems = schemaProblems(tool.input_schema, input);
+      const misfit = refusedCall(describeMisfit("invalid_input", problems), "input.invalid");
+      const outcome = problems.length > 0 ? misfit : await readOn({ name: tool.name, input }, { blobs, signal });
+      return describeOutcome(outcome, undefined);
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
+import { openBlobs } from "../../app/calls/execute.ts";
+import type { Workspace } from "../../app/host.ts";
+import { FileRefused } from "../../app/skills/file.ts";
+import type { Blobs } from "../../core/base/blobs.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import type { Observer } from "../../core/engine/ports.ts";
+import type { RunChoices } from "../../core/engine/settings/settings.ts";
+import type { Logger } from "../../core/skill/skill.ts";
+import { isNestedBeyond, type JsonObject, nearest } from "../../core/base/values.ts";
+import { isBusy, type Offer, openOffer } from "./offer.ts";
+import { describePrompts, describeResources, ReadRefused, readResource, TEMPLATES } from "./resources.ts";
+import { findWorkflows, loadWorkflows } from "./workflows.ts";
+
+/** The registry and the workflows as an MCP server: one for each connection, all of one offer. */
+
+export interface McpOptions {
+  readonly version: string;
+  readonly choices: RunChoices;
+  /** Files and folders as they were named; none for those of the project. */
+  readonly workflows: readonly string[];
+  readonly loggerFor: (skill: string) => Logger;
+  /** Tells of a run in lines. */
+  readonly narrate: (write: (line: string) => void) => Observer;
+  /** Text for the people who run this program. */
+  readonly note: (line: string) => void;
+  /** A workflow that cannot be run, and why. */
+  readonly refuse: (file: string, found: readonly Diagnostic[]) => void;
+  /** What nobody foresaw, for people: the client gets but a word. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface McpService {
+  /** What is offered, found once. Rejects when it cannot be, and with it every request. */
+  readonly offer: Promise<Offer>;
+  /** A server for one connection, or for one request of a client that keeps none. */
+  createServer(): Server;
+  /** Resolves when no call is under way any more, or after `graceMs`. Connections are closed before. */
+  close(graceMs: number): Promise<void>;
+}
+
+type Sdk = typeof import("@modelcontextprotocol/server");
+
+/** Blobs live as long as the service. */
+export async function openMcpService(workspace: Workspace, options: McpOptions): Promise<McpService> {
+  const files = findWorkflows(workspace, options.workflows);
+  const [sdk, { blobs, forget }] = await Promise.all([
+    import("@modelcontextprotocol/server"),
+    openBlobs(workspace.host, "offer"),
+  ]);
+  const stopping = new AbortController();
+  const world = { ...options, workspace, blobs, signal: stopping.signal };
+  const offer = loadWorkflows(workspace, files, options).then((workflows) => openOffer({ ...world, workflows }));
+  const underWay = new Set<Promise<unknown>>();
+  const service: Serving = { sdk, options, offer, blobs, underWay };
+  return {
+    offer,
+    createServer: () => createServer(service),
+    async close(graceMs) {
+      stopping.abort(new Error("interrupted (the server stops)"));
+      await Promise.race([Promise.allSettled([offer, ...underWay]), pause(graceMs, undefined, { ref: false })]);
+      await forget();
+    },
+  };
+}
+
+interface Serving {
+  readonly sdk: Sdk;
+  readonly options: McpOptions;
+  readonly offer: Promise<Offer>;
+  readonly blobs: Blobs;
+  readonly underWay: Set<Promise<unknown>>;
+}
+
+const INSTRUCTIONS =
+  "Tools of skills, and workflows as tools whose names begin with run_. A skill's instruction, as a prompt or a resource, says how to use its tools. A run is recorded: its id comes with the result.";
+
+function createServer(service: Serving): Server {
+  const { sdk, options, blobs, underWay } = service;
+  const server = new sdk.Server(
+    { name: "skillflow", title: "skillflow", version: options.version },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+  );
+  const offered = async <Result>(answer: (offer: Offer) => Result | Promise<Result>): Promise<Result> =>
+    answer(await service.offer);
+  server.setRequestHandler("tools/list", () =>
+    offered(({ tools }) => ({ tools: [...tools.values()].map(({ definition }) => definition) })),
+  );
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const call = offered((offer) => callTool(server, service, { offer, ...params, context }));
+    const done = call.finally(() => underWay.delete(done));
+    underWay.add(done);
+    return done;
+  });
+  server.setRequestHandler("resources/list", () =>
+    offered(({ skills }) => ({ resources: describeResources(skills.values()) })),
+  );
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: TEMPLATES }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }) =>
+    offered(({ skills, redactor }) => readOrRefuse(sdk, uri, { skills, blobs, redactor })),
+  );
+  server.setRequestHandler("prompts/list", () =>
+    offered(({ skills }) => ({ prompts: describePrompts(skills.values()) })),
+  );
+  server.setRequestHandler("prompts/get", ({ params: { name } }) =>
+    offered(({ skills }) => getPrompt(sdk, name, skills)),
+  );
+  return server;
+}
+
+const BUSY = -32_000;
+/** Of arguments: what is nested deeper, JSON writers may fail to follow. */
+const MOST_DEPTH = 500;
+
+interface ToolCall {
+  readonly offer: Offer;
+  readonly name: string;
+  readonly arguments?: { readonly [key: string]: unknown } | undefined;
+  readonly context: ServerContext;
+}
+
+async function callTool(server: Server, { sdk, options }: Serving, call: ToolCall): Promise<CallToolResult> {
+  const { offer, name, context } = call;
+  const tool = offer.tools.get(name);
+  if (!tool) throw unknown(sdk, "tool", { name, known: offer.tools.keys() });
+  const input = (call.arguments ?? {}) as JsonObject;
+  if (isNestedBeyond(MOST_DEPTH, input)) {
+    const message = `the arguments are nested more than ${MOST_DEPTH} levels deep`;
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+  }
+  const interrupt = interrupted(context.mcpReq.signal);
+  try {
+    const observers = progressTellers(options, context);
+    const result = redactResult(await tool.call(input, { signal: interrupt, observers }), offer.redactor);
+    // Older revisions take results and their schemas as objects alone.
+    return server.projectCallToolResult(result, tool.definition.outputSchema);
+  } catch (error) {
+    if (isBusy(error)) throw new sdk.ProtocolError(BUSY, error.message);
+    if (!interrupt.aborted) options.onFault(error);
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} could not be carried out`);
+  }
+}
+
+/** What a tool said. All that is offered is its author's text, and stays. */
+function redactResult(result: CallToolResult, { text, value }: Offer["redactor"]): CallToolResult {
+  const { structuredContent } = result;
+  return {
+    ...result,
+    content: result.content.map((item) => (item.type === "text" ? { ...item, text: text(item.text) } : item)),
+    ...(structuredContent === undefined ? {} : { structuredContent: value(structuredContent as JsonObject) }),
+  };
+}
+
+/** Aborts with a reason that people read in the record of a run. */
+function interrupted(signal: AbortSignal): AbortSignal {
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort("interrupted (its MCP client cancelled it, or the connection ended)");
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  return interrupt.signal;
+}
+
+/** Events as progress notifications, for a client that asked for them. */
+function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Observer[] {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return [];
+  let progress = 0;
+  const isGone = () => undefined;
+  const tell = (line: string) => {
+    progress += 1;
+    const params = { progressToken, progress, message: line.trimEnd() };
+    mcpReq.notify({ method: "notifications/progress", params }).catch(isGone);
+  };
+  return [narrate(tell)];
+}
+
+async function readOrRefuse(sdk: Sdk, uri: string, readable: Parameters<typeof readResource>[1]) {
+  try {
+    const found = await readResource(uri, readable);
+    if (found) return found;
+  } catch (error) {
+    if (!(error instanceof ReadRefused || error instanceof FileRefused)) throw error;
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${uri} is not read: ${error.message}`);
+  }
+  throw new sdk.ResourceNotFoundError(uri, `there is no resource ${uri}`);
+}
+
+function getPrompt(sdk: Sdk, name: string, skills: Offer["skills"]) {
+  const skill = skills.get(name)?.skill;
+  if (!skill) throw unknown(sdk, "prompt", { name, known: skills.keys() });
+  const text = skill.instruction ?? "";
+  return {
+    description: skill.description,
+    messages: [{ role: "user" as const, content: { type: "text" as const, text } }],
+  };
+}
+
+function unknown(
+  sdk: Sdk,
+  what: string,
+  { name, known }: { readonly name: string; readonly known: Iterable<string> },
+): Error {
+  const near = nearest(name.slice(0, 100), known);
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  const message = `there is no ${what} ${name.slice(0, 100)}${hint}`;
+  return new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+}

@@ -1,0 +1,159 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
+import { messageOf } from "../../core/base/errors.ts";
+import type { McpService } from "./server.ts";
+
+/** MCP over a pair of streams: one message a line. */
+
+interface Streams {
+  readonly input: AsyncIterable<Uint8Array>;
+  write(text: string): Promise<void>;
+  /** What is wrong with the other side, for people. */
+  readonly onProblem: (message: string) => void;
+}
+
+export interface Connection {
+  /** Resolves when the other side is gone, and what it had asked for is answered or given up. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What was asked for before the input ended may take this long, once it can be answered at all. */
+const GRACE_MS = 1000;
+/** Nothing more is read while so many requests wait for an answer, or their answers for being read. */
+const MOST_OPEN = 512;
+
+export async function connectStreams(service: McpService, streams: Streams): Promise<Connection> {
+  const [{ serveStdio }, sdk] = await Promise.all([
+    import("@modelcontextprotocol/server/stdio"),
+    import("@modelcontextprotocol/server"),
+  ]);
+  const buffer = new sdk.ReadBuffer();
+  const isReady = service.offer.then(
+    () => undefined,
+    () => undefined,
+  );
+  const transport = createTransport({ ...streams, isReady }, buffer, sdk.serializeMessage);
+  const handle = serveStdio(() => service.createServer(), {
+    transport,
+    onerror: (error) => streams.onProblem(messageOf(error)),
+  });
+  return { ended: transport.ended, close: () => handle.close() };
+}
+
+interface Reading {
+  append(chunk: Buffer): void;
+  readMessage(): JSONRPCMessage | null;
+}
+
+/** Ends after the input when every request has its answer, or after the grace. */
+function createTransport(
+  { input, write, onProblem, isReady }: Streams & { readonly isReady: Promise<void> },
+  buffer: Reading,
+  serialize: (message: JSONRPCMessage) => string,
+): Transport & { readonly ended: Promise<void> } {
+  const requests = createRequests();
+  let isOver = false;
+  let finish: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const transport: Transport & { readonly ended: Promise<void> } = {
+    ended,
+    async start() {
+      void read()
+        .catch((error) => onProblem(messageOf(error)))
+        .finally(() => transport.close());
+    },
+    async send(message) {
+      if (isOver) throw new Error("the connection is closed");
+      await write(serialize(message));
+      requests.answered(message);
+    },
+    async close() {
+      if (isOver) return;
+      isOver = true;
+      requests.giveUp();
+      transport.onclose?.();
+      finish();
+    },
+  };
+  const read = async () => {
+    for await (const chunk of input) {
+      if (isOver) return;
+      buffer.append(Buffer.from(chunk));
+      while (!isOver && deliver()) await requests.fewerThan(MOST_OPEN);
+    }
+    if (requests.areOpen()) await isReady;
+    await requests.settled(GRACE_MS);
+  };
+  const deliver = (): boolean => {
+    try {
+      const message = buffer.readMessage();
+      if (message === null) return false;
+      requests.asked(message);
+      transport.onmessage?.(message);
+    } catch (error) {
+      onProblem(`a line is no message: ${messageOf(error)}`);
+    }
+    return true;
+  };
+  return transport;
+}
+
+/** How many requests of the other side wait for an answer. An id may stand for several of them. */
+function createRequests() {
+  const open = new Map<RequestId, number>();
+  const waiting = new Set<() => void>();
+  let count = 0;
+  const add = (id: RequestId, change: 1 | -1) => {
+    const before = open.get(id) ?? 0;
+    if (before + change > 0) open.set(id, before + change);
+    else open.delete(id);
+    if (before + change >= 0) count += change;
+    for (const look of waiting) look();
+  };
+  const settle = (id: RequestId | undefined) => {
+    if (id !== undefined) add(id, -1);
+  };
+  const fewerThan = (most: number): Promise<void> =>
+    new Promise((resolve) => {
+      const look = () => {
+        if (count >= most) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  return {
+    areOpen: () => count > 0,
+    asked(message: JSONRPCMessage) {
+      if (!("method" in message)) return;
+      if ("id" in message) add(message.id, 1);
+      if (message.method === "notifications/cancelled") settle(cancelledBy(message));
+    },
+    answered(message: JSONRPCMessage) {
+      if (!("method" in message)) settle(message.id);
+    },
+    fewerThan,
+    /** Nobody waits for an answer any more. */
+    giveUp() {
+      count = 0;
+      open.clear();
+      for (const look of waiting) look();
+    },
+    /** Resolves when none waits any more, or after the grace. */
+    async settled(graceMs: number): Promise<void> {
+      const over = new AbortController();
+      await Promise.race([fewerThan(1), pause(graceMs, undefined, { signal: over.signal }).catch(() => undefined)]);
+      over.abort();
+    },
+  };
+}
+
+/** The client waits for no answer to that request. */
+function cancelledBy({ params }: { readonly params?: { readonly [key: string]: unknown } | undefined }) {
+  const id = params?.requestId;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}

@@ -1,0 +1,116 @@
+import { SkillflowError } from "../../core/base/errors.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
+
+/** JSON-RPC 2.0 without a transport: text in, text out. */
+
+type Id = string | number | null;
+
+/** What a method cannot do, as its caller is told (skill-formats 5.2). */
+export class RpcError extends Error {
+  constructor(
+    readonly code: number,
+    /** A stable word for programs. */
+    readonly type: string,
+    message: string,
+    readonly data: JsonObject = {},
+  ) {
+    super(message);
+  }
+}
+
+export const invalidParams = (message: string) => new RpcError(-32602, "InvalidParams", message);
+
+export type Method = (params: JsonObject, signal: AbortSignal) => Promise<Json>;
+
+export interface RpcOptions {
+  readonly methods: ReadonlyMap<string, Method>;
+  readonly mostCalls: number;
+  /** Told of faults of our own, which callers learn nothing more about. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** The answer to a request or a batch; undefined where only notifications came. */
+export async function answerRpc(text: string, options: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
+  const body = parseJson(text);
+  if (body === undefined) return failure(null, new RpcError(-32700, "ParseError", "the body is no JSON"));
+  if (!Array.isArray(body)) return answerOne(body, options, signal);
+  const fault = batchFault(body, options.mostCalls);
+  if (fault) return failure(null, fault);
+  const answers = await Promise.all(body.map((call) => answerOne(call, options, signal)));
+  const told = answers.filter((answer) => answer !== undefined);
+  return told.length === 0 ? undefined : told;
+}
+
+function batchFault(batch: readonly Json[], most: number): RpcError | undefined {
+  if (batch.length === 0) return invalidRequest("the batch is empty");
+  return batch.length > most ? invalidRequest(`a batch holds at most ${most} calls`) : undefined;
+}
+
+function invalidRequest(message: string): RpcError {
+  return new RpcError(-32600, "InvalidRequest", message);
+}
+
+async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
+  const request = readRequest(call);
+  if ("fault" in request) return failure(request.id, request.fault);
+  const { id } = request;
+  try {
+    const result = await perform(request, options, signal);
+    return id === undefined ? undefined : { jsonrpc: "2.0", id, result };
+  } catch (error) {
+    // What fails because its caller is gone is no fault, and nobody reads the answer.
+    const told = signal.aborted ? new RpcError(-32000, "Cancelled", "the caller is gone") : asRpcError(error, options);
+    return id === undefined ? undefined : failure(id, told);
+  }
+}
+
+interface Request {
+  readonly method: string;
+  readonly params: Json;
+  /** Undefined for a notification. */
+  readonly id: Id | undefined;
+}
+
+function readRequest(call: Json): Request | { readonly id: Id; readonly fault: RpcError } {
+  if (!isObject(call)) return { id: null, fault: invalidRequest("a call is an object") };
+  const { jsonrpc, method, params = {}, id } = call as JsonObject;
+  const known = isId(id) ? id : null;
+  if (id !== undefined && !isId(id)) return { id: null, fault: invalidRequest("an id is a string, a number or null") };
+  if (jsonrpc !== "2.0") return { id: known, fault: invalidRequest('jsonrpc is not "2.0"') };
+  if (typeof method !== "string") return { id: known, fault: invalidRequest("method is no string") };
+  if (typeof params !== "object" || params === null) return { id: known, fault: invalidRequest("params is no object") };
+  return { method, params, id };
+}
+
+function isId(id: Json | undefined): id is Id {
+  return id === null || typeof id === "string" || typeof id === "number";
+}
+
+async function perform({ method, params }: Request, { methods }: RpcOptions, signal: AbortSignal): Promise<Json> {
+  const carryOut = methods.get(method);
+  if (!carryOut) throw new RpcError(-32601, "MethodNotFound", `there is no method ${method}`);
+  // Clients that know lists alone write "nothing" so.
+  const named = Array.isArray(params) && params.length === 0 ? {} : params;
+  if (!isObject(named)) throw invalidParams("params are given by name, as an object");
+  return carryOut(named as JsonObject, signal);
+}
+
+const OWN_CODES: Readonly<Record<string, readonly [code: number, type: string]>> = {
+  "calls.full": [-32000, "Busy"],
+  "blob.unknown": [-32003, "BlobNotFound"],
+  "blob.refused": [-32006, "PayloadTooLarge"],
+};
+
+function asRpcError(error: unknown, { onFault }: RpcOptions): RpcError {
+  if (error instanceof RpcError) return error;
+  if (error instanceof SkillflowError) {
+    const [code, type] = OWN_CODES[error.code] ?? [-32000, error.code];
+    return new RpcError(code, type, error.message, error.hint ? { hint: error.hint } : {});
+  }
+  onFault(error);
+  return new RpcError(-32603, "InternalError", "something went wrong inside");
+}
+
+function failure(id: Id, { code, message, type, data }: RpcError): Json {
+  return { jsonrpc: "2.0", id, error: { code, message, data: { type, ...data } } };
+}

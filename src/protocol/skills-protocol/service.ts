@@ -1,0 +1,53 @@
+import { openBlobs, openExecution } from "../../app/calls/execute.ts";
+import type { Workspace } from "../../app/host.ts";
+import { openCatalog } from "./catalog.ts";
+import { type HttpServer, openHttpServer } from "../http-server.ts";
+import { answerRpc, type RpcOptions } from "./json-rpc.ts";
+import { skillsProtocol } from "./methods.ts";
+
+interface ServiceOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string | undefined;
+  readonly onFault: (error: unknown) => void;
+}
+
+interface OpenedService extends HttpServer {
+  readonly skills: number;
+}
+
+/** A request's body, with the content of a blob in it. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_CALLS = 100;
+
+/** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
+export async function openService(workspace: Workspace, options: ServiceOptions): Promise<OpenedService> {
+  const catalog = await openCatalog(workspace);
+  const { blobs, forget } = await openBlobs(workspace.host, "serve");
+  const execution = openExecution(workspace, blobs);
+  const rpc: RpcOptions = {
+    methods: skillsProtocol({ catalog, blobs, execution }),
+    mostCalls: MOST_CALLS,
+    onFault: options.onFault,
+  };
+  const endpoint = async (body: string, signal: AbortSignal) => {
+    const answer = await answerRpc(body, rpc, signal);
+    return answer === undefined ? undefined : JSON.stringify(answer);
+  };
+  try {
+    const endpoints = new Map([["/rpc", endpoint]]);
+    const server = await openHttpServer({ ...options, mostBytes: MOST_BYTES, endpoints });
+    return {
+      url: server.url,
+      skills: catalog.skills.length,
+      async close(graceMs) {
+        await server.close(graceMs);
+        await execution.close();
+        await forget();
+      },
+    };
+  } catch (error) {
+    await forget();
+    throw error;
+  }
+}

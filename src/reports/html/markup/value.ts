@@ -1,0 +1,152 @@
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { formatCount, shortText } from "../../../core/base/preview.ts";
+import { markQuotes } from "./marks.ts";
+import { html, type Markup } from "./markup.ts";
+import { MOST_OF_LABEL, proseHtml } from "./prose.ts";
+
+export interface Showing {
+  /** Whether a reference is that of a call on the page. */
+  readonly cites: (ref: string) => boolean;
+  /** Whose text may be Markdown: a model's. */
+  readonly prose?: true;
+  readonly inTable?: true;
+  /** Of a run so large that its page would be, too: nested values as JSON. */
+  readonly compact?: true;
+  /** Quotes of claims, to be marked where they stand. */
+  readonly quotes?: ReadonlySet<string>;
+}
+
+/** A value for reading: objects as key and value, lists as lists, lists of objects as tables; what is long folds, nothing is cut. */
+export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
+  if (typeof value === "string") return textHtml(value, showing, depth === 0);
+  if (value === null) return html`<span class="nil">none</span>`;
+  if (typeof value !== "object") return html`<span class="scalar">${wordOf(value)}</span>`;
+  if (depth >= (showing.compact ? 0 : DEEPEST)) return verbatimHtml(jsonText(value, showing), showing);
+  if (!Array.isArray(value)) return objectHtml(value as JsonObject, showing, depth);
+  if (value.length === 0) return html`<span class="nil">none</span>`;
+  return !showing.inTable && isTable(value) ? tableHtml(value, showing, depth) : listHtml(value, showing, depth);
+}
+
+const NO_QUOTES: ReadonlySet<string> = new Set();
+const DEEPEST = 4;
+const MOST_COLUMNS = 7;
+/** Of a list's members that are seen at once. */
+const MOST_OPEN = 30;
+/** Of a text. */
+const LONGEST_OPEN = 1500;
+
+function textHtml(text: string, showing: Showing, isAlone: boolean): Markup {
+  if (text.trim() === "") return html`<span class="nil">${text === "" ? "empty" : "blank"}</span>`;
+  if (!showing.prose && isVerbatim(text)) return verbatimHtml(text, showing);
+  const quotes = showing.quotes ?? NO_QUOTES;
+  const inline = (piece: string) => markQuotes(piece, quotes, (rest) => linkCited(rest, showing));
+  if (!/\n|^(?:[-*+#|]|\d+[.)]) |\*\*|`/.test(text))
+    return folded(text, isAlone ? html`<div dir="auto">${inline(text)}</div>` : inline(text));
+  return folded(text, proseHtml(text, inline));
+}
+
+export function verbatimHtml(text: string, { quotes = NO_QUOTES }: Pick<Showing, "quotes">): Markup {
+  return folded(text, html`<pre dir="auto">${markQuotes(text, quotes, (piece) => html`${piece}`)}</pre>`);
+}
+
+/** Where room is short, of an object a line for each member, of a list one for each item. */
+function jsonText(value: Json, { compact }: Showing): string {
+  if (!compact) return JSON.stringify(value, undefined, 2);
+  return Array.isArray(value) ? itemLines(value, "") : memberLines(value as JsonObject);
+}
+
+function memberLines(members: JsonObject): string {
+  const lines = Object.entries(members).map(([key, value]) => {
+    return Array.isArray(value) ? `${key}:\n${itemLines(value, "  ")}` : `${key}: ${JSON.stringify(value)}`;
+  });
+  return lines.join("\n");
+}
+
+function itemLines(items: readonly Json[], margin: string): string {
+  return items.map((item) => `${margin}${JSON.stringify(item)}`).join("\n");
+}
+
+/** A long text shows how it begins, and folds; what is quoted of it stands beside it in any case. */
+export function folded(text: string, shown: Markup): Markup {
+  if (text.length <= LONGEST_OPEN) return shown;
+  const start = text
+    .slice(0, 120)
+    .replace(/\s+/g, " ")
+    .replace(/[\ud800-\udbff]$/, "");
+  return html`<details class="fold"><summary><span dir="auto">${start}…</span> <span class="meta">${formatCount(text.length)} characters</span></summary>${shown}</details>`;
+}
+
+/** References in a text lead to their calls. */
+export function linkCited(text: string, { cites }: Pick<Showing, "cites">): Markup {
+  const pieces = text.split(/\b(r[1-9]\d*)\b/);
+  return html`${pieces.map((piece, index) => (index % 2 === 1 && cites(piece) ? html`<a class="cite" href="#${piece}">${piece}</a>` : html`${piece}`))}`;
+}
+
+/** Logs, code and diffs: many short lines, or indented ones. */
+function isVerbatim(text: string): boolean {
+  const start = text.slice(0, 2000);
+  const lines = start.split("\n");
+  return lines.length > 3 && (/^(?:\s{2,}|\t|[{[@+-])/m.test(start) || start.length / lines.length < 60);
+}
+
+function wordOf(value: boolean | number): string {
+  return typeof value === "number" ? String(value) : value ? "yes" : "no";
+}
+
+/** `ruled_out` reads as `ruled out`. */
+function labelOf(key: string): string {
+  return key.replace(/(?<=\w)_(?=\w)/g, " ");
+}
+
+function objectHtml(value: JsonObject, showing: Showing, depth: number): Markup {
+  const members = Object.entries(value);
+  if (members.length === 0) return html`<span class="nil">empty</span>`;
+  const rows = members.map(([key, member]) => {
+    const wide = isObject(member) || Array.isArray(member) ? " wide" : "";
+    return html`<div class="member${wide}"><dt dir="auto">${labelOf(key)}</dt><dd dir="auto">${valueHtml(member, showing, depth + 1)}</dd></div>`;
+  });
+  return sections(rows, "fields", (some) => html`<dl class="kv">${some}</dl>`);
+}
+
+function listHtml(values: readonly Json[], showing: Showing, depth: number): Markup {
+  const items = values.map((item) => html`<li dir="auto">${valueHtml(item, showing, depth + 1)}</li>`);
+  return sections(items, "items", (some) => html`<ul class="list">${some}</ul>`);
+}
+
+function isTable(values: readonly Json[]): values is readonly JsonObject[] {
+  return values.every((value) => isObject(value)) && columnsOf(values as readonly JsonObject[]).length <= MOST_COLUMNS;
+}
+
+function columnsOf(rows: readonly JsonObject[]): string[] {
+  const columns = new Set<string>();
+  for (const row of rows) {
+    for (const key of Object.keys(row)) columns.add(key);
+    if (columns.size > MOST_COLUMNS) break;
+  }
+  return [...columns];
+}
+
+function tableHtml(rows: readonly JsonObject[], showing: Showing, depth: number): Markup {
+  const columns = columnsOf(rows).map((key) => ({ key, label: labelOf(key) }));
+  const head = columns.map(({ label }) => html`<th scope="col" dir="auto">${label}</th>`);
+  const body = rows.map((row) => {
+    const cells = columns.map(({ key, label }) => {
+      const value = row[key];
+      const shown = value === undefined ? undefined : valueHtml(value, { ...showing, inTable: true }, depth + 1);
+      return html`<td data-label="${shortText(label, MOST_OF_LABEL)}"><div dir="auto">${shown}</div></td>`;
+    });
+    return html`<tr>${cells}</tr>`;
+  });
+  return sections(
+    body,
+    "rows",
+    (some) => html`<table class="records"><thead><tr>${head}</tr></thead><tbody>${some}</tbody></table>`,
+  );
+}
+
+/** The first ones, and the others folded. */
+function sections(items: readonly Markup[], noun: string, wrap: (items: readonly Markup[]) => Markup): Markup {
+  if (items.length <= MOST_OPEN + 5) return wrap(items);
+  const rest = items.slice(MOST_OPEN);
+  return html`${wrap(items.slice(0, MOST_OPEN))}<details class="fold"><summary>${formatCount(rest.length)} more ${noun}</summary>${wrap(rest)}</details>`;
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { openStored, parseRun, readBytes, type Stored } from "./run-lines.ts";
+import { storeError } from "../store-error.ts";
+
+/** A run's file as it grows. */
+
+/** The file appears with its first line whole, so that there never is a run without its record. */
+export function createFile(path: string, line: string): { readonly file: number; readonly length: number } {
+  const draft = `${path}.${randomUUID()}`;
+  let file: number | undefined;
+  try {
+    file = openSync(draft, "wx", 0o600);
+    const length = appendWhole(file, 0, line, true);
+    renameSync(draft, path);
+    syncDirectory(dirname(path));
+    return { file, length };
+  } catch (error) {
+    if (file !== undefined) closeSync(file);
+    rmSync(draft, { force: true });
+    throw storeError(error, `${path} cannot be written`);
+  }
+}
+
+/** Opens a run's file to go on after its whole records. */
+export function openFile(path: string, run: string): { readonly file: number; readonly stored: Stored } {
+  const file = openStored(path, "r+");
+  try {
+    const stored = parseRun(readBytes(file, path), path, run);
+    ftruncateSync(file, stored.length);
+    return { file, stored };
+  } catch (error) {
+    closeSync(file);
+    throw storeError(error, `${path} cannot be written`);
+  }
+}
+
+/** Writes at the end, and where asked waits for the disk; after a failure the file is as before. Gives the new length. */
+export function appendWhole(file: number, length: number, text: string, isSynced: boolean): number {
+  const bytes = Buffer.from(text, "utf8");
+  try {
+    for (let written = 0; written < bytes.length; ) {
+      written += writeSync(file, bytes, written, bytes.length - written, length + written);
+    }
+    if (isSynced) fdatasyncSync(file);
+  } catch (error) {
+    if (fstatSync(file).size > length) ftruncateSync(file, length);
+    throw storeError(error, "the run cannot be recorded");
+  }
+  return length + bytes.length;
+}
+
+function syncDirectory(directory: string): void {
+  const handle = openSync(directory, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

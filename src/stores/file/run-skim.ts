@@ -1,0 +1,69 @@
+import { readSync } from "node:fs";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
+import { defined } from "../../core/base/values.ts";
+import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
+
+/**
+ * What a list of runs takes of their files. Most of their lines are looked at where the journal writes what is wanted, and
+ * not parsed: of what the journal wrote the same comes out of it, and of any other file no more than a list shows.
+ */
+
+export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
+  const first = readLine<object>(bytes, 0);
+  if (!first || !("schema" in first.value) || first.value.schema !== "skillflow.run/1") throw noRun(path, run);
+  const record = skimRecord(first.value);
+  if (!record) throw damaged(path, run, 1);
+  const events: Skimmed[] = [];
+  for (let start = first.end; start < bytes.length; ) {
+    const end = bytes.indexOf(10, start);
+    if (end === -1) break;
+    const event = glance(bytes, start, end) ?? skimLine(bytes, start);
+    start = end + 1;
+    if (event) events.push(event);
+    else if (start < bytes.length) throw damaged(path, run, events.length + 2);
+  }
+  return { record, events };
+}
+
+function skimLine(bytes: Buffer, start: number): Skimmed | undefined {
+  const line = readLine<object>(bytes, start);
+  return line && skimEvent(line.value);
+}
+
+/** Undefined where the line has to be parsed. */
+function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {
+  const [, time, epoch, at, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
+  if (time === undefined) return undefined;
+  const moment = { time, epoch: Number(epoch), ...defined("at", at) };
+  if (!isTelling(type)) return { type: "other", ...moment };
+  if (type === "route") return { type, ...moment };
+  if (type === "node:enter" && node !== undefined) return { type, ...moment, node };
+  const usage =
+    type === "model:reply" ? USAGE.exec(bytes.toString("latin1", Math.max(start, end - 400), end))?.[1] : undefined;
+  return usage === undefined ? undefined : { type: "model:reply", ...moment, usage: JSON.parse(usage) };
+}
+
+/** How the journal begins a line. What is no ASCII is left to those who parse. */
+const HEAD =
+  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
+
+/** How it ends that of a reply: within a text no quotation mark stands without a backslash before it. */
+const USAGE =
+  /,"usage":(null|\{"inputTokens":\d{1,15},"cachedTokens":\d{1,15},"outputTokens":\d{1,15},"costUsd":(?:null|\d{1,9}(?:\.\d+)?(?:e-\d+)?)\}),"prompt":"[^"\\]*"(?:,"seal":"[0-9a-f]{64}")?\}$/;
+
+/** When a run began, by its file; empty where that is not a run's. */
+export function startOf(path: string): string {
+  try {
+    const head = reading(path, (file) =>
+      HEAD_BYTES.toString("latin1", 0, readSync(file, HEAD_BYTES, 0, HEAD_BYTES.length, 0)),
+    );
+    return RECORD.exec(head)?.[1] ?? beginningOf(path)?.at ?? "";
+  } catch (error) {
+    if (error instanceof SkillflowError) return "";
+    throw error;
+  }
+}
+
+const HEAD_BYTES = Buffer.alloc(400);
+const RECORD = /^\{"schema":"skillflow\.run\/1","run":"[^"\\]*","kind":"[^"\\]*","at":"([^"\\]+)",/;

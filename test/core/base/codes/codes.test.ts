@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { DIAGNOSTIC_THEMES } from "../../../../src/core/base/codes/diagnostics.ts";
+import { explainCode, explainedCodes, gistOf } from "../../../../src/core/base/codes/explained.ts";
+import { exitCodeOf } from "../../../../src/core/base/errors.ts";
+
+describe("the explanations of codes", () => {
+  const all = explainedCodes();
+
+  it("stand for one code each, whatever its case", () => {
+    const codes = all.map(({ code }) => code.toLowerCase());
+    expect(new Set(codes).size).toBe(codes.length);
+    for (const found of all) expect(explainCode(` ${found.code.toLowerCase()} `)).toEqual(found);
+    expect(explainCode("SELF-LOOP")).toBeUndefined();
+  });
+
+  it("have each finding in one theme", () => {
+    const findings = all.filter(({ kind }) => kind === "finding").map(({ code }) => code);
+    expect(DIAGNOSTIC_THEMES.flatMap(([, codes]) => codes).sort()).toEqual([...findings].sort());
+  });
+
+  it("say the exit code of errors", () => {
+    for (const found of all) if (found.kind === "error") expect(found.exitCode).toBe(exitCodeOf(found.code));
+  });
+
+  it.each(all.map((found) => [found.code, found] as const))("of %s are whole sentences, and short", (_code, found) => {
+    for (const text of [found.what, found.mend, ...(found.why === undefined ? [] : [found.why])]) {
+      expect(text).toMatch(/^[A-Z`"0-9a-z][\s\S]*[.`]$/);
+      expect(text.length).toBeLessThan(420);
+      expect(text).not.toContain("\n");
+      expect((text.match(/`/g) ?? []).length % 2, text).toBe(0);
+    }
+    expect(gistOf(found).length).toBeLessThan(240);
+  });
+});

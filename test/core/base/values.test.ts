@@ -1,0 +1,218 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  deepEqual,
+  isNestedBeyond,
+  isObject,
+  lazy,
+  nearest,
+  parseDuration,
+  parseJson,
+  toJson,
+} from "../../../src/core/base/values.ts";
+
+describe("comparing (N18)", () => {
+  test.each([
+    [
+      { a: 1, b: 2 },
+      { b: 2, a: 1 },
+    ],
+    [Number.NaN, Number.NaN],
+    [0, -0],
+    [
+      [1, [2, { a: null }]],
+      [1, [2, { a: null }]],
+    ],
+    [{ a: undefined }, { a: undefined }],
+    [{}, {}],
+    ["", ""],
+  ])("%o equals %o", (a, b) => {
+    expect(deepEqual(a, b)).toBe(true);
+    expect(deepEqual(b, a)).toBe(true);
+  });
+
+  test.each([
+    [{ a: undefined }, {}],
+    [{ a: undefined }, { b: undefined }],
+    [{ a: 1 }, { a: "1" }],
+    [
+      [1, 2],
+      [2, 1],
+    ],
+    [[], {}],
+    [null, {}],
+    [null, undefined],
+    [[1], [1, 2]],
+    [true, 1],
+    [{ toString: 1 }, { a: 1 }],
+  ])("%o differs from %o", (a, b) => {
+    expect(deepEqual(a, b)).toBe(false);
+    expect(deepEqual(b, a)).toBe(false);
+  });
+
+  test("any JSON equals its copy, whatever the order of its keys", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const turned = (_: string, part: unknown) =>
+          isObject(part) ? Object.fromEntries(Object.entries(part).reverse()) : part;
+        const copy = JSON.parse(JSON.stringify(value), turned);
+        expect(deepEqual(JSON.parse(JSON.stringify(value)), copy)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("what a handler returned becomes JSON", () => {
+  test.each([
+    [undefined, null],
+    [() => 1, null],
+    [Symbol("x"), null],
+    [Number.NaN, null],
+    [Number.POSITIVE_INFINITY, null],
+    [10n ** 20n, "100000000000000000000"],
+    [new Date(0), "1970-01-01T00:00:00.000Z"],
+    [{ a: undefined, b: () => 1, c: 1 }, { c: 1 }],
+    [
+      [undefined, 1],
+      [null, 1],
+    ],
+    [new Array(2), [null, null]],
+    [new Map([["a", 1]]), {}],
+    [Object.assign(Object.create({ inherited: 1 }), { own: 1 }), { own: 1 }],
+    [new URL("https://example.test/a"), "https://example.test/a"],
+  ])("%o becomes %o", (value, json) => {
+    expect(toJson(value)).toEqual(json);
+  });
+
+  test("a cycle is refused with its place", () => {
+    const value: { list: unknown[] } = { list: [1] };
+    value.list.push(value);
+    expect(() => toJson(value)).toThrow("refers to itself at .list[1]");
+  });
+
+  test("a value that stands in two places is no cycle", () => {
+    const shared = { a: 1 };
+    expect(toJson([shared, shared])).toEqual([{ a: 1 }, { a: 1 }]);
+  });
+
+  test("nesting beyond what JSON writers can follow is refused", () => {
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+    expect(() => toJson(deep)).toThrow("nested more than 500 levels deep");
+  });
+
+  test("a key __proto__ stays a key", () => {
+    const json = toJson(JSON.parse('{"__proto__": {"polluted": 1}}'));
+    expect(JSON.stringify(json)).toBe('{"__proto__":{"polluted":1}}');
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  test("JSON stays what it is", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(toJson(value)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+});
+
+describe("JSON from outside", () => {
+  test("is parsed, or is none", () => {
+    expect(parseJson(' {"a": [1]} ')).toEqual({ a: [1] });
+    expect(parseJson("{a: 1}")).toBeUndefined();
+    expect(parseJson("")).toBeUndefined();
+  });
+
+  test("that could not be written again is none", () => {
+    expect(parseJson(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)).toBeUndefined();
+    expect(parseJson(`${'{"a":'.repeat(501)}1${"}".repeat(501)}`)).toBeUndefined();
+    expect(parseJson(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`)).toBeDefined();
+  });
+
+  test("levels are counted without recursion, and shared parts once", () => {
+    expect(isNestedBeyond(2, [[1]])).toBe(false);
+    expect(isNestedBeyond(2, [[[1]]])).toBe(true);
+    let shared: unknown = [1];
+    for (let i = 0; i < 100; i++) shared = [shared, shared];
+    expect(isNestedBeyond(200, shared)).toBe(false);
+    expect(isNestedBeyond(50, shared)).toBe(true);
+  });
+});
+
+describe("durations (O1)", () => {
+  test.each([
+    [1, 1000],
+    [0.5, 500],
+    ["500ms", 500],
+    ["90s", 90_000],
+    ["10m", 600_000],
+    ["2h", 7_200_000],
+    ["1.5h", 5_400_000],
+    ["90", 90_000],
+    ["14d", 1_209_600_000],
+  ])("%o is %i ms", (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+
+  test.each([
+    [0],
+    [-1],
+    [Number.NaN],
+    [Number.POSITIVE_INFINITY],
+    ["0s"],
+    ["0.0h"],
+    [""],
+    ["s"],
+    ["1 s"],
+    ["1w"],
+    ["-1s"],
+    ["1e3"],
+    ["1s "],
+    [null],
+    [true],
+    [{}],
+  ])("%o is no duration", (text) => {
+    expect(parseDuration(text)).toBeUndefined();
+  });
+});
+
+describe("the nearest word", () => {
+  test.each([
+    ["colect", "collect"],
+    ["COLLECT", "collect"],
+    ["asess", "assess"],
+    ["instruct", "instruction"],
+    ["zzz", undefined],
+    ["", undefined],
+  ])("%o suggests %o", (word, near) => {
+    expect(nearest(word, ["collect", "assess", "instruction"])).toBe(near);
+  });
+});
+
+test("what is lazy is made when it is first asked for, and once", () => {
+  let made = 0;
+  const counted = lazy(() => ({ made: ++made }));
+  expect(made).toBe(0);
+  expect(counted()).toBe(counted());
+  expect(made).toBe(1);
+});
+
+test("what is lazy and nothing is made once too", () => {
+  let made = 0;
+  const nothing = lazy(() => {
+    made++;
+  });
+  nothing();
+  nothing();
+  expect(made).toBe(1);
+});
+
+test("what could not be made is tried again", () => {
+  let tries = 0;
+  const second = lazy(() => {
+    if (++tries === 1) throw new Error("not yet");
+    return tries;
+  });
+  expect(second).toThrow("not yet");
+  expect(second()).toBe(2);
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { flatWorkflow } from "../../../../src/core/document/inner/flat.ts";
+import { findTaint } from "../../../../src/core/outward/taint/taint.ts";
+import type { DeclaredSkill } from "../../../../src/core/outward/taint/tools.ts";
+import { skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
+
+const INSIDE = workflowOf({ look: { skills: ["tickets"] }, say: { skills: ["chat"] } }, ["look -> say"]);
+const OUTSIDE = workflowOf({ before: {}, each: { call: "./inside.yml" }, after: {} }, [
+  "before -> each",
+  "each -> after",
+]);
+const flat = flatWorkflow(OUTSIDE, new Map([["each", { workflow: INSIDE }]]));
+
+describe("a workflow with those inside it laid flat", () => {
+  it("leads from before a node into what it runs, and out of that to what comes after", () => {
+    expect(Object.keys(flat.nodes)).toEqual(["before", "each", "after", "each/look", "each/say"]);
+    const edges = flat.edges.map(({ from, to }) => `${from} -> ${to}`);
+    expect(edges).toEqual(
+      expect.arrayContaining([
+        "before -> each",
+        "before -> each/look",
+        "each/look -> each/say",
+        "each/say -> each",
+        "each -> after",
+      ]),
+    );
+  });
+
+  it("is the workflow itself where nothing is inside", () => {
+    expect(flatWorkflow(INSIDE, new Map())).toBe(INSIDE);
+  });
+
+  it("carries strangers' text from a node inside to what comes after, and not to what came before", () => {
+    const declare = (id: string, tool: ReturnType<typeof toolOf>): [string, DeclaredSkill] => {
+      const record = skillOf(id, [tool]);
+      return [id, { open: record, whole: record, unknown: [] }];
+    };
+    const skills = new Map([
+      declare("tickets", toolOf("tickets", "find")),
+      declare("chat", toolOf("chat", "post", { effect: "write" })),
+    ]);
+    const { nodes, findings } = findTaint({ workflow: { ...flat, inputs: {} }, skills, writes: "allow" });
+    expect([...nodes].flatMap(([id, { tainted }]) => (tainted ? [id] : []))).toEqual(
+      expect.arrayContaining(["each", "after", "each/look", "each/say"]),
+    );
+    expect(nodes.get("before")?.tainted).toBe(false);
+    expect(findings.map(({ code, message }) => `${code} ${message}`)).toEqual(
+      expect.arrayContaining([expect.stringContaining('taint.write_held node "each/say" may write at once')]),
+    );
+  });
+});

@@ -1,0 +1,272 @@
+import { describe, expect, test } from "vitest";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import type { EventOf } from "../../../../src/core/engine/event/event.ts";
+import { describeResult } from "../../../../src/core/engine/result/result.ts";
+import {
+  type AskStep,
+  calls,
+  eventsOf,
+  gives,
+  inline,
+  OPS,
+  type Played,
+  type PlayOptions,
+  play,
+  recordOf,
+  resultAt,
+  workflowOf,
+} from "../../../harness/harness.ts";
+
+/** A person's word (extensions G25). */
+
+type Record = ReturnType<typeof recordOf>;
+
+const word = (approved: boolean, rest: Partial<EventOf<"approval:given">> & { readonly at?: string } = {}) =>
+  ({ type: "approval:given", node: "ask", approved, by: "me", settings: {}, ...rest }) as const;
+
+const onwards = (record: Record, before: Played, said: ReturnType<typeof word>, options: PlayOptions = {}) =>
+  play(record, { past: before.events, epoch: 1, word: said, ...options });
+
+const waiting = (record: Record, { state }: Played) => describeResult(record, state).waiting?.map(({ node }) => node);
+
+const LISTED = { input: { list: ["a", "b", "c"] } };
+const gated = inline({ ask: { approval: { ask: "Shall it?" } }, go: {} }, ["ask -> go"]);
+
+test("a word to an inner run that is not there changes nothing but that the run goes on", () => {
+  const record = recordOf(workflowOf({ ask: { approval: { ask: "Go on?" } } }));
+  const { events, state } = play(record);
+  const word = { type: "approval:given", node: "ask", approved: true, by: "kim", settings: {} } as const;
+  const before = state.run.afterwards;
+  const at = { seq: events.length, time: new Date(0).toISOString(), epoch: 0, key: "signal/1" };
+  const after = fold(state, { ...at, ...word, at: "each[gone]" });
+  expect([after.run.afterwards, after.end, after.visit?.asked?.word]).toEqual([before + 1, undefined, undefined]);
+  expect(fold(after, { ...at, ...word, node: "other" }).visit?.asked?.word).toBeUndefined();
+  expect(fold(after, { ...at, ...word }).visit?.asked?.word).toEqual({ approved: true, by: "kim" });
+});
+
+describe("an approval", () => {
+  const plain = recordOf(
+    workflowOf({ ask: { approval: { ask: "Shall it?" } }, go: {}, other: {}, judged: {} }, [
+      "ask -> go",
+      { from: "ask", to: "other", if: "ask.approved = false" },
+      "ask -> judged: somebody should look",
+    ]),
+  );
+
+  test("that is denied leaves over edges with `if` alone", () => {
+    const played = onwards(plain, play(plain), word(false, { note: "not today" }));
+    expect(resultAt(played, "ask")).toMatchObject({
+      status: "success",
+      data: { approved: false, by: "me", note: "not today" },
+    });
+    expect(played.asks.map(({ node }) => node)).toEqual(["other"]);
+  });
+
+  test("that is denied with none of those ends the run, without a routing call", () => {
+    const record = recordOf(
+      workflowOf({ ask: { approval: { ask: "Shall it?" } }, go: {}, judged: {} }, [
+        "ask -> go",
+        "ask -> judged: maybe",
+      ]),
+    );
+    const played = onwards(record, play(record), word(false));
+    expect(played.asks).toEqual([]);
+    expect(played.state.end?.status).toBe("succeeded");
+  });
+
+  test.each([
+    ["fail", "failed", { error: expect.stringContaining("nobody answered in time") }],
+    [undefined, "failed", { error: expect.stringContaining("nobody answered in time") }],
+    ["deny", "success", { approved: false, by: "timeout", note: null }],
+  ] as const)("that nobody answered in time: on_timeout %s is %s", (on_timeout, status, data) => {
+    const approval = { ask: "Shall it?", timeout: "1h", ...(on_timeout ? { on_timeout } : {}) };
+    const record = recordOf(workflowOf({ ask: { approval } }));
+    const played = onwards(record, play(record), word(false, { late: true, by: "timeout" }));
+    expect(resultAt(played, "ask")).toMatchObject({ status, data });
+  });
+
+  test("is not asked where its requirements are not met", () => {
+    const approval = { ask: "Shall it?" };
+    const requires = { output_required: ["input.nope"], on_fail: "skip" as const };
+    const played = play(recordOf(workflowOf({ ask: { approval, requires } })));
+    expect(resultAt(played, "ask").status).toBe("skipped");
+  });
+
+  test("is not reached by a dry run, inside neither", () => {
+    const outer = workflowOf({ first: {}, ask: { approval: { ask: "Shall it?" } } }, ["first -> ask"]);
+    const played = play(recordOf(outer, { input: { dryRun: true } }));
+    expect(played.state.end?.status).toBe("succeeded");
+    expect([...played.state.results.keys()]).toEqual(["first"]);
+    const inside = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...gated } });
+    const whole = play(recordOf(inside, { input: { list: ["a"], dryRun: true } }));
+    expect(whole.state.end?.status).toBe("succeeded");
+    expect(eventsOf(whole.events, "approval:asked")).toEqual([]);
+  });
+
+  test("inside of a call inside of a map is named by its path", () => {
+    const outer = workflowOf({
+      each: { map: { over: "input.list", as: "item" }, ...inline({ sub: { call: "gate" } }) },
+    });
+    const record = recordOf(outer, { input: { list: ["a"] }, files: { gate: workflowOf(gated.nodes, gated.edges) } });
+    const first = play(record);
+    expect(waiting(record, first)).toEqual(["each[0]/sub/ask"]);
+    const played = onwards(record, first, word(true, { at: "each[0]/sub" }));
+    expect(played.state.end?.status).toBe("succeeded");
+    expect(played.asks.map(({ at, node }) => `${at}/${node}`)).toEqual(["each[0]/sub/go"]);
+  });
+
+  test("parks the run once nothing else can go on, and several wait at once", () => {
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 3 }, ...gated } });
+    const record = recordOf(outer, LISTED);
+    const first = play(record);
+    expect(waiting(record, first)).toEqual(["each[0]/ask", "each[1]/ask", "each[2]/ask"]);
+    const second = onwards(record, first, word(true, { at: "each[1]" }));
+    expect(second.asks.map(({ at }) => at)).toEqual(["each[1]"]);
+    expect(waiting(record, second)).toEqual(["each[0]/ask", "each[2]/ask"]);
+    const third = onwards(record, second, word(false, { at: "each[2]" }), { epoch: 2 });
+    const last = onwards(record, third, word(true, { at: "each[0]" }), { epoch: 3 });
+    expect(last.state.end?.status).toBe("succeeded");
+    expect(resultAt(last, "each").data).toMatchObject({ failed: 0, left: 0 });
+    const keys = [first, second, third, last].flatMap(({ steps }) => steps.map(({ key }) => key));
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test("leaves its place to the next item, so that all are asked at once", () => {
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...gated } });
+    const record = recordOf(outer, LISTED);
+    const first = play(record);
+    expect(waiting(record, first)).toEqual(["each[0]/ask", "each[1]/ask", "each[2]/ask"]);
+    const later = { type: "approval:given", node: "ask", approved: true, by: "me", settings: {}, later: true } as const;
+    const one = play(record, { past: first.events, word: { ...later, at: "each[2]" } });
+    const last = onwards(record, one, word(true, { at: "each[0]" }), { epoch: 2 });
+    const since = last.events.slice(one.events.length);
+    const taken = since.flatMap((event) => {
+      if (event.type === "inner:end") return [`inner:end ${event.inner}`];
+      return event.type === "node:enter" ? [`node:enter ${event.at}`] : [];
+    });
+    // One place: the second item that was answered continues once the first has ended.
+    expect(taken).toEqual(["node:enter each[0]", "inner:end each[0]", "node:enter each[2]", "inner:end each[2]"]);
+    expect(waiting(record, last)).toEqual(["each[1]/ask"]);
+  });
+
+  test("in an inner map leaves the place of the outer item, too", () => {
+    const inside = inline({ sub: { map: { over: "input.item", as: "part" }, ...gated } });
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside } });
+    const record = recordOf(outer, { input: { list: [["a", "b"], ["c"]] } });
+    expect(waiting(record, play(record))).toEqual(["each[0]/sub[0]/ask", "each[0]/sub[1]/ask", "each[1]/sub[0]/ask"]);
+  });
+
+  test("takes no time from its item while others work", () => {
+    const inside = inline({ ask: { approval: { ask: "?" } }, go: {} }, ["ask -> go"]);
+    const limits = { timeout: "30s" };
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside, limits } });
+    const record = recordOf(outer, {
+      input: { list: ["a", ...Array.from({ length: 40 }, (_, index) => `b${index}`)] },
+    });
+    const first = play(record, { tick: 1000 });
+    expect(waiting(record, first)).toHaveLength(41);
+    const played = onwards(record, first, word(true, { at: "each[0]" }), { tick: 1000 });
+    const [end] = eventsOf(played.events, "inner:end");
+    expect(end).toMatchObject({ inner: "each[0]", status: "success" });
+  });
+
+  test("lets items that wait for nobody go on", () => {
+    const mixed = inline({ look: { output: { type: "object" } }, ask: { approval: { ask: "?" } }, go: {} }, [
+      { from: "look", to: "ask", if: "input.item = a" },
+      { from: "look", to: "go", if: "input.item != a" },
+      "ask -> go",
+    ]);
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 2 }, ...mixed } });
+    const record = recordOf(outer, LISTED);
+    const first = play(record, { answers: (step) => (step.node === "look" ? gives({}) : "done") });
+    expect(waiting(record, first)).toEqual(["each[0]/ask"]);
+    expect(eventsOf(first.events, "inner:end").map(({ item }) => item)).toEqual(["1", "2"]);
+  });
+
+  test("is no time of an item's own", () => {
+    const outer = workflowOf({
+      each: { map: { over: "input.list", as: "item" }, ...gated, limits: { timeout: "30s" } },
+    });
+    const record = recordOf(outer, { input: { list: ["a"] } });
+    const first = play(record, { tick: 1000 });
+    const played = onwards(record, first, word(true, { at: "each[0]" }), { tick: 1000 });
+    expect(resultAt(played, "each").data.failed).toBe(0);
+  });
+});
+
+describe("an approval of the plan", () => {
+  const acting = (step: AskStep) =>
+    step.node === "fix" && step.prompt.turns.length === 0 ? calls(["ops_act", { at: step.at ?? "" }]) : "done";
+  const planning = { skills: [OPS], settings: { writes: "plan" as const } };
+  const asks = ({ events }: Played) => eventsOf(events, "approval:asked");
+
+  test("is bound to its digest", () => {
+    const outer = workflowOf({ fix: { skills: ["ops"] }, ask: { approval: { ask: "So?", of: "plan" } } }, [
+      "fix -> ask",
+    ]);
+    const record = recordOf(outer, planning);
+    const played = play(record, { answers: acting });
+    const [wait] = describeResult(record, played.state).waiting ?? [];
+    expect(wait?.digest).toMatch(/^[0-9a-f]{64}$/);
+    expect(asks(played).map(({ digest }) => digest)).toEqual([wait?.digest]);
+  });
+
+  test("is asked anew once the plan has changed meanwhile", () => {
+    const inside = inline({ ask: { approval: { ask: "So?", of: "plan" } }, fix: { skills: ["ops"] } }, ["ask -> fix"]);
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 2 }, ...inside } });
+    const record = recordOf(outer, { ...planning, input: { list: ["a", "b"] } });
+    const first = play(record, { answers: acting });
+    const [before] = describeResult(record, first.state).waiting ?? [];
+    const second = onwards(record, first, word(true, { at: "each[0]" }), { answers: acting });
+    const now = describeResult(record, second.state).waiting ?? [];
+    expect(now.map(({ node }) => node)).toEqual(["each[1]/ask"]);
+    expect(now[0]?.digest).not.toBe(before?.digest);
+    const third = onwards(record, second, word(true, { at: "each[1]" }), { answers: acting, epoch: 2 });
+    expect(third.state.end?.status).toBe("succeeded");
+  });
+
+  test("is asked anew where an operation was taken back and none came in its place, under a key of its own", () => {
+    const inside = inline(
+      {
+        look: { requires: { output_required: ["input.item.asks"], on_fail: "skip" } },
+        ask: {
+          approval: { ask: "So?", of: "plan" },
+          requires: { output_required: ["input.item.asks"], on_fail: "skip" },
+        },
+        fix: {
+          skills: ["ops"],
+          requires: { output_required: ["input.item.fixes"], on_fail: "skip" },
+          output: { type: "object" },
+          eval: [{ name: "good", kind: "value", rule: { output_required: ["good"] } }],
+          retry: { max: 1 },
+        },
+      },
+      ["look -> ask", "ask -> fix"],
+    );
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 2 }, ...inside } });
+    const record = recordOf(outer, { ...planning, input: { list: [{ fixes: true }, { asks: true }] } });
+    let fixing = 0;
+    const answers = ({ node }: AskStep) => {
+      if (node !== "fix") return "done";
+      fixing += 1;
+      if (fixing === 1) return calls("ops_act");
+      return gives(fixing === 2 ? { bad: true } : { good: true });
+    };
+    const first = play(record, { answers });
+    expect(fixing).toBe(3);
+    expect(waiting(record, first)).toEqual(["each[1]/ask"]);
+    const keys = asks(first).map(({ key }) => key);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(2);
+  });
+});
+
+describe("a dry run", () => {
+  test("makes no routing call inside either, and stops there", () => {
+    const inside = inline({ look: {}, good: {}, bad: {} }, ["look -> good: it is good", "look -> bad: it is bad"]);
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside } });
+    const played = play(recordOf(outer, { input: { list: ["a"], dryRun: true } }));
+    expect(played.asks.map(({ purpose, node }) => `${purpose} ${node}`)).toEqual(["work look"]);
+    expect(resultAt(played, "each").status).toBe("success");
+  });
+});

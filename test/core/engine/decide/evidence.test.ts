@@ -1,0 +1,394 @@
+import { describe, expect, test } from "vitest";
+import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
+import { renderContext } from "../../../../src/core/engine/event/prompt.ts";
+import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
+import {
+  calls,
+  eventsOf,
+  gives,
+  type NodeParts,
+  type PlayOptions,
+  play,
+  purposes,
+  recordOf,
+  resultAt,
+  says,
+  skillOf,
+  toolOf,
+  workflowOf,
+} from "../../../harness/harness.ts";
+
+/** Claims that code checks (extensions G12-G15). */
+
+const OPS = skillOf("ops", [
+  toolOf("ops", "logs"),
+  toolOf("ops", "show", { origin: "team" }),
+  toolOf("ops", "act", { effect: "write" }),
+]);
+
+type Evidence = Extract<Evaluator, { kind: "evidence" }>;
+const checks = (parts: Partial<Evidence> = {}): Evidence => ({
+  name: "claims_hold",
+  kind: "evidence",
+  rule: { claims: "claims[*]" },
+  on_unsupported: "drop",
+  ...parts,
+});
+
+const output = { type: "object", properties: { claims: { type: "array" } }, required: ["claims"] };
+const node = (evaluators: Evaluator[], rest: NodeParts = {}): NodeParts => {
+  return { skills: ["ops"], output, eval: evaluators, ...rest };
+};
+
+const LOG =
+  "ERROR pool exhausted after 1500 ms\nWARN payment declined for order 4711\ntoken [redacted:KEY] was refused";
+const SHOW = { commit: "04fa1ae1e6d7", file: "src/orders.js", line: 12, diff: "+  return { status: 'declined' }\n" };
+
+const claim = (text: string, ...evidence: Json[]): JsonObject => ({ claim: text, evidence });
+const cite = (ref: string, quote: string) => ({ ref, quote });
+
+/** A node `look` that made r1 (logs) and r2 (show), r3 that failed, then the node under test. */
+function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOptions = {}, rest: NodeParts = {}) {
+  const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([evaluator], rest) }, ["look -> a"]);
+  return play(recordOf(workflow, { skills: [OPS], input: { alert: "the disk of db-7 is full" } }), {
+    answers: [calls("ops_logs", "ops_show", ["ops_logs", { q: 1 }]), "seen", gives({ claims }), gives({ claims })],
+    tools: ({ tool, input }) => {
+      if (JSON.stringify(input) === '{"q":1}') return { error: "boom at once", code: "tool.failed", acted: "no" };
+      return { output: tool.name === "show" ? SHOW : LOG };
+    },
+    ...options,
+  });
+}
+
+const TRUE = claim("the pool ran dry", cite("r1", "pool exhausted after 1500 ms"));
+const FALSE = claim("the disk is full", cite("r1", "the disk of db-7 is full"));
+
+test("the nodes after it read which results a node's claims rest on, and those after others do not", () => {
+  const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]), b: {} }, ["look -> a", "a -> b"]);
+  const claims = [TRUE, FALSE, claim("seen", cite("r2", "src/orders.js"), cite("r1", "pool exhausted after"))];
+  const played = play(recordOf(workflow, { skills: [OPS] }), {
+    answers: [calls("ops_logs", "ops_show"), "seen", gives({ claims }), "done"],
+    tools: ({ tool }) => ({ output: tool.name === "show" ? SHOW : LOG }),
+  });
+  const contexts = played.asks.map(({ prompt }) => prompt.context && renderContext(prompt.context));
+  expect(contexts.at(-1)).toMatch(/\n\}\n\n"a" cited: r1 \(ops_logs\), r2 \(ops_show\)$/);
+  expect(contexts.slice(0, -1).filter((text) => text?.includes(" cited: "))).toEqual([]);
+});
+
+test("a node that cites many results has them named up to a bound", () => {
+  const cited = Array.from({ length: 60 }, (_, index) => `r${index + 1} (ops_logs)`);
+  const text = renderContext({ input: {}, entries: [{ node: "a", data: {}, cited }], length: 1 });
+  expect(text.split("\n").at(-1)).toMatch(/^"a" cited: r1 \(ops_logs\), .*, r50 \(ops_logs\), 10 more$/);
+});
+
+test("a call that was only planned is no evidence", () => {
+  const workflow = workflowOf({ a: { skills: ["ops"], ...node([checks()]) } });
+  const claims = [claim("it was restarted", cite("r1", '"planned": true'))];
+  const played = play(recordOf(workflow, { skills: [OPS], settings: { writes: "plan" } }), {
+    answers: [calls("ops_act"), gives({ claims })],
+  });
+  const result = resultAt(played, "a");
+  expect(result).toMatchObject({ status: "failed", evidence: { claims: 1, supported: 0, cites: 1, held: 0 } });
+  expect(JSON.stringify(result)).toContain("r1 was planned, not carried out");
+});
+
+describe("modes", () => {
+  test("drop takes out claims that nothing supports, and cites that do not hold", () => {
+    const mixed = claim("declined", cite("r1", "payment declined for order"), cite("r2", "payment declined for order"));
+    const played = judged([TRUE, FALSE, mixed]);
+    expect(resultAt(played, "a")).toMatchObject({
+      status: "success",
+      data: { claims: [TRUE, claim("declined", cite("r1", "payment declined for order"))] },
+      evals: [{ name: "claims_hold", kind: "evidence", pass: true }],
+      evidence: { claims: 3, supported: 2, dropped: 1, cites: 4, held: 2 },
+    });
+    expect(eventsOf(played.events, "evidence:checked")).toHaveLength(1);
+  });
+
+  test("mark keeps them and says so in each", () => {
+    const { data, evidence } = resultAt(judged([TRUE, FALSE], checks({ on_unsupported: "mark" })), "a");
+    expect(data.claims).toEqual([
+      { ...TRUE, supported: true },
+      { ...FALSE, evidence: [], supported: false },
+    ]);
+    expect(evidence).toEqual({ claims: 2, supported: 1, dropped: 0, cites: 2, held: 1 });
+  });
+
+  test("fail, the default, fails the evaluation, keeps the answer and retries with the list", () => {
+    const { on_unsupported: _, ...evaluator } = checks();
+    const played = judged([TRUE, FALSE], evaluator, {}, { retry: { max: 1 } });
+    expect(resultAt(played, "a")).toMatchObject({
+      status: "failed",
+      data: { claims: [TRUE, FALSE] },
+      evidence: { claims: 2, supported: 1, dropped: 0, cites: 2, held: 1 },
+    });
+    const [retry] = eventsOf(played.events, "node:retry");
+    expect(retry?.preamble).toContain("the disk is full — r1: its quote does not occur in r1");
+    expect(retry?.preamble).not.toContain("the pool ran dry");
+  });
+
+  test("fewer supported claims than wanted fail it in each mode", () => {
+    for (const mode of ["drop", "mark"] as const) {
+      expect(resultAt(judged([FALSE], checks({ on_unsupported: mode })), "a").status).toBe("failed");
+      const two = checks({ on_unsupported: mode, rule: { claims: "claims[*]", min_supported: 2 } });
+      expect(resultAt(judged([TRUE, FALSE], two), "a").status).toBe("failed");
+      const none = checks({ on_unsupported: mode, rule: { claims: "claims[*]", min_supported: 0 } });
+      expect(resultAt(judged([FALSE], none), "a").status).toBe("success");
+    }
+    expect(resultAt(judged([FALSE]), "a").data).toMatchObject({ claims: [] });
+    expect(resultAt(judged([]), "a").status).toBe("failed");
+  });
+
+  test("claims that are not there fail it, saying what is missing", () => {
+    const { status, evals } = resultAt(judged([TRUE], checks({ rule: { claims: "findings[*]" } })), "a");
+    expect([status, evals?.[0]?.reasoning]).toEqual(["failed", "findings is missing"]);
+  });
+
+  test("paths and fields go by other names where the rule says so", () => {
+    const rule = { claims: "claims[*].points[*]", cites: "source", ref: "at", quote: "says" };
+    const point = (at: string) => ({ text: "p", source: { at, says: "pool exhausted after" } });
+    const { data, evidence } = resultAt(judged([{ points: [point("[r1]"), point("r2")] }], checks({ rule })), "a");
+    expect(data.claims).toEqual([{ points: [point("[r1]")] }]);
+    expect(evidence).toMatchObject({ claims: 2, supported: 1, dropped: 1 });
+  });
+});
+
+describe("independent evidence", () => {
+  const rule = { claims: "claims[*]", independent: true };
+
+  test("wants a result of a tool of the team", () => {
+    const own = claim("the commit returns early", cite("r2", "return { status: 'declined' }"));
+    const played = judged(
+      [TRUE, own, claim("both", ...(TRUE.evidence as Json[]), cite("r2", "src/orders.js"))],
+      checks({ rule }),
+    );
+    expect(resultAt(played, "a").evidence).toMatchObject({ claims: 3, supported: 2, dropped: 1, cites: 4, held: 4 });
+  });
+});
+
+describe("evaluators after it", () => {
+  test("see what it left", () => {
+    const three: Evaluator[] = [
+      checks(),
+      {
+        name: "one",
+        kind: "value",
+        rule: { output_matches: [{ path: "claims[*].claim", equals: "the pool ran dry" }] },
+      },
+    ];
+    const workflow = workflowOf({ a: node(three) });
+    const played = play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [calls("ops_logs"), gives({ claims: [TRUE, FALSE] })],
+      tools: () => ({ output: LOG }),
+    });
+    expect(resultAt(played, "a")).toMatchObject({ status: "success", evals: [{ pass: true }, { pass: true }] });
+  });
+
+  test("a judge sees the parts of earlier nodes' results that claims cite, and of the others the names", () => {
+    const judge: Evaluator = { name: "fair", kind: "judge", rubric: "Is it fair?" };
+    const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks(), judge]) }, ["look -> a"]);
+    const long = `${"INFO nothing\n".repeat(2000)}ERROR pool exhausted after 1500 ms\n${"INFO later\n".repeat(2000)}`;
+    const played = play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [
+        calls("ops_logs"),
+        "seen",
+        calls(["ops_show", { path: "x" }]),
+        gives({ claims: [TRUE, FALSE] }),
+        says("VERDICT: yes"),
+      ],
+      tools: ({ tool }) => ({ output: tool.name === "show" ? SHOW : long }),
+    });
+    const text = played.asks.at(-1)?.prompt.text ?? "";
+    expect(purposes(played)).toEqual(["work", "work", "work", "work", "judge"]);
+    expect(text).toContain("r1 ops_logs {} shows:\nERROR pool exhausted after 1500 ms\nINFO later");
+    expect(text).toContain('r2 ops_show {"path":"x"} (not cited)');
+    for (const hidden of ["INFO nothing", "04fa1ae", "the disk is full"]) expect(text).not.toContain(hidden);
+    expect(text.length).toBeLessThan(6000);
+    expect(resultAt(played, "a").status).toBe("success");
+  });
+
+  test("a judge without it before sees the calls as ever", () => {
+    const judge: Evaluator = { name: "fair", kind: "judge", rubric: "Is it fair?" };
+    const played = play(recordOf(workflowOf({ a: node([judge]) }), { skills: [OPS] }), {
+      answers: [calls("ops_show"), gives({ claims: [] }), says("VERDICT: yes")],
+      tools: () => ({ output: SHOW }),
+    });
+    expect(played.asks.at(-1)?.prompt.text).toContain("04fa1ae");
+  });
+});
+
+describe("the same past gives the same", () => {
+  test("whether the run is driven on from any of its records", () => {
+    const whole = judged([TRUE, FALSE]);
+    for (let at = 1; at < whole.events.length; at++) {
+      const claims = [TRUE, FALSE];
+      const isAnswered = whole.events.slice(0, at).filter(({ type }) => type === "model:reply").length;
+      const answers = [calls("ops_logs", "ops_show", ["ops_logs", { q: 1 }]), "seen", gives({ claims })].slice(
+        isAnswered,
+      );
+      const again = judged(claims, checks(), { past: whole.events.slice(0, at), answers });
+      expect(resultAt(again, "a")).toEqual(resultAt(whole, "a"));
+    }
+  });
+
+  test("what was taken out stays out when a judge breaks the node off", () => {
+    const judge: Evaluator = { name: "fair", kind: "judge", rubric: "Is it fair?" };
+    const workflow = workflowOf({ a: node([checks(), judge]) });
+    const stop = { type: "run:interrupt", reason: "enough" } as const;
+    const played = play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [calls("ops_logs"), gives({ claims: [TRUE, FALSE] }), stop],
+      tools: () => ({ output: LOG }),
+    });
+    expect(resultAt(played, "a").data.claims).toEqual([TRUE]);
+  });
+});
+
+describe("what is kept beside the run", () => {
+  test("counts whole: a quote from the middle of a blob", () => {
+    const head = {
+      blob_id: `blob:${"0".repeat(32)}`,
+      kind: "text/plain",
+      size_bytes: 9,
+      head: "a",
+      tail: "z",
+      lines: 3,
+    };
+    const blobs = [{ blob_id: head.blob_id, kind: head.kind, size_bytes: head.size_bytes }];
+    const options: PlayOptions = {
+      tools: ({ tool }) => ({ output: tool.name === "logs" ? head : SHOW, blobs }),
+      blobs: [[head.blob_id, `first\n${LOG}\nlast`]],
+    };
+    expect(resultAt(judged([TRUE, FALSE], checks(), options), "a").evidence).toMatchObject({ supported: 1, held: 1 });
+    expect(resultAt(judged([TRUE], checks(), { ...options, blobs: [] }), "a").status).toBe("failed");
+  });
+});
+
+describe("planted claims", () => {
+  const say = (ref: string, quote: string) => claim("c", cite(ref, quote));
+  const log = (quote: string) => say("r1", quote);
+  const show = (quote: string) => say("r2", quote);
+  const kept: [string, Json][] = [
+    ["a line", log("ERROR pool exhausted after 1500 ms")],
+    ["part of a line", log("pool exhausted")],
+    ["another line", log("payment declined for order 4711")],
+    ["two lines", log("1500 ms\nWARN payment")],
+    ["two lines as one", log("1500 ms WARN payment")],
+    ["wide space", log("pool   exhausted  after")],
+    ["an ellipsis", log("ERROR pool … 1500 ms")],
+    ["three dots", log("ERROR pool ... 1500 ms")],
+    ["over lines by an ellipsis", log("ERROR pool … declined for order 4711")],
+    ["an ellipsis at the end", log("ERROR pool exhausted…")],
+    ["an ellipsis at the beginning", log("…payment declined for…")],
+    ["a number written otherwise", log("after 1500.0 ms")],
+    ["a number with an exponent", log("exhausted after 1.5e3 ms")],
+    ["a reference in brackets", say("[r1]", "pool exhausted")],
+    ["a marker as shown", log("token [redacted:KEY] was refused")],
+    ["a marker as an ellipsis", log("token … was refused")],
+    ["a hash", show("04fa1ae1e6d7")],
+    ["a file", show("src/orders.js")],
+    ["a field with its name", show('"file":"src/orders.js"')],
+    ["a short whole field", show("12")],
+    ["a short whole field as a number", claim("c", { ref: "r2", quote: 12 })],
+    ["a short whole field of equal value", show("12.0")],
+    ["code, unescaped", show("return { status: 'declined' }")],
+    ["code, as JSON", show("return { status: 'declined' }\\n")],
+    ["typographic quotes", show("return { status: ‘declined’ }")],
+    ["a diff's sign", show("+ return { status:")],
+    ["several fields", show('"commit":"04fa1ae1e6d7","file":"src/orders.js"')],
+    ["several fields by an ellipsis", show("04fa1ae1e6d7 … src/orders.js")],
+    ["a right cite beside a wrong one", claim("c", cite("r1", "nothing of this"), cite("r1", "pool exhausted"))],
+    ["a right cite beside a wrong reference", claim("c", cite("r9", "pool exhausted"), cite("r1", "pool exhausted"))],
+    ["a right cite beside a failed call", claim("c", cite("r3", "boom at once"), cite("r1", "pool exhausted"))],
+    ["two right cites", claim("c", cite("r1", "pool exhausted"), cite("r2", "src/orders.js"))],
+    ["the same twice", claim("c", cite("r1", "pool exhausted"), cite("r1", "pool exhausted"))],
+    ["further fields", { text: "c", sure: true, evidence: [cite("r1", "pool exhausted")] }],
+    ["further fields of a cite", claim("c", { ...cite("r1", "pool exhausted"), tool: "ops_logs" })],
+    ["a quote with blanks around", log("  pool exhausted  ")],
+    ["a word with a number", log("order 4711\ntoken")],
+    ["eight characters", log("declined")],
+    ["pieces of four characters", log("ERROR … pool … 1500")],
+    ["a line number among names", show('"line":12,"diff"')],
+  ];
+  const dropped: [string, Json][] = [
+    ["a wrong number", log("pool exhausted after 1501 ms")],
+    ["a number cut short", log("pool exhausted after 150")],
+    ["a number's end", log("00 ms\nWARN payment declined")],
+    ["a larger number", log("declined for order 47110")],
+    ["a wrong file", show("src/orders.ts")],
+    ["a wrong line", show("13")],
+    ["a line among names that is wrong", show('"line":13,"diff"')],
+    ["a wrong hash", show("04fa1ae1e6d8")],
+    ["a made-up line", log("ERROR out of memory on host 3")],
+    ["the right quote of another call", show("pool exhausted after 1500 ms")],
+    ["the right quote of the first call", log("src/orders.js")],
+    ["an invented reference", say("r99", "pool exhausted")],
+    ["a reference that is none", say("log", "pool exhausted")],
+    ["a reference with more around", say("see r1", "pool exhausted")],
+    ["a reference with blanks", say(" r1", "pool exhausted")],
+    ["a reference in capitals", say("R1", "pool exhausted")],
+    ["reference zero", say("r0", "pool exhausted")],
+    ["a reference with a leading zero", say("r01", "pool exhausted")],
+    ["a failed call", say("r3", "boom at once")],
+    ["the alert alone", log("the disk of db-7 is full")],
+    ["no quote", claim("c", { ref: "r1" })],
+    ["an empty quote", log("")],
+    ["no reference", claim("c", { quote: "pool exhausted" })],
+    ["no evidence", claim("c")],
+    ["no list of evidence", { claim: "c" }],
+    ["evidence that is a text", { claim: "c", evidence: "r1" }],
+    ["evidence that is texts", claim("c", "r1", "pool exhausted")],
+    ["a claim that is a text", "the pool is exhausted (r1)"],
+    ["a claim that is null", null],
+    ["a short word", log("pool")],
+    ["a part of a field", show("04fa")],
+    ["pieces in another order", log("1500 ms … ERROR pool")],
+    ["pieces of two results", log("pool exhausted … src/orders.js")],
+    ["a piece that is too short", log("ERROR … p … 1500 ms")],
+    ["only an ellipsis", log("… … …")],
+    ["another case", log("Pool Exhausted")],
+    ["a quote with a word more", log("pool is exhausted after")],
+    ["what was redacted", log("redacted:KEY")],
+    ["another secret's marker", log("token [redacted:OTHER] was refused")],
+    ["a negation taken off", show("- return { status: 'declined' }")],
+  ];
+
+  test("are forty of each", () => {
+    expect([kept.length, dropped.length]).toEqual([40, 40]);
+  });
+
+  test.each(kept)("kept: %s", (_, planted) => {
+    expect(resultAt(judged([planted]), "a")).toMatchObject({
+      status: "success",
+      evidence: { supported: 1, dropped: 0 },
+    });
+  });
+
+  test.each(dropped)("dropped: %s", (_, planted) => {
+    const { data, evidence } = resultAt(judged([TRUE, planted]), "a");
+    expect(evidence).toMatchObject({ claims: 2, supported: 1, dropped: 1 });
+    expect(data.claims).toEqual([TRUE]);
+  });
+});
+
+describe("too much of it", () => {
+  test("ten thousand claims, each citing everything, are checked", () => {
+    const lines = Array.from({ length: 10_000 }, (_, n) => `line ${n} says number ${n * 7}`).join("\n");
+    const claims = Array.from({ length: 10_000 }, (_, n) =>
+      claim(
+        `c${n}`,
+        cite("r1", `line ${n} says number ${n * 7 + (n % 2)}`),
+        cite("r2", "of no result"),
+        cite("r3", "boom at once"),
+      ),
+    );
+    const tools = ({ tool }: { tool: { name: string } }) => ({ output: tool.name === "logs" ? lines : SHOW });
+    const answers = [calls("ops_logs", "ops_show"), "seen", gives({ claims })];
+    expect(resultAt(judged([], checks(), { answers, tools }), "a").evidence).toMatchObject({
+      claims: 10_000,
+      supported: 5000,
+      dropped: 5000,
+      cites: 30_000,
+      held: 5000,
+    });
+  });
+});

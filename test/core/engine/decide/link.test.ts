@@ -1,0 +1,187 @@
+import { describe, expect, test } from "vitest";
+import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
+import type { Offering } from "../../../../src/core/engine/fold/program.ts";
+import { exposedName } from "../../../../src/core/skill/skill.ts";
+import { type NodeParts, OPS, recordOf, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
+
+const alpha = skillOf("alpha", [toolOf("alpha", "find"), toolOf("alpha", "drop", { effect: "write" })]);
+const beta = skillOf("beta", [toolOf("beta", "find"), toolOf("beta", "drop", { effect: "write" })]);
+const now = (writes: "allow" | "deny" = "allow"): Offering => ({
+  settings: { writes, context_mode: "full" },
+  made: [],
+  holdsBlobs: false,
+  changed: [],
+  hasResults: false,
+});
+const link = (node: NodeParts, skills = [OPS, alpha, beta], writes: "allow" | "deny" = "allow") =>
+  linkProgram(recordOf(workflowOf({ a: node }), { skills, settings: { writes } }));
+const offered = (...args: Parameters<typeof link>) =>
+  link(...args)
+    .tools("a", now(args[2]))
+    .offered.map(({ exposed }) => exposed);
+
+describe("names (D52)", () => {
+  test.each([
+    ["sentry", "get_issue", "sentry_get_issue"],
+    ["sentry", "sentry_get_issue", "sentry_get_issue"],
+    ["sentry", "sentryx", "sentry_sentryx"],
+    ["my-skill", "get.issue", "my-skill_get_issue"],
+    ["a.b", "a_b_c", "a_b_c"],
+    ["ops", "läuft gut", "ops_l_uft_gut"],
+  ])("%s %s is offered as %s", (skill, tool, name) => {
+    expect(exposedName(skill, tool)).toBe(name);
+  });
+});
+
+describe("the tools of a node (O3)", () => {
+  test("those of its skills, in its order, and no others (N8)", () => {
+    expect(offered({ skills: ["beta", "alpha"] })).toEqual(["beta_find", "beta_drop", "alpha_find", "alpha_drop"]);
+    expect(offered({})).toEqual([]);
+  });
+
+  test("a skill under several references counts once, and another version of it is another", () => {
+    const one = (reference: string, version: string) =>
+      skillOf(reference, [toolOf("find", "find")], { version, instruction: `Find by ${version}.` });
+    const known = [one("find", "1.2.0"), one("find@^1", "1.2.0"), one("find@1.0.0", "1.0.0")];
+    const skills = known.map(({ id }) => id);
+    expect(offered({ skills }, known)).toEqual(["find", "find_2"]);
+    expect(link({ skills }, known).preface("a", now())).toHaveLength(2);
+    const plain = [skillOf("a@b", [toolOf("a@b", "x")]), skillOf("a@c", [toolOf("a@c", "x")])];
+    expect(offered({ skills: ["a@b", "a@c"] }, plain)).toEqual(["a_b_x", "a_c_x"]);
+  });
+
+  test("a skill listed twice counts once", () => {
+    expect(offered({ skills: ["alpha", "alpha"] })).toEqual(["alpha_find", "alpha_drop"]);
+  });
+
+  test("an unavailable skill and an unknown one offer nothing (S3, D25)", () => {
+    expect(offered({ skills: ["alpha", "nope"] }, [{ ...alpha, available: false }])).toEqual([]);
+  });
+
+  test.each<[string, NodeParts["tools"], string[]]>([
+    ["allow keeps only what it names (N9)", { allow: ["ops_look", "ops_act"] }, ["ops_look", "ops_act"]],
+    ["allow takes a bare name (D52)", { allow: ["look"] }, ["ops_look"]],
+    ["deny removes (N9)", { deny: ["ops_look", "peek", "strict", "put"] }, ["ops_act"]],
+    ["deny comes after allow (N9)", { allow: ["look", "peek"], deny: ["look"] }, ["ops_peek"]],
+    ["nothing may be left (N9)", { allow: ["nope"] }, []],
+    ["deny of everything leaves nothing (N9)", { deny: ["look", "peek", "act", "put", "strict"] }, []],
+  ])("%s", (_, tools, names) => {
+    expect(offered({ skills: ["ops"], ...(tools ? { tools } : {}) })).toEqual(names);
+  });
+
+  test("effects: read keeps writes away (O2)", () => {
+    expect(offered({ skills: ["ops"], effects: "read" })).toEqual(["ops_look", "ops_peek", "ops_strict"]);
+    expect(offered({ skills: ["ops"], effects: "read", tools: { allow: ["act", "look"] } })).toEqual(["ops_look"]);
+    expect(offered({ skills: ["ops"], effects: "write", tools: { allow: ["act"] } })).toEqual(["ops_act"]);
+  });
+
+  test("writes: deny registers writes nowhere (O4)", () => {
+    expect(offered({ skills: ["ops"] }, [OPS], "deny")).toEqual(["ops_look", "ops_peek", "ops_strict"]);
+  });
+
+  test("disallowed_tools does not touch skill tools (N10)", () => {
+    expect(offered({ skills: ["alpha"], disallowed_tools: ["alpha_find", "find", "Bash"] })).toEqual([
+      "alpha_find",
+      "alpha_drop",
+    ]);
+  });
+});
+
+describe("the text of a skill names its tools as the model sees them", () => {
+  const text = "First `{{find}}`, then {{ drop }}; never {{nope}}, ${{find}} or {{{find}}}.";
+  const telling = [
+    { ...alpha, instruction: text },
+    { ...beta, instruction: text },
+  ];
+  const told = (node: NodeParts, skills: (typeof alpha)[] = telling) =>
+    link(node, skills)
+      .preface("a", now())
+      .map((section) => section.text);
+
+  test("each skill its own, and what is no tool of it stays as it is written", () => {
+    expect(told({ skills: ["beta", "alpha"] })).toEqual([
+      "## Skill: beta\n\nFirst `beta_find`, then beta_drop; never {{nope}}, ${{find}} or {{{find}}}.",
+      "## Skill: alpha\n\nFirst `alpha_find`, then alpha_drop; never {{nope}}, ${{find}} or {{{find}}}.",
+    ]);
+  });
+
+  test.each<[string, NodeParts]>([
+    ["allow", { tools: { allow: ["nope"] } }],
+    ["deny", { tools: { deny: ["find", "drop"] } }],
+    ["effects", { effects: "read" }],
+  ])("those too that %s keeps from the node", (_, parts) => {
+    expect(told({ skills: ["alpha"], ...parts })[0]).toContain("First `alpha_find`, then alpha_drop;");
+  });
+
+  test("those that are numbered, as they are numbered there", () => {
+    const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })], { instruction: "{{a.b_t}}" });
+    const second = skillOf("a.b", [toolOf("a.b", "t")], { instruction: "{{t}}" });
+    expect(told({ skills: ["a-b", "a.b"] }, [first, second])).toEqual([
+      "## Skill: a-b\n\na_b_t",
+      "## Skill: a.b\n\na_b_t_2",
+    ]);
+  });
+
+  test("the instruction of a node is not read so", () => {
+    expect(link({ skills: ["alpha"], instruction: "Use {{find}}." }, telling).instruction("a")).toBe("Use {{find}}.");
+  });
+});
+
+describe("warnings", () => {
+  test.each<[string, NodeParts, string[]]>([
+    [
+      "an entry that matches nothing warns (N9)",
+      { skills: ["ops"], tools: { deny: ["nope"] } },
+      ["node a: no tool is named nope"],
+    ],
+    ["in allow too (N9)", { skills: ["ops"], tools: { allow: ["look", "nope"] } }, ["node a: no tool is named nope"]],
+    [
+      "an entry in both lists warns once",
+      { skills: ["ops"], tools: { allow: ["nope"], deny: ["nope"] } },
+      ["node a: no tool is named nope"],
+    ],
+    [
+      "a bare name of two skills warns (D31)",
+      { skills: ["beta", "alpha"], tools: { allow: ["find"] } },
+      ["node a: find means beta_find, not alpha_find"],
+    ],
+    ["matching entries say nothing", { skills: ["ops"], tools: { allow: ["look"] } }, []],
+    ["no skills, no warnings", { tools: { allow: ["look"] } }, []],
+  ])("%s", (_, node, warnings) => {
+    expect(link(node).warnings).toEqual(warnings);
+  });
+
+  test("of two skills whose tools would be offered alike the second's is numbered, with a warning", () => {
+    const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })]);
+    const second = skillOf("a.b", [toolOf("a.b", "t")]);
+    const program = link({ skills: ["a-b", "a.b"] }, [first, second]);
+    expect(program.tools("a", now()).offered.map(({ skill, exposed }) => [skill, exposed])).toEqual([
+      ["a-b", "a_b_t"],
+      ["a.b", "a_b_t_2"],
+    ]);
+    expect(program.warnings).toEqual([
+      "node a: the tool a_b_t of a.b is offered as a_b_t_2: another skill has one of that name",
+    ]);
+  });
+});
+
+describe("a bare name that two skills bear", () => {
+  test("is that of the first skill listed (D50)", () => {
+    expect(offered({ skills: ["alpha", "beta"], tools: { allow: ["find"] } })).toEqual(["alpha_find"]);
+    expect(offered({ skills: ["beta", "alpha"], tools: { allow: ["find"] } })).toEqual(["beta_find"]);
+    const { same } = link({ skills: ["beta", "alpha"] }).tools("a", now());
+    expect(same("find", "beta_find")).toBe(true);
+    expect(same("find", "alpha_find")).toBe(false);
+    expect(same("alpha_find", "alpha_find")).toBe(true);
+  });
+
+  test("denied, it keeps both away", () => {
+    expect(offered({ skills: ["alpha", "beta"], tools: { deny: ["drop"] } })).toEqual(["alpha_find", "beta_find"]);
+  });
+
+  test("evaluators mean filtered tools too", () => {
+    const { same } = link({ skills: ["ops"], tools: { deny: ["act"] } }).tools("a", now());
+    expect(same("act", "ops_act")).toBe(true);
+    expect(same("act", "ops_look")).toBe(false);
+  });
+});

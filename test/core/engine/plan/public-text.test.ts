@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { forPublic } from "../../../../src/core/engine/plan/public-text.ts";
+
+/** What is taken out of a text that all the world will read. */
+
+const cleaned = (text: string) => forPublic(text, "github.com").input;
+
+describe("a text for the public loses", () => {
+  test.each<[string, string, string]>([
+    ["an e-mail address", "ask Ana.B+ops@mail.example.com now", "ask [removed:email] now"],
+    ["an IPv4 address", "from 10.2.3.4:5432, 203.0.113.7.", "from [removed:ip]:5432, [removed:ip]."],
+    ["an IPv6 address", "at fe80::1ff:fe23:4567:890a and ::1234:5678", "at [removed:ip] and [removed:ip]"],
+    ["a vendor's token", "with ghp_abcdefgh12345678 and xoxb-12345-abcdef", "with [removed:token] and [removed:token]"],
+    ["a key of 32 hex digits", "key 0123456789abcdef0123456789abcdef", "key [removed:token]"],
+    ["a long word that nobody writes", "is wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzz3 ok", "is [removed:token] ok"],
+    ["an internal host", "on db-7.prod.internal and pg.svc.cluster.local", "on [removed:host] and [removed:host]"],
+    ["a host with a port", "at metrics:9090 and prom.acme:9090", "at metrics:9090 and [removed:host]:9090"],
+    ["a host in an address", "see https://grafana.acme.io/d/1?a=b", "see https://[removed:host]/d/1?a=b"],
+    ["a host in the open that is not the sink's own", "status at status.acme.com", "status at [removed:host]"],
+    ["a host that only looks like the sink's", "https://github.com.evil.io/x", "https://[removed:host]/x"],
+  ])("%s", (_, text, told) => expect(cleaned(text)).toBe(told));
+});
+
+describe("a text for the public keeps", () => {
+  test.each([
+    ["links to the sink", "https://github.com/acme/orders/issues/7 and api.github.com"],
+    ["names of files and of code", "src/pool.ts, orders.service.py, config.yml and error.rate in node.exit()"],
+    ["a commit's id", "since 8f2c1e0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e"],
+    ["a UUID", "trace 7d793037-a076-4cfe-9f1d-6c2b3e1f0a99"],
+    ["versions and times", "v1.2.3 at 12:30:05 on 2026-01-02T10:00:00Z took 1.5.2"],
+    ["references to other operations", "see ${op-1.team}, ${op-12.result.info} and ${op-1.url}"],
+    ["a path of words", "services/orders/internal/database/connection/pool"],
+    ["a long word of one case", "internationalizationandlocalization"],
+    ["mentions and e.g. and i.e.", "e.g. the pool, i.e. it, by @ana"],
+  ])("%s", (_, text) => expect(cleaned(text)).toBe(text));
+});
+
+test("every text of a value is cleaned, and what was taken out is counted", () => {
+  const input = { to: ["a@b.io", { body: "10.0.0.1 and 10.0.0.2 of a@b.io" }], "a@b.io": 1 };
+  expect(forPublic(input)).toEqual({
+    input: { to: ["[removed:email]", { body: "[removed:ip] and [removed:ip] of [removed:email]" }], "a@b.io": 1 },
+    filtered: [
+      { kind: "email", count: 2 },
+      { kind: "ip", count: 2 },
+    ],
+  });
+});
+
+test("what was cleaned is not cleaned again, and no text takes long", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom("a", "A", "1", ".", ":", "-", "@", "/", " ", "_"), maxLength: 300 }),
+      (text) => {
+        const once = forPublic(text).input;
+        expect(forPublic(once).input).toBe(once);
+      },
+    ),
+  );
+});

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { describeResult } from "../../../../src/core/engine/result/result.ts";
+import { checkExpectations } from "../../../../src/core/outward/testing/expectations.ts";
+import { outcomeOf } from "../../../../src/core/outward/testing/outcome.ts";
+import { calls, gives, OPS, play, recordOf, says, workflowOf } from "../../../harness/harness.ts";
+
+const strict = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+
+/** A run in which nobody answers for `ops_look`. */
+function played(node: object, answers: readonly ReturnType<typeof says>[]) {
+  const workflow = workflowOf({ a: { skills: ["ops"], ...node }, b: {} }, [
+    { from: "a", to: "b", if: "a.error exists" },
+  ]);
+  const record = recordOf(workflow, { skills: [OPS] });
+  const tools = () => ({ error: "no fixture for ops_look", code: "tool.failed", acted: "no" }) as const;
+  const { events, state } = play(record, { answers, tools });
+  const exposed = (skill: string, tool: string) => `${skill}_${tool}`;
+  return outcomeOf({ events, result: describeResult(record, state), exposed, changedPrompts: undefined });
+}
+
+it("a call that no fixture answers fails its case", () => {
+  const outcome = played({}, [calls("ops_look"), says("done"), says("done")]);
+  expect(outcome.unanswered).toMatchObject([{ tool: "ops_look", node: "a" }]);
+  expect(checkExpectations({}, outcome)).toMatchObject([{ path: "tools.ops_look" }]);
+  expect(checkExpectations({ not_called: ["ops_look"] }, outcome)).toMatchObject([{ path: "not_called" }]);
+});
+
+it("a call that no fixture answers is expected where an edge leads on from the node that failed", () => {
+  const answers = [calls("ops_look"), gives({}), gives({}), says("done")];
+  const outcome = played({ output: strict }, answers);
+  expect(outcome.path).toEqual(["a", "b"]);
+  expect(outcome.unanswered).toEqual([]);
+});

@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { describeAbsence, parseSkillReference } from "../../../src/core/skill/skill-reference.ts";
+
+describe("a reference to a skill", () => {
+  it.each<[string, string, string | undefined]>([
+    ["github", "github", undefined],
+    ["fs.search@1.2.0", "fs.search", "1.2.0"],
+    ["fs.search@^1.2", "fs.search", "^1.2"],
+    ["fs.search@>=1 <3", "fs.search", ">=1 <3"],
+    ["fs.search@latest", "fs.search", undefined],
+    ["fs.search@*", "fs.search", undefined],
+    ["fs.search@", "fs.search", undefined],
+    ["@scope/x", "@scope/x", undefined],
+    ["@scope/x@2", "@scope/x", "2"],
+    ["", "", undefined],
+  ])("%j means the id %j and the range %j", (text, id, range) => {
+    expect(parseSkillReference(text)).toEqual({ id, range });
+  });
+
+  it("is never longer than what was written", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const { id, range } = parseSkillReference(text);
+        expect(text.startsWith(id)).toBe(true);
+        expect(id.length + (range?.length ?? 0)).toBeLessThanOrEqual(text.length);
+      }),
+    );
+  });
+
+  it("that nothing fits is told with its range", () => {
+    expect(describeAbsence("a")).toBe("no skill has this id");
+    expect(describeAbsence("a@^2")).toBe("no skill a has a version that fits ^2");
+  });
+});

@@ -1,0 +1,89 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parseWorkflow } from "../../src/loaders/documents/workflow-file.ts";
+import { runHere } from "../cli/in-process.ts";
+
+/** What the README tells people to type and to write works. */
+
+const root = join(import.meta.dirname, "..", "..");
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const home = mkdtempSync(join(tmpdir(), "skillflow-readme-"));
+afterAll(() => rmSync(home, { recursive: true }));
+
+function blocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
+    (match) => match[1] ?? "",
+  );
+}
+
+function run(args: readonly string[], cwd = root): Promise<{ code: number; output: string }> {
+  const env = { PATH: process.env.PATH, HOME: home };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(root, "dist/bin.js"), ...args], { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr });
+    });
+  });
+}
+
+const commands = blocks("sh")
+  .flatMap((block) => block.split("\n"))
+  .filter((line) => line.startsWith("npx --no-install skillflow "))
+  .map((line) => line.replace("npx --no-install skillflow ", "").split(" "));
+
+/** Without a model's key, and with nobody there to agree. */
+const ENDS_WITH: Readonly<Record<string, number>> = { run: 3, apply: 2 };
+
+describe("the README", () => {
+  it("shows command lines", () => {
+    expect(commands.length).toBeGreaterThan(8);
+  });
+
+  it("shows command lines that work, or say what is missing", async () => {
+    const store = ["--store", join(home, "runs")];
+    const alert = ["--input", "@workflows/incidents/checkout-5xx/alert.json"];
+    const model = ["--model", "replay:workflows/incident-triage.run.jsonl"];
+    const place = { cwd: root, env: { HOME: home } };
+    await runHere(["run", "workflows/incident-triage.yml", ...alert, ...model, ...store], place);
+    for (const command of commands) {
+      const keeps = ["run", "apply", "replay", "runs", "graph"].includes(command[0] ?? "");
+      const { code, stdout, stderr } = await runHere([...command, ...(keeps ? store : [])], place);
+      expect(code, `${command.join(" ")}\n${stdout}${stderr}`).toBe(ENDS_WITH[command[0] ?? ""] ?? 0);
+    }
+  });
+
+  it("shows a first workflow without any finding", async () => {
+    const [first = ""] = blocks("yaml");
+    expect(parseWorkflow(first, new Set(["logs", "slack"])).diagnostics).toEqual([]);
+    writeFileSync(join(home, "hello.yml"), first);
+    expect(await run(["validate", "hello.yml", "--strict"], home)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("0 errors, 0 warnings"),
+    });
+  });
+
+  it("shows a skill that loads as it stands, in under 30 lines", async () => {
+    const [code = ""] = blocks("ts");
+    expect(code.split("\n").length).toBeLessThan(30);
+    const folder = mkdtempSync(join(root, "test", "readme-skill-"));
+    try {
+      writeFileSync(join(folder, "skill.ts"), code);
+      const { loadSkillModule } = await import("../../src/loaders/formats/module/skill-module.ts");
+      const skill = await loadSkillModule(join(folder, "skill.ts"));
+      expect(skill.tools.map((tool) => [tool.name, tool.effect, tool.input_schema.type])).toEqual([
+        ["components", "read", "object"],
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("names every built-in skill, every exit code and every command of the help", async () => {
+    const { output } = await run(["skills", "list", "--json", "--no-discover"]);
+    const { skills } = JSON.parse(output) as { skills: { id: string }[] };
+    for (const { id } of skills) expect(readme).toContain(`| \`${id}\` |`);
+    for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(readme).toContain(`| ${code} |`);
+  });
+});

@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runAction } from "../../../src/entry/action/run.ts";
+import { type GitHub, type Job, prepareStep, startGitHub, TOKEN } from "./step.ts";
+
+/** Who may start the action (trust 14, fine-print Q48 and T28). */
+
+let github: GitHub;
+beforeEach(async () => {
+  github = await startGitHub({
+    roles: {
+      maria: "write",
+      olga: "admin",
+      mike: "maintain",
+      tom: "triage",
+      rita: "read",
+      nobody: "none",
+      custom: { permission: "write", role_name: "release-manager" },
+      weak: { permission: "read", role_name: "maintain" },
+      odd: { permission: "write", role_name: "read" },
+      bare: { permission: "write" },
+      empty: {},
+      text: { permission: ["write"] },
+      moved: 301,
+      broken: 500,
+      forbidden: 403,
+    },
+  });
+});
+afterEach(() => github.close());
+
+const PULL = { pull_request: { number: 7 } };
+const by = (actor: string, triggering = actor) => ({ GITHUB_ACTOR: actor, GITHUB_TRIGGERING_ACTOR: triggering });
+
+/** Up to where the program would begin, which is told apart from a refusal by its own exit code. */
+async function start(job: Job) {
+  const step = prepareStep({ github, ...job });
+  let printed = "";
+  const say = async (text: string) => {
+    printed += text;
+  };
+  let isBegun = false;
+  const commandLine = async () => {
+    isBegun = true;
+    return 42;
+  };
+  const code = await runAction({ env: step.env, cwd: step.cwd, fetch, say, commandLine });
+  return { code, isBegun, printed, ...step.left() };
+}
+
+describe("an actor", () => {
+  it.each([
+    ["pull_request", PULL, by("maria")],
+    ["pull_request_target", PULL, by("olga")],
+    ["issues", {}, by("mike")],
+    ["repository_dispatch", { client_payload: { comment: { user: { login: "rita" } } } }, by("maria")],
+    ["pull_request", PULL, by("custom")],
+    ["pull_request", PULL, by("bare")],
+    ["pull_request", PULL, by("MARIA", "Olga")],
+    ["issue_comment", { comment: { user: { login: "Maria" } } }, by("maria")],
+    ["workflow_run", { workflow_run: { actor: { login: "maria" }, triggering_actor: { login: "olga" } } }, by("mike")],
+    ["schedule", undefined, by("rita")],
+    ["push", "no json", by("")],
+    ["workflow_dispatch", undefined, by("rita")],
+  ])("who may write starts it by %s", async (name, payload, env) => {
+    const told = await start({ event: { name, payload }, env });
+    expect(told, told.printed).toMatchObject({ code: 42, isBegun: true });
+  });
+
+  it.each<[string, unknown, Readonly<Record<string, string>>, RegExp]>([
+    ["pull_request", PULL, by("rita"), /rita \(GITHUB_ACTOR\).*no write access/],
+    ["pull_request", PULL, by("tom"), /tom.*no write access/],
+    ["pull_request", PULL, by("nobody"), /nobody.*no write access/],
+    ["pull_request", PULL, by("stranger"), /stranger.*404/],
+    ["pull_request", PULL, by("weak"), /no write access/],
+    ["pull_request", PULL, by("odd"), /no write access/],
+    ["pull_request", PULL, by("empty"), /no write access/],
+    ["pull_request", PULL, by("text"), /no write access/],
+    ["pull_request", PULL, by("moved"), /301/],
+    ["pull_request", PULL, by("broken"), /500/],
+    ["pull_request", PULL, by("forbidden"), /403/],
+    ["pull_request", PULL, by("maria", "rita"), /rita \(GITHUB_TRIGGERING_ACTOR\)/],
+    ["pull_request", PULL, by("rita", "maria"), /rita \(GITHUB_ACTOR\)/],
+    ["pull_request", PULL, by("dependabot[bot]"), /dependabot\[bot\].*404/],
+    ["pull_request", PULL, by(""), /GITHUB_ACTOR names nobody/],
+    ["pull_request", PULL, by("maria/../olga"), /no name of an actor/],
+    ["pull_request", PULL, by("maria/permission?x="), /no name of an actor/],
+    ["pull_request", PULL, by("maria\nolga"), /no name of an actor/],
+    ["pull_request", PULL, by(".."), /no name of an actor/],
+    ["pull_request", PULL, by("maria%2f"), /no name of an actor/],
+    ["issue_comment", { comment: { user: { login: "rita" } } }, by("maria"), /rita \(comment\.user\)/],
+    ["issue_comment", { comment: { user: null } }, by("maria"), /comment\.user names nobody/],
+    ["issue_comment", {}, by("maria"), /comment\.user names nobody/],
+    ["pull_request_review_comment", { comment: {} }, by("maria"), /comment\.user names nobody/],
+    ["pull_request_review", { review: { user: { login: "rita" } } }, by("maria"), /rita \(review\.user\)/],
+    ["workflow_run", { workflow_run: { actor: { login: "rita" } } }, by("maria"), /rita \(workflow_run\.actor\)/],
+    [
+      "workflow_run",
+      { workflow_run: { actor: { login: "maria" }, triggering_actor: { login: "rita" } } },
+      by("maria"),
+      /rita \(workflow_run\.triggering_actor\)/,
+    ],
+    ["workflow_run", {}, by("maria"), /workflow_run\.actor names nobody/],
+    ["workflow_run", { workflow_run: "maria" }, by("maria"), /workflow_run\.actor names nobody/],
+    ["workflow_run", { workflow_run: { actor: { login: ["maria"] } } }, by("maria"), /no name of an actor/],
+    ["pull_request", "{not json", by("maria"), /no JSON object/],
+    ["pull_request", "[]", by("maria"), /no JSON object/],
+    ["pull_request", "null", by("maria"), /no JSON object/],
+    ["", PULL, by("rita"), /without a name/],
+    ["Push", PULL, by("rita"), /no write access/],
+  ])("who may not, or whom nobody knows, does not: %s %j %j", async (name, payload, env, why) => {
+    const told = await start({ event: { name, payload }, env });
+    expect(told).toMatchObject({ code: 3, isBegun: false });
+    expect(told.printed).toMatch(why);
+    expect(told.printed).toMatch(/^::error title=actor\.refused::/m);
+    expect(told.outputs).toMatchObject({ status: "refused", "run-id": "", "plan-count": "0" });
+    expect(told.summary).toContain("`actor.refused`");
+  });
+
+  it.each([
+    ["nested too deep", () => `{"a":${"[".repeat(100_000)}`, /no JSON object/],
+    ["larger than any", () => `{"a":"${"x".repeat(26 * 2 ** 20)}"}`, /larger/],
+  ])("is nobody where the event is %s", async (_what, payload, why) => {
+    const { code, printed } = await start({ event: { name: "pull_request", payload: payload() } });
+    expect(code).toBe(3);
+    expect(printed).toMatch(why);
+  });
+
+  it("is nobody where the event is missing", async () => {
+    const { code, printed } = await start({ event: { name: "pull_request" } });
+    expect(code).toBe(3);
+    expect(printed).toContain("the event cannot be read");
+  });
+
+  it("is refused where GitHub cannot be asked, or the token is none", async () => {
+    const event = { name: "pull_request", payload: PULL };
+    const unreachable = await start({ event, env: { GITHUB_API_URL: "http://127.0.0.1:1" } });
+    expect(unreachable).toMatchObject({ code: 3, isBegun: false });
+    const inputs = { workflow: "w.yml", "github-token": "" };
+    expect(await start({ event, inputs })).toMatchObject({ code: 3, isBegun: false });
+    expect(await start({ event, env: { GITHUB_REPOSITORY: "acme/../shop" } })).toMatchObject({
+      code: 3,
+      isBegun: false,
+    });
+  });
+
+  it("passes by name where allow-actors says so, and nobody else with them", async () => {
+    const event = { name: "pull_request", payload: PULL };
+    const inputs = { workflow: "w.yml", "allow-actors": " Dependabot[bot],\nrita\n" };
+    expect(await start({ event, inputs, env: by("dependabot[bot]", "Rita") })).toMatchObject({ code: 42 });
+    expect(github.requests).toEqual([]);
+    expect(await start({ event, inputs, env: by("dependabot[bot]", "tom") })).toMatchObject({ code: 3 });
+    expect(await start({ event, inputs, env: by("dependabot") })).toMatchObject({ code: 3 });
+  });
+
+  it("is asked for once, by a name that leads nowhere else, with the token that is masked before", async () => {
+    const { printed } = await start({ event: { name: "pull_request", payload: PULL }, env: by("app[bot]") });
+    expect(github.requests.map(({ url }) => url)).toEqual(["/repos/acme/shop/collaborators/app%5Bbot%5D/permission"]);
+    expect(printed.startsWith(`::add-mask::${TOKEN}\n`)).toBe(true);
+    expect(printed.split(TOKEN)).toHaveLength(2);
+  });
+});

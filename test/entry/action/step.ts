@@ -1,0 +1,181 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runAction } from "../../../src/entry/action/run.ts";
+import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";
+import { runHere } from "../../cli/in-process.ts";
+import { makeProject, runAt } from "../../cli/program.ts";
+
+/** A step of a job, as the runner starts it: inputs and files by variables, and a GitHub on this machine. */
+
+export const TOKEN = "ghs_canaryOfTheJob0123456789";
+export const ACTION = join(import.meta.dirname, "..", "..", "..", "action");
+
+export const FLOW = { id: "w", name: "W", entry: "a", nodes: { a: { name: "A", instruction: "Say it." } }, edges: [] };
+export const FILES = { "w.yml": FLOW, "s.json": { replies: [{ text: "done" }] } };
+export const RUN = { workflow: "w.yml", model: "script:s.json" };
+
+export interface Job {
+  readonly inputs?: Readonly<Record<string, string>>;
+  readonly event?: { readonly name: string; readonly payload?: unknown };
+  readonly env?: Readonly<Record<string, string>>;
+  readonly github?: { readonly url: string };
+  readonly cwd?: string;
+}
+
+export interface Told {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly summary: string;
+  readonly cwd: string;
+}
+
+/** Runs git in a project, as somebody. */
+export function git(cwd: string, ...args: string[]): string {
+  const who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"];
+  return execFileSync("git", [...who, ...args], { cwd, encoding: "utf8", env: { PATH: process.env.PATH } }).trim();
+}
+
+/** A project in a repository, with one commit; gives its id. */
+export function commitAll(cwd: string): string {
+  git(cwd, "init", "-q", "-b", "main");
+  git(cwd, "add", "-A");
+  git(cwd, "commit", "-qm", "base");
+  return git(cwd, "rev-parse", "HEAD");
+}
+
+/** The environment of a step, and what it left in the runner's files. */
+export function prepareStep({
+  inputs = RUN,
+  event = { name: "push" },
+  env = {},
+  github,
+  cwd = makeProject(FILES),
+}: Job) {
+  const files = mkdtempSync(join(tmpdir(), "runner-"));
+  for (const name of ["output", "summary"]) writeFileSync(join(files, name), "");
+  mkdirSync(join(files, "home"));
+  if (event.payload !== undefined) {
+    const { payload } = event;
+    writeFileSync(join(files, "event.json"), typeof payload === "string" ? payload : JSON.stringify(payload));
+  }
+  const given = Object.entries({ "github-token": TOKEN, comment: "false", ...inputs });
+  const variables: Record<string, string> = {
+    HOME: join(files, "home"),
+    GITHUB_ACTIONS: "true",
+    GITHUB_ACTOR: "maria",
+    GITHUB_TRIGGERING_ACTOR: "maria",
+    GITHUB_EVENT_NAME: event.name,
+    GITHUB_EVENT_PATH: join(files, "event.json"),
+    GITHUB_OUTPUT: join(files, "output"),
+    GITHUB_REPOSITORY: "acme/shop",
+    GITHUB_STEP_SUMMARY: join(files, "summary"),
+    GITHUB_WORKSPACE: cwd,
+    RUNNER_TEMP: files,
+    ...(github ? { GITHUB_API_URL: github.url, GITHUB_GRAPHQL_URL: `${github.url}/graphql` } : {}),
+    ...env,
+    ...Object.fromEntries(given.map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])),
+  };
+  const left = () => {
+    const outputs = readOutputs(readFileSync(join(files, "output"), "utf8"));
+    const summary = readFileSync(join(files, "summary"), "utf8");
+    rmSync(files, { recursive: true, force: true });
+    return { outputs, summary };
+  };
+  return { env: variables, cwd, left };
+}
+
+/** The action as a process, where the runner has put it: as it is checked in unless told. */
+export async function runStep(job: Job, action = ACTION): Promise<Told> {
+  const { env, cwd, left } = prepareStep(job);
+  const { code, stdout, stderr } = await runAt(join(action, "index.js"), [], { cwd: tmpdir(), env });
+  return { code, stdout, stderr, cwd, ...left() };
+}
+
+/** The same in this process, with the program as it is built. */
+export async function stepHere(job: Job): Promise<Told> {
+  const { env, cwd, left } = prepareStep(job);
+  const shown = { stdout: "", stderr: "" };
+  const onText = (stream: "stdout" | "stderr", text: string) => {
+    shown[stream] += text;
+  };
+  const code = await runAction({
+    env,
+    cwd: tmpdir(),
+    fetch,
+    say: async (text) => onText("stderr", text),
+    commandLine: async ({ argv, env: given, cwd: at, writeOption }) => {
+      const set = Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined);
+      return (await runHere(argv, { cwd: at, env: Object.fromEntries(set), onText, writeOption })).code ?? 1;
+    },
+  });
+  return { code, ...shown, cwd, ...left() };
+}
+
+/** As the runner reads GITHUB_OUTPUT: a name that is given twice counts as it stands last. */
+export function readOutputs(text: string): Record<string, string> {
+  const found = text.matchAll(/^([\w-]+)<<(\S+)\n([\s\S]*?)\n?\2\n/gm);
+  return Object.fromEntries([...found].map(([, name = "", , value = ""]) => [name, value]));
+}
+
+export interface GitHub extends Loopback {
+  readonly comments: Remark[];
+}
+
+interface Remark {
+  readonly id: number;
+  readonly user: { readonly login: string } | null;
+  body: string;
+}
+
+interface Known {
+  /** What each may do, by name in lower case: a permission, an answer's body, or another status. */
+  readonly roles?: Readonly<Record<string, string | number | object>>;
+  readonly viewer?: string;
+  readonly comments?: readonly Remark[];
+  /** Whether the token may write comments. */
+  readonly mayComment?: boolean;
+}
+
+/** What a step uses of GitHub's API, as published. */
+export async function startGitHub({
+  roles = {},
+  viewer = "github-actions[bot]",
+  comments = [],
+  mayComment = true,
+}: Known) {
+  const kept = comments.map((comment) => ({ ...comment }));
+  const service = await startLoopback(({ method, url, headers, body }, response) => {
+    if (headers.authorization !== `Bearer ${TOKEN}`) return sendJson(response, 401, { message: "Bad credentials" });
+    const [, actor] = /^\/repos\/acme\/shop\/collaborators\/([^/]+)\/permission$/.exec(url) ?? [];
+    if (method === "GET" && actor !== undefined) {
+      const role = roles[decodeURIComponent(actor).toLowerCase()] ?? 404;
+      if (typeof role === "number") return sendJson(response, role, { message: "no" });
+      const legacy = { maintain: "write", triage: "read" }[role as string] ?? role;
+      return sendJson(response, 200, typeof role === "object" ? role : { permission: legacy, role_name: role });
+    }
+    if (method === "POST" && url === "/graphql")
+      return sendJson(response, 200, { data: { viewer: { login: viewer } } });
+    const [, page] = /^\/repos\/acme\/shop\/issues\/7\/comments\?per_page=100&page=(\d+)$/.exec(url) ?? [];
+    if (method === "GET" && page !== undefined) {
+      return sendJson(response, 200, kept.slice(100 * (Number(page) - 1), 100 * Number(page)));
+    }
+    const [, id] = /^\/repos\/acme\/shop\/issues\/comments\/(\d+)$/.exec(url) ?? [];
+    const isNew = method === "POST" && url === "/repos/acme/shop/issues/7/comments";
+    if (!isNew && !(method === "PATCH" && id !== undefined)) return sendJson(response, 404, { message: "Not Found" });
+    const { body: text } = JSON.parse(body);
+    if (!mayComment) return sendJson(response, 403, { message: "Resource not accessible by integration" });
+    if (text.length > 65_536) return sendJson(response, 422, { message: "Body is too long" });
+    const comment = isNew
+      ? { id: kept.length + 1, user: { login: viewer }, body: "" }
+      : kept.find((one) => one.id === Number(id));
+    if (!comment) return sendJson(response, 404, { message: "Not Found" });
+    comment.body = text;
+    if (isNew) kept.push(comment);
+    sendJson(response, isNew ? 201 : 200, comment);
+  });
+  return { ...service, comments: kept };
+}

@@ -1,0 +1,135 @@
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
+import { sendJson, startLoopback } from "../../src/testing.ts";
+import { installation } from "../cli/program.ts";
+
+/** The package as others get it: packed, and installed by npm into an empty project. */
+
+export interface Installed {
+  readonly project: string;
+  /** What the tarball holds, as paths in the package. */
+  readonly files: readonly string[];
+  /** All that npm said while it installed. */
+  readonly said: string;
+  remove(): void;
+}
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly engines?: { readonly node?: string };
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const execute = promisify(execFile);
+
+/**
+ * Installs what is built now, once for all test files; each has a copy of its own. The registry is one on this machine, of
+ * the packages that are installed here.
+ */
+export async function installPacked(): Promise<Installed> {
+  const { project, files, said } = await installOnce(join(installation().directory, "packed"));
+  const folder = mkdtempSync(join(tmpdir(), "packed-"));
+  mkdirSync(join(folder, "home"));
+  cpSync(project, join(folder, "project"), { recursive: true, verbatimSymlinks: true });
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  return { project: join(folder, "project"), files, said, remove };
+}
+
+type Made = Omit<Installed, "remove">;
+
+/** Whoever makes the folder installs into it; the others wait for what it came to. */
+async function installOnce(folder: string): Promise<Made> {
+  const outcome = join(folder, "outcome.json");
+  let isFirst = true;
+  try {
+    mkdirSync(folder);
+  } catch {
+    isFirst = false;
+  }
+  if (isFirst) {
+    const made = await installInto(folder).catch((error: unknown) => ({ failed: String(error) }));
+    writeFileSync(`${outcome}.new`, JSON.stringify(made));
+    renameSync(`${outcome}.new`, outcome);
+  }
+  while (!existsSync(outcome)) await pause(100);
+  const made = JSON.parse(readFileSync(outcome, "utf8")) as Made | { readonly failed: string };
+  if ("failed" in made) throw new Error(made.failed);
+  return made;
+}
+
+async function installInto(folder: string): Promise<Made> {
+  const project = join(folder, "project");
+  for (const name of [project, join(folder, "home")]) mkdirSync(name);
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "empty", private: true }));
+  const [own, ...needed] = await pack(
+    [".", ...neededBy(readManifest(ROOT)).map((name) => `./node_modules/${name}`)],
+    folder,
+  );
+  if (!own) throw new Error("npm packed nothing");
+  const registry = await serveRegistry(needed, folder);
+  try {
+    const args = ["install", join(folder, own.filename), "--registry", registry.url, "--no-audit", "--no-fund"];
+    const said = await npm(args, project, folder);
+    return { project, files: own.files.map(({ path }) => path), said };
+  } finally {
+    await registry.close();
+  }
+}
+
+export function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+}
+
+/** The names of all packages that are installed with one. */
+function neededBy({ dependencies }: Manifest, found = new Set<string>()): readonly string[] {
+  for (const name of Object.keys(dependencies ?? {})) {
+    if (found.has(name)) continue;
+    found.add(name);
+    neededBy(readManifest(join(ROOT, "node_modules", name)), found);
+  }
+  return [...found];
+}
+
+interface Packed {
+  readonly name: string;
+  readonly version: string;
+  readonly filename: string;
+  readonly integrity: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+async function pack(folders: readonly string[], folder: string): Promise<readonly Packed[]> {
+  const args = ["pack", ...folders, "--json", "--ignore-scripts", "--pack-destination", folder];
+  const found = JSON.parse(await npm(args, ROOT, folder)) as readonly Packed[] | Readonly<Record<string, Packed>>;
+  return Object.values(found);
+}
+
+function serveRegistry(packages: readonly Packed[], folder: string) {
+  return startLoopback(({ url, headers }, response) => {
+    const tarball = packages.find(({ filename }) => url === `/${filename}`);
+    if (tarball) return void response.end(readFileSync(join(folder, tarball.filename)));
+    const found = packages.find(({ name }) => decodeURIComponent(url) === `/${name}`);
+    if (!found) return sendJson(response, 404, {});
+    const { name, version, integrity, filename } = found;
+    const manifest = readManifest(join(ROOT, "node_modules", name));
+    const dist = { tarball: `http://${headers.host}/${filename}`, integrity };
+    sendJson(response, 200, {
+      name,
+      "dist-tags": { latest: version },
+      versions: { [version]: { ...manifest, dist } },
+    });
+  });
+}
+
+async function npm(args: readonly string[], cwd: string, folder: string): Promise<string> {
+  const env = { PATH: process.env.PATH, HOME: join(folder, "home"), npm_config_update_notifier: "false" };
+  const { stdout, stderr } = await execute("npm", args, { cwd, env, maxBuffer: 2 ** 26 });
+  return stdout + stderr;
+}

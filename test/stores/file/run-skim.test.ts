@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { EventBody, RunEvent } from "../../../src/core/engine/event/event.ts";
+import { skimEvent } from "../../../src/core/engine/event/skim.ts";
+import { skimRun } from "../../../src/stores/file/run-skim.ts";
+import { recordOf } from "../../contracts/triage.ts";
+import { runsOf } from "../../harness/long.ts";
+
+const HOSTILE = '","usage":{"inputTokens":9,"cachedTokens":0,"outputTokens":9,"costUsd":9},"prompt":"0"}';
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.constantFrom(
+    "gather",
+    'a "quoted" \\ one',
+    "ünïcode",
+    HOSTILE,
+    `x${HOSTILE}\n`,
+    "x".repeat(500),
+    '"type":"route"',
+  ),
+);
+const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const usage = fc.option(
+  fc.record({
+    inputTokens: count,
+    cachedTokens: count,
+    outputTokens: count,
+    costUsd: fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }).map(Math.abs)),
+  }),
+);
+const parts = fc.array(fc.record({ type: fc.constant("text" as const), text }), { maxLength: 3 });
+const reply = fc.record({ node: text, parts, usage, prompt: text, model: text });
+const body: fc.Arbitrary<EventBody> = fc.oneof(
+  text.map((node): EventBody => ({ type: "node:enter", node, instruction: "look", iteration: 1 })),
+  text.map((message): EventBody => ({ type: "warning", message })),
+  reply.map((of): EventBody => ({ type: "model:reply", ...of, purpose: "work", stop: "end" })),
+  reply.map(({ usage: told, prompt, ...of }): EventBody => {
+    return { type: "model:reply", prompt, usage: told, ...of, purpose: "work", stop: "end" };
+  }),
+  text.map((reason): EventBody => ({ type: "workflow:end", results: {}, status: "failed", reason })),
+  text.map((model): EventBody => ({ type: "run:resume", settings: { model } })),
+);
+const event: fc.Arbitrary<RunEvent> = fc
+  .record({ seq: fc.nat(), epoch: fc.nat(), key: text, at: fc.option(text), more: fc.boolean(), body })
+  .map(({ seq, epoch, key, at, more, body: told }) => {
+    const time = new Date(seq).toISOString();
+    const place = at === null ? {} : { at };
+    return { seq, time, epoch, key, ...place, ...(more ? { more: true as const } : {}), ...told };
+  });
+
+test("what a run is skimmed for is what its whole lines say", () => {
+  const property = fc.property(fc.array(event), (events) => {
+    const lines = [recordOf("a"), ...events].map((line) => `${JSON.stringify(line)}\n`);
+    const skimmed = skimRun(Buffer.from(lines.join("")), "a.jsonl", "a");
+    expect(skimmed.events).toEqual(events.map(skimEvent));
+  });
+  fc.assert(property, { numRuns: runsOf(400) });
+});
+
+test.each([
+  ["a record without a workflow", { ...recordOf("a"), workflow: null }],
+  [
+    "a node whose skills are a text",
+    { ...recordOf("a"), workflow: { id: "a", name: "a", nodes: { a: { skills: "x" } } } },
+  ],
+  ["a model that is a number", { ...recordOf("a"), settings: { model: 1 } }],
+])("a run with %s is not listed", (_, record) => {
+  expect(() => skimRun(Buffer.from(`${JSON.stringify(record)}\n`), "a.jsonl", "a")).toThrow("damaged in line 1");
+});
+
+test.each([
+  ["null"],
+  ["garbage"],
+  ['{"type":"warning"}'],
+  ['{"seq":0,"time":"x","epoch":0,"key":"k","type":"workflow:end","status":"won"}'],
+  ['{"seq":0,"time":"x","epoch":0,"key":"k","type":"model:reply","usage":{"inputTokens":-0.5}}'],
+])("a run with the line %s before others is not listed", (line) => {
+  const lines = [JSON.stringify(recordOf("a")), line, line, ""];
+  expect(() => skimRun(Buffer.from(lines.join("\n")), "a.jsonl", "a")).toThrow("damaged in line 2");
+});

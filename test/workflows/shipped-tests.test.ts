@@ -1,0 +1,111 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import type { Host } from "../../src/app/host.ts";
+import { findTests } from "../../src/app/testing/find.ts";
+import { loadTests } from "../../src/app/testing/load.ts";
+import { runCase } from "../../src/app/testing/run-case.ts";
+import { openTestWorkspace } from "../../src/app/testing/run-tests.ts";
+import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
+import { SkillflowError } from "../../src/core/base/errors.ts";
+import { LONG } from "../harness/long.ts";
+
+/** The tests of the shipped workflows pass, and each part of a workflow that is broken on purpose makes one fail. */
+
+const root = join(import.meta.dirname, "..", "..");
+const desk = mkdtempSync(join(tmpdir(), "skillflow-test-"));
+afterAll(() => rmSync(desk, { recursive: true }));
+for (const part of ["incident-triage.yml", "incident-triage.test.yml", "incident-triage.run.jsonl", "tests"]) {
+  cpSync(join(root, "workflows", part), join(desk, "workflows", part), { recursive: true });
+}
+const alert = "workflows/incidents/checkout-5xx/alert.json";
+cpSync(join(root, alert), join(desk, alert));
+
+const host: Host = {
+  env: { PATH: process.env["PATH"], HOME: join(desk, "home") },
+  cwd: desk,
+  self: { pid: process.pid, host: "test", started: "" },
+  isAlive: () => false,
+  execPath: process.execPath,
+  uid: process.geteuid?.(),
+  kill: () => undefined,
+};
+const workspace = openTestWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+const loaded = await loadTests(workspace, findTests(host, ["workflows"]), []);
+// The longest last: most of what is broken is noticed before.
+const cases = loaded.tests
+  .toReversed()
+  .flatMap((ready) => ready.models.flatMap((model) => ready.test.cases.map((which) => ({ ready, model, which }))));
+const signal = new AbortController().signal;
+
+/** The first thing that is not as expected; undefined where all is. */
+async function firstFailure(): Promise<string | undefined> {
+  for (const one of cases) {
+    try {
+      const [failure] = (await runCase(workspace, { ...one, signal })).failures;
+      if (failure) return `${one.which.name}: ${failure.path}: ${failure.message}`;
+    } catch (error) {
+      if (error instanceof SkillflowError) return error.message;
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+const file = join(desk, "workflows/incident-triage.yml");
+const sound = readFileSync(file, "utf8");
+const workflow = parse(sound) as Workflow;
+type Draft = { -readonly [Key in keyof Workflow]: Workflow[Key] };
+
+function broken(change: (draft: Draft) => void): string {
+  const draft = structuredClone(workflow) as Draft;
+  change(draft);
+  return stringify(draft, { aliasDuplicateObjects: false });
+}
+
+const nodes = Object.entries(workflow.nodes);
+const MUTATIONS: readonly (readonly [string, string])[] = [
+  ...workflow.edges.map(({ from, to }, n) => {
+    return [`edge ${n} from ${from} to ${to} gone`, broken(({ edges }) => void edges.splice(n, 1))] as const;
+  }),
+  ...nodes.flatMap(([id, { skills = [] }]) =>
+    skills.map((skill, n) => {
+      return [`${id} without ${skill}`, broken((draft) => void draft.nodes[id]?.skills?.splice(n, 1))] as const;
+    }),
+  ),
+  ...nodes.flatMap(([id, { output }]) => {
+    if (!output) return [];
+    const loosened = broken((draft) => Reflect.deleteProperty(draft.nodes[id]?.output ?? {}, "required"));
+    return [[`the output of ${id} wanting nothing`, loosened] as const];
+  }),
+  ...nodes.map(([id]) => {
+    const node = (draft: Draft) => draft.nodes[id] as { instruction: unknown };
+    const said = broken((draft) => Object.assign(node(draft), { instruction: `${node(draft).instruction} Be quick.` }));
+    return [`${id} told to be quick`, said] as const;
+  }),
+  ...(workflow.rules ?? []).map((_, n) => [`rule ${n} gone`, broken(({ rules }) => void rules?.splice(n, 1))] as const),
+  ["the context gone", broken((draft) => delete draft.context)],
+];
+
+describe("the shipped workflows", () => {
+  it("have tests that pass", async () => {
+    expect(loaded.diagnostics).toEqual([]);
+    expect(cases.length).toBeGreaterThan(5);
+    expect(await firstFailure()).toBeUndefined();
+  });
+
+  it("are the same to their tests however they are written down", async () => {
+    writeFileSync(
+      file,
+      broken(() => undefined),
+    );
+    expect(await firstFailure()).toBeUndefined();
+  });
+
+  it.each(MUTATIONS.filter((_, n) => LONG || n % 4 === 0))("fail one of their tests with %s", async (_what, text) => {
+    writeFileSync(file, text);
+    expect(await firstFailure()).toBeDefined();
+  });
+});

@@ -1,0 +1,379 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { JsonObject } from "skillflow";
+import { expect } from "vitest";
+import { parse } from "yaml";
+import type { Script } from "../../src/core/outward/testing/script.ts";
+import { type Ended, makeProject } from "../cli/program.ts";
+import * as betterstack from "../services/betterstack.ts";
+import { type ChatRequest, startChat } from "../services/chat.ts";
+import * as datadog from "../services/datadog.ts";
+import * as github from "../services/github.ts";
+import * as linear from "../services/linear.ts";
+import type { ModelService, Scripted, ScriptedCall } from "../services/script.ts";
+import * as sentry from "../services/sentry.ts";
+import { ISSUE } from "../services/sentry-samples.ts";
+import * as slack from "../services/slack.ts";
+
+/**
+ * All that is around the triage workflow: local evidence, a model that is scripted, and beside it a service for each
+ * vendor that refuses what the vendor refuses and keeps what is written.
+ */
+
+const ROOT = join(import.meta.dirname, "..", "..");
+export const COMMIT = "04fa1ae1e6d7406be2c045d3bec08667de177676";
+
+/** What each skill that reads evidence asks for. */
+export const READING = {
+  OPENAI_API_KEY: "sk-canary-Z9y8X7w6V5u4T3s2R1q0",
+  SENTRY_AUTH_TOKEN: sentry.TOKEN,
+  DD_API_KEY: datadog.API_KEY,
+  DD_APP_KEY: datadog.APP_KEY,
+  BETTERSTACK_API_TOKEN: betterstack.TOKEN,
+  BETTERSTACK_QUERY_USERNAME: betterstack.USERNAME,
+  BETTERSTACK_QUERY_PASSWORD: betterstack.PASSWORD,
+};
+/** What writes, but for the webhook, whose address is told when it stands. */
+export const WRITING = {
+  GITHUB_TOKEN: github.TOKEN,
+  LINEAR_API_KEY: linear.KEY,
+  SLACK_BOT_TOKEN: slack.BOT_TOKEN,
+};
+
+/** Where a cause is known: which words find the open issue there, and what its link looks like. */
+export const TRACKERS = {
+  github: {
+    words: "declined payments",
+    link: /https:\/\/github\.com\/acme\/shop\/issues\/(\d+)/,
+    reading: { GITHUB_TOKEN: github.READ_TOKEN } as Readonly<Record<string, string>>,
+    comment: (issue: string): ScriptedCall => ({
+      tool: "github_add_comment",
+      input: { number: Number(issue), body: NEWS },
+    }),
+    issue: (title: string, body: string): ScriptedCall => ({ tool: "github_create_issue", input: { title, body } }),
+  },
+  linear: {
+    words: "Checkout 5xx",
+    link: /https:\/\/linear\.app\/acme\/issue\/(OPS-\d+)/,
+    reading: { GITHUB_TOKEN: github.READ_TOKEN, LINEAR_API_KEY: linear.READ_KEY } as Readonly<Record<string, string>>,
+    comment: (issue: string): ScriptedCall => ({ tool: "linear_add_comment", input: { issue, body: NEWS } }),
+    issue: (title: string, body: string): ScriptedCall => ({
+      tool: "linear_create_issue",
+      input: { team: "OPS", title, body },
+    }),
+  },
+};
+export type Tracker = keyof typeof TRACKERS;
+
+export const trackers: readonly Tracker[] = linear.hasSchema ? ["github", "linear"] : ["github"];
+
+export const NEWS =
+  "Again since 2026-11-20 14:38:05 UTC: both instances ran out of connections within ten declined payments.";
+
+// -- What the model answers
+
+const recording = parse(readFileSync(join(ROOT, "workflows/incident-triage.script.yml"), "utf8")) as Script;
+
+/** The last reply of its kind that the workflow's own recording has for a node. */
+function recorded(node: string, kind: "calls" | "data") {
+  return recording.replies.findLast((reply) => reply.node === node && reply[kind] !== undefined) ?? { node };
+}
+
+export function textOf({ messages }: ChatRequest): string {
+  return messages.map(({ content }) => content ?? "").join("\n");
+}
+
+/** What the prompt shows there, or a text that fits no expectation. */
+export function seen(body: ChatRequest, pattern: RegExp): string {
+  return pattern.exec(textOf(body))?.[1] ?? `(nothing like ${pattern.source})`;
+}
+
+/** The references of the recorded results that this run has too, as it counts them. */
+const REFS: Readonly<Record<string, string>> = {
+  r8: "r1",
+  r9: "r2",
+  r10: "r3",
+  r11: "r9",
+  r12: "r10",
+  r13: "r11",
+  r14: "r12",
+};
+
+export function recordedData(node: string): JsonObject {
+  const text = JSON.stringify(recorded(node, "data").data);
+  return JSON.parse(text.replace(/"(r\d+)"/g, (_, ref) => `"${REFS[ref] ?? "r99"}"`));
+}
+
+export type Turn = (body: ChatRequest) => Scripted;
+
+export const data = (value: unknown): Scripted => ({ text: JSON.stringify(value) });
+
+/** Up to the cause. The commit and the line are those in the prompts. */
+const toTheCause: readonly Turn[] = [
+  () => ({ calls: [...(recorded("gather", "calls").calls ?? []), ...LOOKS] }),
+  () => data(recordedData("gather")),
+  () => ({ calls: recorded("diagnose", "calls").calls ?? [] }),
+  (body) => {
+    const commit = seen(body, /"id":"(04fa1ae[0-9a-f]{33})"/);
+    const line = Number(seen(body, /"(\d+) 04fa1ae[0-9a-f]+ +return \{/));
+    return data({ ...recordedData("diagnose"), commit, line, cause_key: commit });
+  },
+];
+
+const SEARCHES: Readonly<Record<Tracker, (query: string) => ScriptedCall>> = {
+  linear: (query) => ({ tool: "linear_search_issues", input: { query, status: "open" } }),
+  github: (query) => ({ tool: "github_search_issues", input: { query, state: "open" } }),
+};
+
+/** The turns of a run whose cause a tracker knows: the issue and the link are those in its prompts. */
+export function commentingTurns(tracker: Tracker): readonly Turn[] {
+  const { words, link, comment } = TRACKERS[tracker];
+  const whole = new RegExp(`(${link.source})`);
+  const known_issue = (body: ChatRequest) => seen(body, whole);
+  return [
+    ...toTheCause,
+    () => ({ calls: [SEARCHES.linear(words), SEARCHES.github(words)] }),
+    (body) => data({ ...recordedData("assess"), novelty: "known", known_issue: known_issue(body), action: "comment" }),
+    (body) => ({ calls: [comment(seen(body, link))] }),
+    (body) => data({ commented: /"id":"?[\w-]+"?,"url":/.test(textOf(body)), link: known_issue(body) }),
+    (body) => ({ calls: [{ tool: "slack_send_message", input: { text: messageOf(body, known_issue(body)) } }] }),
+    (body) => data({ delivered: textOf(body).includes('"sent":true'), message: messageOf(body, known_issue(body)) }),
+  ];
+}
+
+/** The turns of a run that files an issue, however it words it, and refers to it. */
+export function filingTurns(tracker: Tracker, title: string): readonly Turn[] {
+  const { reading, issue } = TRACKERS[tracker];
+  const searches = tracker === "linear" ? [SEARCHES.linear, SEARCHES.github] : [SEARCHES.github];
+  const link = (body: ChatRequest) => `\${${seen(body, /"planned":true,"id":"(op-\d+)"/)}.url}`;
+  const filed = (body: ChatRequest) => seen(body, /"link": *"(\$\{op-\d+\.url\})"/);
+  expect(Object.keys(reading)).toHaveLength(searches.length);
+  return [
+    ...toTheCause,
+    () => ({ calls: searches.map((search) => search("connection pool exhausted")) }),
+    () => data({ ...recordedData("assess"), novelty: "new" }),
+    () => ({ calls: [issue(title, `${title}.\n\nCommit ${COMMIT}, src/orders.js line 12.`)] }),
+    (body) => data({ filed: true, link: link(body), title, claims: recordedData("assess")["claims"] ?? [] }),
+    (body) => ({ calls: [{ tool: "slack_send_message", input: { text: messageOf(body, filed(body)) } }] }),
+    (body) => data({ delivered: true, message: messageOf(body, filed(body)) }),
+  ];
+}
+
+const LOOKS: readonly ScriptedCall[] = [
+  { tool: "sentry_list_issues", input: { query: "is:unresolved PoolTimeoutError", sort: "new", stats_period: "24h" } },
+  {
+    tool: "datadog_search_logs",
+    input: { query: "service:checkout status:error", from: "2026-11-20T14:30:00Z", to: "2026-11-20T14:45:00Z" },
+  },
+  { tool: "betterstack_list_incidents", input: { resolved: false } },
+  { tool: "betterstack_query_logs", input: { sql: "SELECT dt, raw FROM logs ORDER BY dt DESC", limit: 3 } },
+  { tool: "github_list_commits", input: { until: "2026-11-20T14:38:36Z", limit: 3 } },
+];
+
+function messageOf(body: ChatRequest, link: string): string {
+  const [commit, file, line] = [/"commit":\s*"(\w+)"/, /"file":\s*"([^"]+)"/, /"line":\s*(\d+)/].map((pattern) =>
+    seen(body, pattern),
+  );
+  return `SEV1 checkout: nobody can order.\nCause: ${commit}, ${file} line ${line}.\n${link}`;
+}
+
+// -- The services around it
+
+export type Write = "comment" | "issue" | "message";
+
+/** What happens when a service has a write in hand and has not answered; true when the write shall get lost. */
+export type OnWrite = (write: Write) => Promise<boolean>;
+
+export interface World {
+  /** Addresses, none of them a secret, and that of the model. */
+  readonly places: Readonly<Record<string, string>>;
+  /** Posts to the channel: a secret. */
+  readonly webhook: string;
+  readonly model: ModelService<ChatRequest>;
+  readonly messages: readonly slack.Message[];
+  /** The texts of the comments that a tracker keeps beyond those it had. */
+  comments(tracker: Tracker): readonly string[];
+  /** The titles of the issues that a tracker keeps beyond those it had, oldest first. */
+  issues(tracker: Tracker): readonly string[];
+  /** What any service was asked and did not allow. */
+  refusals(): readonly string[];
+}
+
+interface Around {
+  readonly turns?: readonly Turn[] | ((body: ChatRequest, index: number) => Scripted | undefined);
+  readonly onWrite?: OnWrite;
+  /** A log line quotes these: they have to be kept from everything that follows. */
+  readonly leak?: readonly string[];
+}
+
+const KNOWN = {
+  number: 41,
+  title: "Checkout loses a connection with declined payments",
+  body: "Seen in staging.",
+  state: "open",
+  html_url: "https://github.com/acme/shop/issues/41",
+};
+const LOST = { status: 502, body: { message: "Bad gateway" } };
+const NO_ISSUES = { body: { data: { list: { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } } } } };
+const OURS = { user: { login: "triage", id: 7, type: "Bot" } };
+
+/** The team's private repository with one open issue, which keeps its comments and the issues that are filed. */
+function repository(comments: JsonObject[], issues: JsonObject[], onWrite: OnWrite): github.Script {
+  return async ({ operation, parameters, body, example }) => {
+    const published = example as JsonObject;
+    const isOurs = `${parameters["owner"]}/${parameters["repo"]}` === "acme/shop";
+    if (operation === "repos/get") return { body: { ...published, private: isOurs } };
+    if (operation === "issues/list-for-repo") return { body: issues.toReversed() };
+    if (operation === "issues/create") {
+      if (await onWrite("issue")) return LOST;
+      const number = 100 + issues.length;
+      const html_url = `https://github.com/acme/shop/issues/${number}`;
+      issues.push({ ...published, ...body, ...OURS, number, id: 9000 + number, html_url });
+      return { body: issues.at(-1) };
+    }
+    if (operation === "search/issues-and-pull-requests") {
+      const isFound = ["repo:acme/shop", "state:open", TRACKERS.github.words].every((part) =>
+        parameters["q"]?.includes(part),
+      );
+      const [item] = published["items"] as readonly JsonObject[];
+      const items = isFound ? [{ ...item, ...KNOWN }] : [];
+      return { body: { ...published, total_count: items.length, items } };
+    }
+    if (parameters["issue_number"] === undefined) return undefined;
+    if (parameters["issue_number"] !== String(KNOWN.number)) return { status: 404, body: { message: "Not Found" } };
+    if (operation === "issues/get") return { body: { ...published, ...KNOWN, comments: comments.length } };
+    if (operation === "issues/list-comments") return { body: comments };
+    if (operation !== "issues/create-comment") return undefined;
+    if (await onWrite("comment")) return LOST;
+    const id = 500 + comments.length;
+    comments.push({ ...published, ...body, ...OURS, id, html_url: `${KNOWN.html_url}#issuecomment-${id}` });
+    return { body: comments.at(-1) };
+  };
+}
+
+const closing: (() => Promise<void>)[] = [];
+
+/** After each test. */
+export async function closeWorlds(): Promise<void> {
+  await Promise.all(closing.splice(0).map((close) => close()));
+}
+
+export async function startWorld({ turns = [], onWrite = async () => false, leak = [] }: Around): Promise<World> {
+  const comments: JsonObject[] = [];
+  const issues: JsonObject[] = [];
+  const turn = typeof turns === "function" ? turns : (body: ChatRequest, index: number) => turns[index]?.(body);
+  const model = await startChat((body, index) => turn(body, index) ?? { text: "Nobody expected this question." });
+  const hub = await github.startGitHub(repository(comments, issues, onWrite));
+  const board = await linear.startLinear(async ({ operation }) => {
+    if (!linear.hasSchema) return NO_ISSUES;
+    if (operation === "CreateIssue") return (await onWrite("issue")) ? LOST : undefined;
+    return operation === "CreateComment" && (await onWrite("comment")) ? LOST : undefined;
+  });
+  const channel = await slack.startSlack(async () => ((await onWrite("message")) ? LOST : undefined));
+  const errors = await sentry.startSentry(() => (sentry.hasContract ? undefined : { body: [ISSUE] }));
+  const monitors = await datadog.startDatadog(({ operation, example }) =>
+    operation === "logs/search"
+      ? { text: JSON.stringify(example).replace("payments:443", `us with ${leak.join(" and ")}`) }
+      : undefined,
+  );
+  const uptime = await betterstack.startBetterStack();
+  closing.push(...[model, hub, board, channel, errors, monitors, uptime].map((service) => () => service.close()));
+  const had = { comments: board.workspace.comments.length, issues: board.workspace.issues.length };
+  const added = (rows: readonly Readonly<Record<string, unknown>>[], before: number, field: string) =>
+    rows.slice(0, rows.length - before).map((row) => String(row[field]));
+  return {
+    model,
+    webhook: `${channel.url}${slack.WEBHOOK_PATH}`,
+    messages: channel.messages,
+    comments: (at) =>
+      at === "github"
+        ? comments.map((comment) => String(comment["body"]))
+        : added(board.workspace.comments, had.comments, "body").reverse(),
+    issues: (at) =>
+      at === "github"
+        ? issues.map((issue) => String(issue["title"]))
+        : added(board.workspace.issues, had.issues, "title").reverse(),
+    refusals: () => [hub, board, errors, monitors, uptime].flatMap((service) => service.refusals),
+    places: {
+      OPENAI_BASE_URL: model.url,
+      GITHUB_API_URL: hub.url,
+      GITHUB_REPOSITORY: "acme/shop",
+      LINEAR_API_URL: `${board.url}/graphql`,
+      SENTRY_BASE_URL: errors.url,
+      SENTRY_ORG: "acme",
+      DD_API_URL: monitors.url,
+      BETTERSTACK_API_URL: uptime.url,
+      BETTERSTACK_QUERY_ENDPOINT: uptime.url,
+      BETTERSTACK_SOURCE: betterstack.SOURCE,
+      SLACK_API_URL: `${channel.url}/api`,
+      SLACK_CHANNEL: "#incidents",
+    },
+  };
+}
+
+// -- The program
+
+export const OUTPUT = ["--json", "--verbose", "--no-discover", "--out", "out"];
+
+/** The arguments of a run of the alert. */
+export function runOf(id: string, ...more: string[]): string[] {
+  return [
+    ...["run", "workflows/incident-triage.yml", "--run-id", id, "--model", "openai-compatible:local-model"],
+    ...["--input", "@workflows/incidents/checkout-5xx/alert.json", ...OUTPUT, ...more],
+  ];
+}
+
+/** A project with the workflow and its incident. */
+export function makeDesk(): string {
+  const cwd = makeProject();
+  cpSync(join(ROOT, "workflows"), join(cwd, "workflows"), { recursive: true });
+  return cwd;
+}
+
+function spellingsOf(secrets: readonly string[]): readonly string[] {
+  const basic = `${betterstack.USERNAME}:${betterstack.PASSWORD}`;
+  return [...secrets, slack.WEBHOOK_PATH, basic].flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString("base64").replace(/=+$/, ""),
+  ]);
+}
+
+/** Nothing of any secret on the streams, in the project's files, of which the journal and `--out` are some, or in a prompt. */
+export function expectNoSecrets(
+  cwd: string,
+  ended: readonly Ended[],
+  world: World,
+  secrets: readonly string[] = Object.values({ ...READING, ...WRITING }),
+): void {
+  const spellings = spellingsOf(secrets);
+  const expectNone = (text: string, place: string) => {
+    for (const spelling of spellings) expect(text.includes(spelling), `${place} holds ${spelling}`).toBe(false);
+  };
+  for (const { stdout, stderr } of ended) expectNone(`${stdout}\n${stderr}`, "a stream");
+  const entries = readdirSync(cwd, { recursive: true, encoding: "utf8", withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  expect(files).toContain(join(cwd, "out/result.json"));
+  for (const file of files) expectNone(readFileSync(file, "latin1"), file);
+  expectNone(JSON.stringify(world.model.bodies), "a prompt");
+}
+
+/** Kills the program, once, when a service has the write in hand; the service goes on when the program is gone. */
+export function createReaper(write: Write, fate: "arrived" | "lost") {
+  let child: ChildProcess | undefined;
+  const onStart = (started: ChildProcess) => {
+    child = started;
+  };
+  const onWrite: OnWrite = async (current) => {
+    const victim = child;
+    if (!victim || current !== write) return false;
+    child = undefined;
+    const gone = once(victim, "exit");
+    victim.kill("SIGKILL");
+    await gone;
+    return fate === "lost";
+  };
+  return { onStart, onWrite };
+}
