@@ -7,24 +7,25 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Rooms whose tests leave nothing behind in their process: they share one, and load what they test once. */
 const SHARING = [
-  ...[
-    "action",
-    "adversary",
-    "app",
-    "cli",
-    "core",
-    "library",
-    "loaders",
-    "models",
-    "protocol",
-    "reports",
-    "run",
-    "sandbox",
-    "skills",
-    "stores",
-  ].map((room) => `test/${room}/**/*.test.ts`),
-  "test/*.test.ts",
-];
+  "adversary",
+  "app",
+  "cli",
+  "core",
+  "docs",
+  "entry",
+  "files",
+  "kit",
+  "loaders",
+  "models",
+  "protocol",
+  "reports",
+  "repository",
+  "run",
+  "sandbox",
+  "skills",
+  "stores",
+  "workflows",
+].map((room) => `test/${room}/**/*.test.ts`);
 
 export default defineConfig({
   resolve: {
@@ -40,10 +41,10 @@ export default defineConfig({
     maxWorkers: 3,
     maxConcurrency: 20,
     sequence: { sequencer: LongestFirst },
-    globalSetup: "./test/installed-program.ts",
-    setupFiles: "./test/setup.ts",
+    globalSetup: "./test/harness/installed-program.ts",
+    setupFiles: "./test/harness/setup.ts",
     server: { deps: { external: [/\/installation-\w+\/dist\//] } },
-    reporters: ["default", "./test/summary-reporter.ts"],
+    reporters: ["default", "./test/harness/summary-reporter.ts"],
     projects: [
       { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },
       // Processes, not threads: to start a program costs by what its parent holds, and each has a working directory.

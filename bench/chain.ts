@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { plainProgress } from "../src/cli/terminal/progress/plain.ts";
+import { createRedactor } from "../src/core/base/redact/redact.ts";
+import type { JsonSchema } from "../src/core/base/values.ts";
 import { linkProgram } from "../src/core/engine/decide/link.ts";
-import type { State } from "../src/core/engine/fold/state.ts";
 import type { RunEvent } from "../src/core/engine/event/event.ts";
 import type { RunRecord } from "../src/core/engine/event/record.ts";
+import type { State } from "../src/core/engine/fold/state.ts";
 import type { Model, Store } from "../src/core/engine/ports.ts";
-import { createRedactor } from "../src/core/base/redact/redact.ts";
 import { describeTools, type Skill, type Tool } from "../src/core/skill/skill.ts";
-import type { JsonSchema } from "../src/core/base/values.ts";
 import { priceOf } from "../src/models/prices.ts";
 import { createAsk } from "../src/run/ask.ts";
 import { createCall } from "../src/run/call.ts";

@@ -49,8 +49,8 @@ function code() {
     const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };
     module.exports = {
       skill: (id) => SKILLS[id](),
-      get index() { return require("../src/index.ts"); },
-      get testing() { return require("../src/testing.ts"); },
+      get index() { return require("./src/index.ts"); },
+      get testing() { return require("./src/testing.ts"); },
     };
-    if (require.main === module) require("../src/entry/action/entry.ts").startAction();`;
+    if (require.main === module) require("./src/entry/action/entry.ts").startAction();`;
 }

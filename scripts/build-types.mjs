@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 /** Writes the declarations of the public entries to dist/types/: those that they lead to, and none besides. */
 
 const FOLDER = join("dist", "types");
-const TSC = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json", "--singleThreaded"];
+const TSC = ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.types.json", "--singleThreaded"];
 execFileSync(process.execPath, TSC, { stdio: "inherit" });
 const reached = new Set();
 for (const entry of ["index.d.ts", "testing.d.ts"]) follow(join(FOLDER, entry));

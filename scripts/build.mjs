@@ -21,7 +21,7 @@ const program = await build({
   outfile: "dist/program.js",
   define: { ...whole.define, __PARTS__: '"."' },
   alias: whole.alias,
-  // A function for src/load.ts to call.
+  // A function for src/entry/load.ts to call.
   banner: {
     js: "(function(module,require,__import,__filename,__dirname){const __url=require('node:url').pathToFileURL(__filename).href;",
   },
@@ -33,7 +33,7 @@ const vendored = await build({
   entryPoints: { ...interpreter.entryPoints, ...Object.fromEntries([...apart.keys()].map((file) => [file, file])) },
   plugins: [wholePackages()],
   outdir: "dist/vendor",
-  // All of it by require: code that src/load.ts compiles has no import().
+  // All of it by require: code that src/entry/load.ts compiles has no import().
   supported: { "dynamic-import": false },
 });
 copyParts("dist");
@@ -53,7 +53,7 @@ await build({
   outdir: "dist",
   define: { __BUILD__: JSON.stringify(digestOf(code)) },
 });
-const { loadProgram } = createRequire(import.meta.url)("./dist/load.js");
+const { loadProgram } = createRequire(import.meta.url)("../dist/load.js");
 const { COMMANDS, main, builtin, ...entries } = loadProgram();
 for (const entry of ["index", "testing"]) writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
 for (const id of skills) {
@@ -89,9 +89,9 @@ function digestOf(code) {
 /** The program's own code, each part of it loaded when it is asked for. */
 function parts() {
   return `
-    const commandLine = () => import("../src/entry/command-line.ts").then(({ commandLine }) => commandLine());
-    const endProcess = (code) => require("../src/entry/process-host.ts").endProcess(code);
-    const main = (...given) => import("../src/cli/main.ts").then(({ main }) => main(...given));
+    const commandLine = () => import("./src/entry/command-line.ts").then(({ commandLine }) => commandLine());
+    const endProcess = (code) => require("./src/entry/process-host.ts").endProcess(code);
+    const main = (...given) => import("./src/cli/main.ts").then(({ main }) => main(...given));
     const skill = (id) => SKILLS[id]();
     const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };
     module.exports = {
@@ -99,10 +99,10 @@ function parts() {
       endProcess,
       main,
       skill,
-      get COMMANDS() { return require("../src/cli/table/commands.ts").COMMANDS; },
-      get index() { return require("../src/index.ts"); },
-      get testing() { return require("../src/testing.ts"); },
-      get builtin() { return require("../src/loaders/registry/builtin.ts"); },
+      get COMMANDS() { return require("./src/cli/table/commands.ts").COMMANDS; },
+      get index() { return require("./src/index.ts"); },
+      get testing() { return require("./src/testing.ts"); },
+      get builtin() { return require("./src/loaders/registry/builtin.ts"); },
     };`;
 }
 

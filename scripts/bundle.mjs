@@ -51,8 +51,8 @@ export function copyParts(folder) {
     const document = join("skills", id, "SKILL.md");
     if (existsSync(document)) cpSync(document, join(folder, document));
   }
-  cpSync("src/loaders/folder/runners", join(folder, "runners"), { recursive: true });
-  cpSync("src/protocol/guide", join(folder, "guide"), { recursive: true });
+  cpSync("src/loaders/programs/runners", join(folder, "runners"), { recursive: true });
+  cpSync("src/protocol/skills-protocol/guide", join(folder, "guide"), { recursive: true });
 }
 
 /** What those who wrote the bundled packages ask for: their licence beside their code. */

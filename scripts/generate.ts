@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FieldsOf, fieldsPage } from "./generate-fields.ts";
 import { ACTION_TO_FILL_IN, githubJob } from "../src/cli/commands/init/jobs/github.ts";
 import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
 import { DIAGNOSTIC_THEMES } from "../src/core/base/codes/diagnostics.ts";
@@ -10,6 +9,7 @@ import { describeTools, exposedName, type Skill, type Tool, wholeReach } from ".
 import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
 import { codeSkill } from "../src/loaders/own/code.ts";
 import { toolMakerSkill } from "../src/loaders/own/tool-maker.ts";
+import { type FieldsOf, fieldsPage } from "./generate-fields.ts";
 
 /** Writes the files that are made from the code and checked in: schemas/, .env.example, examples/ and pages of docs/. */
 
@@ -23,7 +23,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...schemas,
     [".env.example", envExample(skills)],
-    ["src/core/skill-variables.json", skillVariables(skills)],
+    ["src/core/skill/skill-variables.json", skillVariables(skills)],
     ["docs/skills.md", skillsPage(skills)],
     ["docs/errors.md", errorsPage()],
     ["docs/fields.md", fieldsPage(writtenDocuments())],
@@ -82,7 +82,7 @@ function noRegistry(): never {
 }
 
 function loadSkill(id: string): Promise<Skill> {
-  return loadSkillModule(join(import.meta.dirname, "skills", id, "skill.ts"));
+  return loadSkillModule(join(import.meta.dirname, "..", "skills", id, "skill.ts"));
 }
 
 function envExample(skills: readonly Skill[]): string {

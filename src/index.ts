@@ -1,13 +1,11 @@
 /// <reference types="node" preserve="true" />
 
-export type { Lack } from "./core/skill/availability/unavailable.ts";
 export type { Diagnostic } from "./core/base/diagnostic.ts";
-export type { Workflow } from "./core/document/workflow/workflow.ts";
 export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/base/errors.ts";
+export { createRedactor, type Redactor, type Secret } from "./core/base/redact/redact.ts";
+export type { Json, JsonObject, JsonSchema } from "./core/base/values.ts";
+export type { Workflow } from "./core/document/workflow/workflow.ts";
 export type { RunEvent } from "./core/engine/event/event.ts";
-export type { RunRecord } from "./core/engine/event/record.ts";
-export type { StateEntry } from "./core/engine/event/state-entry.ts";
-export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/engine/ports.ts";
 export {
   type Opening,
   openingOf,
@@ -18,8 +16,11 @@ export {
   type Turn,
   type Usage,
 } from "./core/engine/event/prompt.ts";
+export type { RunRecord } from "./core/engine/event/record.ts";
+export type { StateEntry } from "./core/engine/event/state-entry.ts";
+export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/engine/ports.ts";
 export type { RunResult } from "./core/engine/result/result.ts";
-export { createRedactor, type Redactor, type Secret } from "./core/base/redact/redact.ts";
+export type { Lack } from "./core/skill/availability/unavailable.ts";
 export {
   type AnyToolDefinition as Tool,
   type Category,
@@ -31,7 +32,6 @@ export {
   type SkillDefinition as Skill,
   type ToolContext,
 } from "./core/skill/skill.ts";
-export type { Json, JsonObject, JsonSchema } from "./core/base/values.ts";
 export {
   type Limits,
   openProject,
@@ -46,7 +46,6 @@ export {
   resolveSkills,
   type SkillState,
 } from "./entry/library.ts";
-export { type Inside, openInside, type Refused, resolveInside } from "./loaders/folder/contain.ts";
 export {
   callDigest,
   clip,
@@ -90,5 +89,6 @@ export {
   timeField,
 } from "./kit/telemetry.ts";
 export { describeTrace, type TraceSpan, traceShape } from "./kit/traces.ts";
+export { type Inside, openInside, type Refused, resolveInside } from "./loaders/folder/contain.ts";
 export { memoryStore } from "./stores/memory.ts";
 export { memoryState } from "./stores/state/memory.ts";

@@ -5,14 +5,14 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { SkillflowError } from "./core/base/errors.ts";
+import { type Json, nearest } from "./core/base/values.ts";
 import type { RunEvent } from "./core/engine/event/event.ts";
 import type { Model, Observer } from "./core/engine/ports.ts";
-import { exposedName, type SkillDefinition as Skill, type ToolContext } from "./core/skill/skill.ts";
 import { escapeGlobs, type Fixture, type Fixtures, findFixture, noFixture } from "./core/outward/testing/fixtures.ts";
 import { type ScriptedReply, scriptSchema } from "./core/outward/testing/script.ts";
-import { type Json, nearest } from "./core/base/values.ts";
-import { scriptModel } from "./models/script.ts";
+import { exposedName, type SkillDefinition as Skill, type ToolContext } from "./core/skill/skill.ts";
 import { ownPath } from "./files/own-files.ts";
+import { scriptModel } from "./models/script.ts";
 import { memoryBlobs } from "./stores/blobs.ts";
 
 export { memoryStore } from "./stores/memory.ts";

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { next } from "../../src/core/engine/decide/interpreter.ts";
 import { linkProgram } from "../../src/core/engine/decide/link.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import { openingOf, type Prompt } from "../../src/core/engine/event/prompt.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { fold } from "../../src/core/engine/fold/fold.ts";
 import { begin, type State } from "../../src/core/engine/fold/state.ts";
-import type { RunEvent } from "../../src/core/engine/event/event.ts";
-import type { RunRecord } from "../../src/core/engine/event/record.ts";
-import { openingOf, type Prompt } from "../../src/core/engine/event/prompt.ts";
 import { type Bench, commonLength } from "../measure.ts";
 import type { Column, Row } from "../results.ts";
 

@@ -1,9 +1,9 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { commentTools } from "./issues/comments.ts";
-import { issueWriteTools } from "./issues/writes.ts";
 import { issueTools } from "./issues/issues.ts";
 import { relationTools } from "./issues/relations.ts";
+import { issueWriteTools } from "./issues/writes.ts";
 import { workspaceTools } from "./workspace.ts";
 
 export default defineSkill({

@@ -5,12 +5,12 @@ import { consoleChannel } from "./channels/console.ts";
 import { discordChannel } from "./channels/discord.ts";
 import { emailChannel } from "./channels/email.ts";
 import { fileChannel } from "./channels/file.ts";
-import { createNotice, type Notice, noticeInput } from "./notice.ts";
 import { opsgenieChannel } from "./channels/opsgenie.ts";
 import { pagerdutyChannel } from "./channels/pagerduty.ts";
-import { redactorFor } from "./secrets.ts";
 import { teamsChannel } from "./channels/teams.ts";
 import { webhookChannel } from "./channels/webhook.ts";
+import { createNotice, type Notice, noticeInput } from "./notice.ts";
+import { redactorFor } from "./secrets.ts";
 
 const NAMES = ["console", "file", "webhook", "discord", "teams", "email", "pagerduty", "opsgenie"] as const;
 type Name = (typeof NAMES)[number];

@@ -1,8 +1,8 @@
 import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { args, bounded, rowOf } from "./query/assignments.ts";
 import { withSupabase } from "./client.ts";
 import { callable, functionName } from "./places.ts";
+import { args, bounded, rowOf } from "./query/assignments.ts";
 import { fitRows } from "./rows.ts";
 
 const DEFAULT_LIMIT = 20;

@@ -1,9 +1,9 @@
 import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { onTable } from "./client.ts";
+import { readable, table } from "./places.ts";
 import { parseColumn, parseSelect, renderColumn, renderSelect } from "./query/columns.ts";
 import { anyOf, renderFilter, where } from "./query/filters.ts";
-import { readable, table } from "./places.ts";
 import { fitRows } from "./rows.ts";
 
 const DEFAULT_LIMIT = 20;

@@ -2,8 +2,8 @@ import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { catalogTools } from "./catalog.ts";
 import { functionTools } from "./functions.ts";
-import { groupingTools } from "./query/grouping.ts";
 import { managementTools } from "./management.ts";
+import { groupingTools } from "./query/grouping.ts";
 import { readingTools } from "./reading.ts";
 import { writingTools } from "./writing.ts";
 

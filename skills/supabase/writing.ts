@@ -1,11 +1,11 @@
 import { defineTool, type Json, NothingDone, resultSchema } from "skillflow";
 import * as z from "zod";
-import { bounded, row, rowOf } from "./query/assignments.ts";
 import { type Answer, onTable, type Supabase } from "./client.ts";
-import { parseName, quoted } from "./query/columns.ts";
 import { Refusal } from "./failure.ts";
-import { type Condition, columnsIn, renderFilter, requireSelective, where } from "./query/filters.ts";
 import { type Place, table, writable } from "./places.ts";
+import { bounded, row, rowOf } from "./query/assignments.ts";
+import { parseName, quoted } from "./query/columns.ts";
+import { type Condition, columnsIn, renderFilter, requireSelective, where } from "./query/filters.ts";
 import { fitRows } from "./rows.ts";
 
 const DEFAULT_MOST_ROWS = 50;

@@ -1,15 +1,15 @@
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
+import type { JsonObject } from "../core/base/values.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { parseSkillReference } from "../core/skill/skill-reference.ts";
-import type { JsonObject } from "../core/base/values.ts";
 import { isUsersOwn, projectRoot } from "../loaders/documents/project-config.ts";
+import { type LoadedWorkflow, loadWorkflow, loadWorkflowValue } from "../loaders/documents/workflow-file.ts";
 import { knownSkills } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources/sources.ts";
-import { type LoadedWorkflow, loadWorkflow, loadWorkflowValue } from "../loaders/documents/workflow-file.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 

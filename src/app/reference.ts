@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import type { Environment } from "../core/document/config.ts";
 import { type Hint, SkillflowError } from "../core/base/errors.ts";
-import { temporaryName } from "../files/temporary-name.ts";
 import { isObject, parseJson } from "../core/base/values.ts";
-import { isPast, resolveCommit, writeCommit } from "../loaders/sources/commit-files.ts";
+import type { Environment } from "../core/document/config.ts";
+import { temporaryName } from "../files/temporary-name.ts";
 import { projectRoot } from "../loaders/documents/project-config.ts";
+import { isPast, resolveCommit, writeCommit } from "../loaders/sources/commit-files.ts";
 import type { DocumentsAt, Host } from "./host.ts";
 
 /** The commit that decides in place of the checkout: its workflow, config, skills and instructions (trust 14). */

@@ -1,14 +1,14 @@
-import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/document/config.ts";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
-import type { Workflow } from "../core/document/workflow/workflow.ts";
 import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/base/redact/redact.ts";
-import skillVariables from "../core/skill/skill-variables.json" with { type: "json" };
 import { isObject } from "../core/base/values.ts";
-import { credentialsIn, dotenvVariables, userParts } from "../loaders/trust/credential-files.ts";
-import { type DeclaredVariables, dotenvSecrets } from "../loaders/text/dotenv.ts";
-import { variablesOf } from "../loaders/mcp/variables.ts";
+import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/document/config.ts";
+import type { Workflow } from "../core/document/workflow/workflow.ts";
+import skillVariables from "../core/skill/skill-variables.json" with { type: "json" };
 import { projectRoot } from "../loaders/documents/project-config.ts";
+import { variablesOf } from "../loaders/mcp/variables.ts";
 import type { SkillSet } from "../loaders/registry/skill-set.ts";
+import { type DeclaredVariables, dotenvSecrets } from "../loaders/text/dotenv.ts";
+import { credentialsIn, dotenvVariables, userParts } from "../loaders/trust/credential-files.ts";
 import type { Workspace } from "./host.ts";
 import type { SkillEntry } from "./workspace.ts";
 

@@ -1,17 +1,18 @@
 import { existsSync } from "node:fs";
-import type { ProjectConfig } from "../core/document/config.ts";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
-import type { Workflow } from "../core/document/workflow/workflow.ts";
-import type { RecordedOption } from "../core/engine/event/record.ts";
 import { setTimeBound } from "../core/base/schema/time-bound.ts";
 import { nearest } from "../core/base/values.ts";
+import type { ProjectConfig } from "../core/document/config.ts";
+import type { Workflow } from "../core/document/workflow/workflow.ts";
+import type { RecordedOption } from "../core/engine/event/record.ts";
+import { ownPath } from "../files/own-files.ts";
+import { isInCheckout, loadProjectConfig, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
 import type { SkillLevel } from "../loaders/folder/level.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
 import { askAgent } from "../loaders/formats/contract/agent-call.ts";
 import { mcpCaller } from "../loaders/mcp/call.ts";
 import { codeSkill } from "../loaders/own/code.ts";
 import { toolMakerSkill } from "../loaders/own/tool-maker.ts";
-import { isInCheckout, loadProjectConfig, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
 import { openSkillSet } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
 import {
@@ -21,7 +22,6 @@ import {
   trustMemoryPath,
   rememberTrust as writeTrust,
 } from "../loaders/trust/trust-memory.ts";
-import { ownPath } from "../files/own-files.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
 import type { Workspace, WorkspaceOptions } from "./host.ts";
 import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skills/choices.ts";
@@ -29,11 +29,11 @@ import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices
 export { nearFile } from "../loaders/documents/near-file.ts";
 export type { InlineSkills, SkillEntry, TrustEntry };
 
-import { documentsOf, type Host, processesOf } from "./host.ts";
 import { openRunners } from "./adapters/sandboxes.ts";
-import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
 import { openState } from "./adapters/states.ts";
 import { openStore } from "./adapters/stores.ts";
+import { documentsOf, type Host, processesOf } from "./host.ts";
+import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
 
 export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
   sweepTemporaries(host);

@@ -2,8 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ErrorEvent, StackFrame } from "@sentry/node";
 import { reportRedactor } from "../app/secrets.ts";
-import type { Environment } from "../core/document/config.ts";
 import { messageOf } from "../core/base/errors.ts";
+import type { Environment } from "../core/document/config.ts";
 import { packagePath } from "../files/own-files.ts";
 
 /** A fault of skillflow itself, and what may be told with it. */

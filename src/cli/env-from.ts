@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Environment } from "../core/document/config.ts";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import type { Environment } from "../core/document/config.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 

@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EnginePlace, WorkspaceOptions } from "../app/host.ts";
 import { nearFile } from "../app/workspace.ts";
+import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { isObject, parseJson } from "../core/base/values.ts";
 import type { InputField } from "../core/document/workflow/input.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
-import { messageOf, SkillflowError } from "../core/base/errors.ts";
 import { amountOf, countOf, durationOf } from "../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
-import { isObject, parseJson } from "../core/base/values.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 

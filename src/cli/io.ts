@@ -1,8 +1,8 @@
 import type { styleText } from "node:util";
 import type { Host } from "../app/host.ts";
 import type { OptionWriter } from "../core/base/errors.ts";
-import type { StoredRun } from "../core/engine/ports.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
+import type { StoredRun } from "../core/engine/ports.ts";
 
 /** The process as the commands see it: everything printed passes one place. */
 export interface Io {

@@ -1,8 +1,8 @@
 import { Command, CommanderError, Option } from "commander";
 import { blameStray } from "../app/runs/stray.ts";
-import type { Environment } from "../core/document/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../core/base/errors.ts";
 import { defined } from "../core/base/values.ts";
+import type { Environment } from "../core/document/config.ts";
 import { VERSION } from "../files/own-files.ts";
 import type { Io } from "./io.ts";
 import type { Ground } from "./reference.ts";

@@ -1,6 +1,6 @@
+import { findRun, openStore } from "../app/adapters/stores.ts";
 import type { DocumentsAt } from "../app/host.ts";
 import { openReference } from "../app/reference.ts";
-import { findRun, openStore } from "../app/adapters/stores.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 import { planAt } from "./commands/run/apply.ts";
 import { projectOptions, text } from "./flags.ts";

@@ -1,8 +1,8 @@
 import { hintFor, SkillflowError } from "../core/base/errors.ts";
+import { defined } from "../core/base/values.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 import { redactRefusal } from "../core/engine/record/content.ts";
 import { describeBrokenOff, describeRefusal } from "../core/engine/result/refusal.ts";
-import { defined } from "../core/base/values.ts";
 import { githubActions } from "./ci/ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal/terminal.ts";

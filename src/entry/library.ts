@@ -2,10 +2,10 @@ import { resolve } from "node:path";
 import type { Project, ProjectOptions } from "../app/library/project.ts";
 import { markedAsOurs } from "../app/runs/stray.ts";
 import { lookUpIn } from "../app/skills/look-up.ts";
-import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "../core/document/config.ts";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
-import type { SkillDefinition } from "../core/skill/skill.ts";
 import { isObject } from "../core/base/values.ts";
+import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "../core/document/config.ts";
+import type { SkillDefinition } from "../core/skill/skill.ts";
 import { holdStrays, processDefaults, processHost } from "./process-host.ts";
 
 /** The program as a library: what it takes of its process is taken here, once, when a project is opened. */

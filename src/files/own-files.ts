@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 const HERE = dirname(fileURLToPath(import.meta.url));
 const IS_BUILT = !import.meta.url.endsWith(".ts");
 /** The package's folder: a checkout's, or where it is installed; what is built lies in its `dist`. */
-const PACKAGE = dirname(HERE);
+const PACKAGE = IS_BUILT ? dirname(HERE) : dirname(dirname(HERE));
 
 /** What comes with the program beside its code: what is `built`, or the `source` that it is made from. */
 export const ownPath = (built: string, source: string): string =>

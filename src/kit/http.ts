@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { NothingDone, refusalOf } from "../core/base/errors.ts";
-import type { ToolContext } from "../core/skill/skill.ts";
 import type { Json, JsonObject, JsonSchema } from "../core/base/values.ts";
+import type { ToolContext } from "../core/skill/skill.ts";
 
 /**
  * What every skill that talks to a service over HTTP does in the same way: wait, keep its results small, and mark what it

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import { messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
 import { createRedactor } from "../core/base/redact/redact.ts";
-import type { ToolContext } from "../core/skill/skill.ts";
 import type { Json } from "../core/base/values.ts";
+import type { ToolContext } from "../core/skill/skill.ts";
 import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
 
 /** A service that a skill asks over HTTP: what it is, how it is reached, and by what it lets in. */

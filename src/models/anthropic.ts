@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import type { Model, ModelCall } from "../core/engine/ports.ts";
+import { checkedAs, isObject, type Json } from "../core/base/values.ts";
 import {
   answerText,
   imagesIn,
@@ -11,7 +11,7 @@ import {
   type Turn,
   type Usage,
 } from "../core/engine/event/prompt.ts";
-import { checkedAs, isObject, type Json } from "../core/base/values.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { formatOf, isExpressible } from "./anthropic-shapes.ts";
 import { keyed, type Service } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";

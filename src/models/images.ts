@@ -1,6 +1,6 @@
 import { type ImageKind, imageFault, shownIds } from "../core/base/image.ts";
-import type { ModelCall } from "../core/engine/ports.ts";
 import { imagesIn, type Turn } from "../core/engine/event/prompt.ts";
+import type { ModelCall } from "../core/engine/ports.ts";
 
 /** An image as providers take it. */
 export interface Sight {

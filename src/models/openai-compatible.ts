@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import type { Model, ModelCall } from "../core/engine/ports.ts";
+import type { Json, JsonSchema } from "../core/base/values.ts";
 import {
   type Opening,
   openingOf,
@@ -11,7 +11,7 @@ import {
   type Turn,
   type Usage,
 } from "../core/engine/event/prompt.ts";
-import type { Json, JsonSchema } from "../core/base/values.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import type { Service } from "./faults.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
 import {

@@ -1,5 +1,6 @@
 import type OpenAI from "openai";
-import type { Model, ModelCall } from "../core/engine/ports.ts";
+import type { Json, JsonSchema } from "../core/base/values.ts";
+import { checkedAs } from "../core/base/values.ts";
 import {
   imagesIn,
   openingOf,
@@ -10,8 +11,7 @@ import {
   type Turn,
   type Usage,
 } from "../core/engine/event/prompt.ts";
-import type { Json, JsonSchema } from "../core/base/values.ts";
-import { checkedAs } from "../core/base/values.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { keyed, type Service } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";

@@ -1,7 +1,7 @@
 import { isErrorCode, SkillflowError } from "../core/base/errors.ts";
 import type { EventOf, RunEvent, StepKey } from "../core/engine/event/event.ts";
-import type { Model, StoredRun } from "../core/engine/ports.ts";
 import type { ChangedPrompt, Prompt } from "../core/engine/event/prompt.ts";
+import type { Model, StoredRun } from "../core/engine/ports.ts";
 import { recordedPrompts } from "../core/engine/record/recorded-prompts.ts";
 
 /** A step that the recorded run took again when it was resumed: answered as it was each time, or as it was in the end. */

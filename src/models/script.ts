@@ -1,8 +1,8 @@
 import { SkillflowError } from "../core/base/errors.ts";
-import type { RunEvent } from "../core/engine/event/event.ts";
 import { encodeKey } from "../core/document/inner/place.ts";
-import type { Model, ModelCall } from "../core/engine/ports.ts";
+import type { RunEvent } from "../core/engine/event/event.ts";
 import type { Part, Reply } from "../core/engine/event/prompt.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import type { Script } from "../core/outward/testing/script.ts";
 
 type Reading = Script["replies"][number];

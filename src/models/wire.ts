@@ -1,7 +1,7 @@
 import { SkillflowError } from "../core/base/errors.ts";
-import type { ModelCall } from "../core/engine/ports.ts";
-import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "../core/engine/event/prompt.ts";
 import { defined, isObject, parseJson } from "../core/base/values.ts";
+import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "../core/engine/event/prompt.ts";
+import type { ModelCall } from "../core/engine/ports.ts";
 import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
 export const DEFAULT_IDLE_MS = 120_000;

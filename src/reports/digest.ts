@@ -1,9 +1,9 @@
+import { logJson, markdownCode, markdownLine, plainLine } from "../core/base/inert.ts";
+import { plural, shortText } from "../core/base/preview.ts";
 import { html, type Markup } from "./html/markup/markup.ts";
 import { pageHtml } from "./html/markup/page.ts";
-import { logJson, markdownCode, markdownLine, plainLine } from "../core/base/inert.ts";
 import { type Digest, type DigestItem, digestOf } from "./model/digest.ts";
 import type { Report } from "./model/report.ts";
-import { plural, shortText } from "../core/base/preview.ts";
 
 /** What changed on a list of items, for people: short, of what was judged now alone. */
 

@@ -1,11 +1,11 @@
-import { nodePath, placeOf } from "../core/document/inner/place.ts";
 import { xmlText } from "../core/base/inert.ts";
+import { cutText } from "../core/base/preview.ts";
+import { nodePath, placeOf } from "../core/document/inner/place.ts";
 import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
 import type { Report } from "./model/report.ts";
 import { complaintOf, durationOf, type InnerRun, statusOf, type Visit } from "./model/visit.ts";
 import { visitsOf } from "./model/visits.ts";
-import { cutText } from "../core/base/preview.ts";
 
 /** A run as JUnit XML: one suite, one case for each visit, and one for what ended the run outside of a node. */
 export function junitXml(report: Report): string {

@@ -1,15 +1,4 @@
-import { doctorCommand } from "../core/engine/result/signal-command.ts";
-import { unroutedText } from "../core/engine/result/unrouted.ts";
-import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import { markdownCode, markdownLine, markdownText } from "../core/base/inert.ts";
-import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
-import type { Deed } from "./model/deeds.ts";
-import { itemCounts, itemWord } from "./model/items.ts";
-import { countStandings, openCount, viewReport } from "./model/plan.ts";
-import { endOf, leftOutSkills, type Report } from "./model/report.ts";
-import { complaintOf, durationOf, statusOf, type Visit, type VisitStatus } from "./model/visit.ts";
-import { conclusionsOf } from "./model/visits.ts";
-import { planSection } from "./plan-markdown.ts";
 import {
   cutText,
   formatCost,
@@ -20,6 +9,17 @@ import {
   previewJson,
   shortText,
 } from "../core/base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { doctorCommand } from "../core/engine/result/signal-command.ts";
+import { unroutedText } from "../core/engine/result/unrouted.ts";
+import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
+import type { Deed } from "./model/deeds.ts";
+import { itemCounts, itemWord } from "./model/items.ts";
+import { countStandings, openCount, viewReport } from "./model/plan.ts";
+import { endOf, leftOutSkills, type Report } from "./model/report.ts";
+import { complaintOf, durationOf, statusOf, type Visit, type VisitStatus } from "./model/visit.ts";
+import { conclusionsOf } from "./model/visits.ts";
+import { planSection } from "./plan-markdown.ts";
 
 /** A run in short, for people: what it found and did first, then what was left out, its nodes and what to do next. */
 export function summaryMarkdown(report: Report): string {

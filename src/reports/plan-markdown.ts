@@ -1,4 +1,5 @@
 import { logText, markdownBlock, markdownCode, markdownLine } from "../core/base/inert.ts";
+import { formatCount, formatTime, plural, shortText } from "../core/base/preview.ts";
 import {
   countStandings,
   isRedacted,
@@ -10,7 +11,6 @@ import {
   type ShownOperation,
   STANDING_WORDS,
 } from "./model/plan.ts";
-import { formatCount, formatTime, plural, shortText } from "../core/base/preview.ts";
 
 /** A plan as a comment of a pull request: below what GitHub takes, and all of it inert (fine-print T17). */
 export function planMarkdown(plan: PlanView): string {

@@ -1,10 +1,10 @@
-import { unroutedText } from "../core/engine/result/unrouted.ts";
-import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import { markdownCode, markdownLine, markdownText } from "../core/base/inert.ts";
+import { cutText, formatCost, formatDuration, formatTime, plural, shortText } from "../core/base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { unroutedText } from "../core/engine/result/unrouted.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
 import type { Report } from "./model/report.ts";
 import { durationOf, statusOf, type Visit } from "./model/visit.ts";
-import { cutText, formatCost, formatDuration, formatTime, plural, shortText } from "../core/base/preview.ts";
 
 /** A blameless post-mortem to go on writing: what the record knows of an incident, and nothing else. */
 export function postmortemMarkdown(report: Report): string {

@@ -1,9 +1,9 @@
 import { fieldPath, type Finding as Told } from "../core/base/diagnostic.ts";
-import { unroutedText } from "../core/engine/result/unrouted.ts";
-import type { Json, JsonObject } from "../core/base/values.ts";
 import { plainText, sarifText } from "../core/base/inert.ts";
-import type { Place, Report } from "./model/report.ts";
 import { cutText } from "../core/base/preview.ts";
+import type { Json, JsonObject } from "../core/base/values.ts";
+import { unroutedText } from "../core/engine/result/unrouted.ts";
+import type { Place, Report } from "./model/report.ts";
 
 /** Findings about documents, for code scanning (SARIF 2.1.0). */
 export function sarifOfDiagnostics(diagnostics: readonly Told[]): string {

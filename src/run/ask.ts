@@ -1,11 +1,11 @@
 import type { BlobInfo } from "../core/base/blobs.ts";
-import type { Step } from "../core/engine/fold/step.ts";
 import { type ErrorCode, SkillflowError } from "../core/base/errors.ts";
-import type { EventBody } from "../core/engine/event/event.ts";
-import type { CallUsage } from "../core/engine/event/reply.ts";
-import type { Model, ModelCall } from "../core/engine/ports.ts";
-import type { Usage } from "../core/engine/event/prompt.ts";
 import { defined } from "../core/base/values.ts";
+import type { EventBody } from "../core/engine/event/event.ts";
+import type { Usage } from "../core/engine/event/prompt.ts";
+import type { CallUsage } from "../core/engine/event/reply.ts";
+import type { Step } from "../core/engine/fold/step.ts";
+import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { digestPrompt } from "./digest.ts";
 import { type Stopping, signalOf } from "./stop.ts";
 

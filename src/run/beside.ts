@@ -1,6 +1,6 @@
+import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
 import { isUnder } from "../core/engine/fold/limits.ts";
 import type { SingleStep } from "../core/engine/fold/step.ts";
-import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
 import { type Alarm, createAlarm, type Timed } from "./budget.ts";
 import { nextTurn } from "./turns.ts";
 

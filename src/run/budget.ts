@@ -1,10 +1,10 @@
-import { type Deadline, deadlines, isUnder } from "../core/engine/fold/limits.ts";
-import type { State } from "../core/engine/fold/state.ts";
-import type { Program } from "../core/engine/fold/program.ts";
-import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
-import type { Journal } from "../core/engine/ports.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import { cutText } from "../core/base/values.ts";
+import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
+import { type Deadline, deadlines, isUnder } from "../core/engine/fold/limits.ts";
+import type { Program } from "../core/engine/fold/program.ts";
+import type { State } from "../core/engine/fold/state.ts";
+import type { Journal } from "../core/engine/ports.ts";
 import { Stop } from "./stop.ts";
 
 /** A run with what ends its steps before their time. */

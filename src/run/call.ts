@@ -2,11 +2,12 @@ import { isUtf8 } from "node:buffer";
 import type { Blobs } from "../core/base/blobs.ts";
 import { callCodeOf, messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
 import { isImage, isImageKind } from "../core/base/image.ts";
-import { blobsIn } from "../core/engine/tools/blob.ts";
-import type { Call } from "../core/engine/event/call.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import { countDotenvMarks } from "../core/base/redact/secret-forms.ts";
 import { compileSchema } from "../core/base/schema/schema.ts";
+import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
+import type { Call } from "../core/engine/event/call.ts";
+import { blobsIn } from "../core/engine/tools/blob.ts";
 import {
   type Audience,
   audienceOf,
@@ -19,10 +20,9 @@ import {
   type Tool,
   type ToolContext,
 } from "../core/skill/skill.ts";
-import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Suspect } from "./context.ts";
-import { holdLarge, isLarge } from "./results/large.ts";
 import { inTurn } from "./queue.ts";
+import { holdLarge, isLarge } from "./results/large.ts";
 import { Stop, type Stopping, signalOf } from "./stop.ts";
 import { suspected } from "./stray.ts";
 

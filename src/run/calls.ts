@@ -1,7 +1,7 @@
-import type { SingleStep } from "../core/engine/fold/step.ts";
 import { callEvents } from "../core/engine/decide/turn-calls.ts";
-import type { Entry, StepKey } from "../core/engine/event/event.ts";
 import type { Call } from "../core/engine/event/call.ts";
+import type { Entry, StepKey } from "../core/engine/event/event.ts";
+import type { SingleStep } from "../core/engine/fold/step.ts";
 import type { Outcome } from "../core/skill/skill.ts";
 import type { Budget } from "./budget.ts";
 import type { CallTool } from "./call.ts";

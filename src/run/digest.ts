@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { Prompt, RunContext, Turn } from "../core/engine/event/prompt.ts";
 import { jsonOnce } from "../core/base/values.ts";
+import type { Prompt, RunContext, Turn } from "../core/engine/event/prompt.ts";
 
 /** sha256 of a prompt, first 16 hexadecimal digits. Linear over a run: a growing context is digested entry by entry. */
 export function digestPrompt({ text, context, turns, tools, output }: Prompt): string {

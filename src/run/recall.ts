@@ -1,7 +1,7 @@
-import type { SingleStep, Step, Together } from "../core/engine/fold/step.ts";
-import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/engine/event/event.ts";
-import type { StoredRun } from "../core/engine/ports.ts";
 import { defined } from "../core/base/values.ts";
+import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/engine/event/event.ts";
+import type { SingleStep, Step, Together } from "../core/engine/fold/step.ts";
+import type { StoredRun } from "../core/engine/ports.ts";
 
 /** What a replay takes from the run that was recorded. */
 export interface Recall {

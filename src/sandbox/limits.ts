@@ -1,6 +1,6 @@
 import { SkillflowError } from "../core/base/errors.ts";
-import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/skill/sandbox.ts";
 import { quoteTheirs } from "../core/base/voice.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/skill/sandbox.ts";
 import type { TreeEnd } from "./tree.ts";
 
 /** Of util-linux: sets limits and becomes the program. */

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { SkillflowError } from "../core/base/errors.ts";
-import type { JavaScriptCall, JavaScriptEnd } from "../core/skill/sandbox.ts";
 import { parseJson } from "../core/base/values.ts";
+import type { JavaScriptCall, JavaScriptEnd } from "../core/skill/sandbox.ts";
 import { ownPath } from "../files/own-files.ts";
 
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;

@@ -4,8 +4,8 @@ import { type FileHandle, lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BlobInfo, Blobs } from "../core/base/blobs.ts";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
-import { isBlobId } from "../core/engine/tools/blob.ts";
 import { isObject, parseJson } from "../core/base/values.ts";
+import { isBlobId } from "../core/engine/tools/blob.ts";
 import { openPlain, replaceFile } from "../files/files.ts";
 
 export interface BlobLimits {

@@ -1,8 +1,8 @@
 import { SkillflowError } from "../core/base/errors.ts";
+import { defined } from "../core/base/values.ts";
 import type { Entry, Envelope, EventBody, RunEvent, StepKey } from "../core/engine/event/event.ts";
 import type { RunRecord } from "../core/engine/event/record.ts";
 import type { Journal } from "../core/engine/ports.ts";
-import { defined } from "../core/base/values.ts";
 import { seal } from "./chain.ts";
 
 interface JournalParts {

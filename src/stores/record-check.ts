@@ -1,8 +1,8 @@
+import { isObject } from "../core/base/values.ts";
 import type { RunEvent } from "../core/engine/event/event.ts";
 import type { RunRecord } from "../core/engine/event/record.ts";
 import type { RecordCheck, RecordProblem } from "../core/engine/ports.ts";
 import { faultOfRecording } from "../core/engine/record/recording.ts";
-import { isObject } from "../core/base/values.ts";
 import { digestOf, sealFor, sealOf } from "./chain.ts";
 
 export interface CheckedRecord extends RecordCheck {

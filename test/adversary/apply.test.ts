@@ -12,8 +12,8 @@ import {
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type Operation, operationDigest, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
 import type { Json } from "../../src/core/base/values.ts";
+import { type Operation, operationDigest, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
 import { runHere, type Screen } from "../cli/in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "../cli/program.ts";
 import { ENV, linesOf, SINK, statusesOf, toldBy, WORKFLOW } from "../cli/sink.ts";

@@ -19,9 +19,9 @@ const LIMIT_MS = LONG ? 60_000 : 20_000;
 /** Functions whose parameter is never long, with the reason. */
 const BOUNDED: Readonly<Record<string, string>> = {
   "src/loaders/formats/module/module-place.ts findModule, parameter 2": "a path, at most 4,096 characters",
-  "src/loaders/project-config.ts isInCheckout, parameter 2": "a path, at most 4,096 characters",
-  "src/loaders/project-config.ts loadProjectConfig, parameter 1": "a path, at most 4,096 characters",
-  "src/loaders/project-config.ts projectRoot, parameter 1": "a path, at most 4,096 characters",
+  "src/loaders/documents/project-config.ts isInCheckout, parameter 2": "a path, at most 4,096 characters",
+  "src/loaders/documents/project-config.ts loadProjectConfig, parameter 1": "a path, at most 4,096 characters",
+  "src/loaders/documents/project-config.ts projectRoot, parameter 1": "a path, at most 4,096 characters",
 };
 
 const folder = mkdtempSync(join(tmpdir(), "linear-"));

@@ -1,12 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { evaluateByCode } from "../../src/core/engine/decide/judging/evaluate.ts";
-import { misfitOf } from "../../src/core/engine/tools/tool-input.ts";
-import { splitValue } from "../../src/core/skill/formats/descriptor-argv.ts";
 import { compileSchema, fillValue, schemaProblems } from "../../src/core/base/schema/schema.ts";
 import { setTimeBound } from "../../src/core/base/schema/time-bound.ts";
 import type { Json, JsonSchema } from "../../src/core/base/values.ts";
 import { checkValues } from "../../src/core/document/value-rule.ts";
+import { evaluateByCode } from "../../src/core/engine/decide/judging/evaluate.ts";
+import { misfitOf } from "../../src/core/engine/tools/tool-input.ts";
+import { splitValue } from "../../src/core/skill/formats/descriptor-argv.ts";
 import { searchBlob } from "../../src/run/results/blob-tools.ts";
 import { createTimeBound } from "../../src/sandbox/time-bound.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";

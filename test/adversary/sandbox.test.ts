@@ -27,8 +27,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { isRefusedAddress } from "../../src/core/base/address/address.ts";
 import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/skill/sandbox.ts";
 import { seccompFilter } from "../../src/sandbox/isolation/seccomp.ts";
-import { bundled } from "../harness/bundled.ts";
 import { makeProject } from "../cli/program.ts";
+import { bundled } from "../harness/bundled.ts";
 import { sliceOf, spreadOf } from "../harness/long.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";

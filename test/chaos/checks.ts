@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { parseJson } from "../../src/core/base/values.ts";
 import type { EventOf } from "../../src/core/engine/event/event.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
-import { parseJson } from "../../src/core/base/values.ts";
 import type { Course } from "./course.ts";
 import type { Done } from "./life.ts";
 import type { Ledger } from "./world.ts";

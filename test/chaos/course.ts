@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AppliedOperation } from "../../src/app/runs/apply.ts";
-import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { parseJson } from "../../src/core/base/values.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { numberOf } from "./dice.ts";
 import type { Flow } from "./flows.ts";
 import type { Done, Task } from "./life.ts";

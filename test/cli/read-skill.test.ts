@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import type { Json } from "../../src/core/base/values.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runFile } from "./program.ts";

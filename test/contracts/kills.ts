@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { createRedactor } from "../../src/core/base/redact/redact.ts";
 import { linkProgram } from "../../src/core/engine/decide/link.ts";
-import { fold } from "../../src/core/engine/fold/fold.ts";
-import { begin, type State } from "../../src/core/engine/fold/state.ts";
+import type { Call } from "../../src/core/engine/event/call.ts";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
-import type { Call } from "../../src/core/engine/event/call.ts";
+import { fold } from "../../src/core/engine/fold/fold.ts";
+import { begin, type State } from "../../src/core/engine/fold/state.ts";
 import type { Journal, Observer, Store } from "../../src/core/engine/ports.ts";
 import { describeResult } from "../../src/core/engine/result/result.ts";
-import { createRedactor } from "../../src/core/base/redact/redact.ts";
 import type { Outcome } from "../../src/core/skill/skill.ts";
 import { scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type ErrorCode, SkillflowError } from "../../src/core/base/errors.ts";
-import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import type { Part, Prompt, Reply, ToolAnswer, Turn } from "../../src/core/engine/event/prompt.ts";
+import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import type { FaultName, ModelService, Script, Scripted } from "../services/script.ts";
 
 export interface ModelOptions {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/base/errors.ts";
 import type { Entry, EventBody } from "../../src/core/engine/event/event.ts";
-import type { Journal, Store } from "../../src/core/engine/ports.ts";
 import { skimEvent } from "../../src/core/engine/event/skim.ts";
+import type { Journal, Store } from "../../src/core/engine/ports.ts";
 import { describeKills } from "./kills.ts";
 import { recordOf } from "./triage.ts";
 

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..", "..");
 const pages = [
   "README.md",
-  "SECURITY.md",
+  ".github/SECURITY.md",
   ...readdirSync(join(root, "docs"))
     .filter(isPage)
     .map((name) => `docs/${name}`),

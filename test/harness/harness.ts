@@ -8,20 +8,20 @@ import type { AskStep, SingleStep, Step } from "../../src/core/engine/fold/step.
 
 export type { AskStep };
 
+import { defined, type Json, type JsonObject } from "../../src/core/base/values.ts";
+import { sourceFields } from "../../src/core/document/check/sources.ts";
+import { inlineWorkflow } from "../../src/core/document/inner/inline.ts";
 import { type Workflow, workflowSchema } from "../../src/core/document/workflow/workflow.ts";
 import { callEvents } from "../../src/core/engine/decide/turn-calls.ts";
+import type { Call } from "../../src/core/engine/event/call.ts";
 import type { Entry, EventBody, EventOf, RunEvent } from "../../src/core/engine/event/event.ts";
+import type { Part, Reply } from "../../src/core/engine/event/prompt.ts";
 import type { RunRecord, SkillRecord } from "../../src/core/engine/event/record.ts";
 import type { Purpose } from "../../src/core/engine/event/reply.ts";
 import type { Settings } from "../../src/core/engine/event/settings.ts";
 import { answerQuestion } from "../../src/core/engine/evidence/question.ts";
-import type { Call } from "../../src/core/engine/event/call.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/engine/tools/tool-maker.ts";
-import type { Part, Reply } from "../../src/core/engine/event/prompt.ts";
 import { type Audience, exposedName, type Outcome, type ToolDescriptor } from "../../src/core/skill/skill.ts";
-import { defined, type Json, type JsonObject } from "../../src/core/base/values.ts";
-import { inlineWorkflow } from "../../src/core/document/inner/inline.ts";
-import { sourceFields } from "../../src/core/document/check/sources.ts";
 
 /** What the tests of the core share: small workflows, and a run driven by hand. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Prompt, sectioned } from "../../src/core/engine/event/prompt.ts";
 import type { JsonSchema } from "../../src/core/base/values.ts";
+import { type Prompt, sectioned } from "../../src/core/engine/event/prompt.ts";
 import { anthropicModel } from "../../src/models/anthropic.ts";
 import { API_KEY, answered, callOf, describeModel, promptOf, SECTIONS, TOOLS } from "../contracts/model.ts";
 import { type AnthropicRequest, startAnthropic } from "../services/anthropic.ts";

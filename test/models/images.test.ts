@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ShownImage } from "../../src/core/base/image.ts";
-import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import type { Turn } from "../../src/core/engine/event/prompt.ts";
+import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import { anthropicModel } from "../../src/models/anthropic.ts";
 import { openaiModel } from "../../src/models/openai.ts";
 import { compatibleModel } from "../../src/models/openai-compatible.ts";

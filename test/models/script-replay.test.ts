@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import type { ChangedPrompt, Prompt } from "../../src/core/engine/event/prompt.ts";
+import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import { scriptSchema } from "../../src/core/outward/testing/script.ts";
 import { type Resumed, replayModel } from "../../src/models/replay.ts";
 import { scriptModel } from "../../src/models/script.ts";

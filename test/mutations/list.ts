@@ -134,7 +134,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "src/core/engine/event/operation.ts",
     before: "return sha256(canonicalJson({ skill, tool, input }));",
     after: "return sha256(canonicalJson({ skill, tool, input: input === undefined ? null : {} }));",
-    tests: ["test/core/engine/decide/planning.test.ts", "test/core/plan"],
+    tests: ["test/core/engine/decide/planning.test.ts", "test/core/engine/plan"],
   },
   {
     rule: 4,
@@ -168,7 +168,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "src/core/base/redact/secret-forms.ts",
     before: "      ...base64Forms(bytes, 0),\n",
     after: "",
-    tests: ["test/core/redact"],
+    tests: ["test/core/base/redact"],
   },
   {
     rule: 5,
@@ -281,7 +281,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "src/core/base/address/address.ts",
     before: '  range("169.254.0.0", 16),\n',
     after: "",
-    tests: ["test/core/address"],
+    tests: ["test/core/base/address"],
   },
   {
     rule: 9,
@@ -289,7 +289,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "src/core/base/address/address.ts",
     before: "if (isNat64) return isRefusedIPv4(high * 0x10000 + low);",
     after: "if (isNat64) return false;",
-    tests: ["test/core/address"],
+    tests: ["test/core/base/address"],
   },
   {
     rule: 10,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
 import type { Json } from "../../src/core/base/values.ts";
+import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
 import { html } from "../../src/reports/html/markup/markup.ts";
 import { proseHtml } from "../../src/reports/html/markup/prose.ts";
 import { valueHtml } from "../../src/reports/html/markup/value.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { JsonObject } from "../../src/core/base/values.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { digestFor } from "../../src/reports/digest.ts";
 import type { Digest } from "../../src/reports/model/digest.ts";
 import type { Report } from "../../src/reports/model/report.ts";

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { revealText } from "../../src/core/base/inert.ts";
+import type { Json, JsonObject } from "../../src/core/base/values.ts";
 import type { EventBody } from "../../src/core/engine/event/event.ts";
 import { type Operation, operationDigest, summarize } from "../../src/core/engine/event/operation.ts";
-import type { Json, JsonObject } from "../../src/core/base/values.ts";
 import { planPage } from "../../src/reports/html/plan.ts";
 import { reportHtml } from "../../src/reports/html/report.ts";
-import { revealText } from "../../src/core/base/inert.ts";
 import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { viewReport } from "../../src/reports/model/plan.ts";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cutText, formatCost, formatDuration, previewJson } from "../../src/core/base/preview.ts";
 import type { Json } from "../../src/core/base/values.ts";
 import { reportHtml } from "../../src/reports/html/report.ts";
 import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { visitsOf } from "../../src/reports/model/visits.ts";
-import { cutText, formatCost, formatDuration, previewJson } from "../../src/core/base/preview.ts";
 import { sarifOfDiagnostics, sarifOfRun } from "../../src/reports/sarif.ts";
 import { runsOf } from "../harness/long.ts";
 import { hostileText } from "./hostile-text.ts";

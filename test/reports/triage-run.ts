@@ -1,10 +1,10 @@
-import { fold } from "../../src/core/engine/fold/fold.ts";
-import { begin } from "../../src/core/engine/fold/state.ts";
+import type { Json, JsonObject } from "../../src/core/base/values.ts";
 import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
 import type { EvalResult, NodeResult, ToolCall } from "../../src/core/engine/event/node-result.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import { fold } from "../../src/core/engine/fold/fold.ts";
+import { begin } from "../../src/core/engine/fold/state.ts";
 import { describeResult } from "../../src/core/engine/result/result.ts";
-import type { Json, JsonObject } from "../../src/core/base/values.ts";
 import type { Report } from "../../src/reports/model/report.ts";
 
 /** What a stranger might write into an alert, a log or a commit message; each names itself, so that a leak is found. */

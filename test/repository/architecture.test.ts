@@ -39,80 +39,69 @@ function importsOf(text: string): Import[] {
   ];
 }
 
-/** `src/cli/commands/run/run.ts` -> `cli`; `src/app/host.ts` -> `app`; `skills/logs/skill.ts` -> `skills/logs`. */
+/** `src/cli/commands/run.ts` -> `cli`; `src/index.ts` -> `index`; `skills/logs/skill.ts` -> `skills/logs`. */
 function roomOf(path: string): string {
   const [top, second = "", third] = path.split("/");
   if (top === "skills") return `skills/${second}`;
   return third === undefined ? second.replace(/\.ts$/, "") : second;
 }
 
-/** What each room may import besides itself. */
+/** The rooms that each room may import, besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  bin: ["load"],
-  load: [],
-  "command-line": ["cli", "process-host"],
-  // The program for a step of GitHub Actions: it stands where bin.ts stands, and is bundled apart.
-  action: ["command-line", "process-host", "cli", "reports", "core"],
-  "process-host": ["app", "core"],
-  cli: ["protocol", "app", "reports", "files", "own-files", "core"],
+  entry: ["cli", "app", "core"],
+  index: ["entry", "kit", "loaders", "stores", "models", "files", "core"],
+  testing: ["entry", "kit", "loaders", "stores", "models", "files", "core"],
+  cli: ["protocol", "app", "reports", "files", "core"],
   protocol: ["app", "files", "core"],
-  app: ["run", "loaders", "models", "stores", "sandbox", "reports", "files", "own-files", "core"],
-  run: ["core"],
-  loaders: ["files", "own-files", "core"],
-  models: ["core"],
+  app: ["run", "loaders", "models", "stores", "sandbox", "reports", "files", "core"],
+  loaders: ["files", "core"],
   stores: ["files", "core"],
-  sandbox: ["own-files", "core"],
+  sandbox: ["files", "core"],
+  run: ["core"],
+  models: ["core"],
   reports: ["core"],
-  files: [],
-  "own-files": [],
+  kit: ["core"],
+  files: ["core"],
   core: [],
-  "skill-http": ["core"],
-  "skill-service": ["skill-http", "core"],
-  "skill-telemetry": ["skill-http", "core"],
-  "skill-traces": ["skill-http"],
-  library: ["app", "process-host", "core"],
-  index: ["library", "core", "loaders", "stores", "skill-http", "skill-service", "skill-telemetry", "skill-traces"],
-  testing: ["core", "models", "stores", "loaders", "own-files"],
 };
 
-/** The rooms inside a room, lowest first: each knows itself and those before it. `.` are the files of the room itself. */
+/** Rooms that the public entries never reach, not even through other rooms. */
+const NOT_PUBLIC = ["cli", "protocol"];
+
+/** Folders and files inside a room, lowest first. Each may import itself and those before it; `.` are the other files. */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
-  core: [
-    "availability",
-    ".",
-    "document",
+  "src/core": ["base", "skill", "document", "engine", "outward"],
+  "src/core/document": [
+    "workflow",
     "config.ts",
     "model-name.ts",
-    "event",
-    "skim.ts",
-    "ports.ts",
-    "temporary-name.ts",
-    "codes",
-    "address",
-    "redact",
-    "schema",
+    "condition.ts",
+    "value-rule.ts",
+    "fill.ts",
     "inner",
-    "workflow",
+    "inputs.ts",
+    "check",
+    "listen",
+  ],
+  "src/core/engine": [
+    "event",
+    "ports.ts",
     "settings",
     "state",
-    "formats",
-    "openapi",
+    "tools",
     "plan",
-    "own",
     "evidence",
-    "engine",
-    "taint",
-    "applying",
+    "fold",
+    "decide",
+    "result",
     "record",
-    "testing",
-    "listen",
-    "published.ts",
   ],
-  loaders: ["text", "folder", ".", "mcp", "formats", "registry", "own"],
-  stores: [".", "state", "dbos"],
+  "src/core/outward": ["taint", "testing", "published.ts"],
+  "src/loaders": ["text", "documents", "sources", "folder", "programs", "trust", "mcp", "formats", "registry", "own"],
+  "src/stores": [".", "file", "state", "dbos"],
 };
-/** Files that a room opens on. */
-const MOST_DOORS = 20;
+/** Files and folders in one folder. */
+const MOST_DOORS = 15;
 /** Lines of a file. */
 const MOST_LINES = 400;
 
@@ -163,21 +152,22 @@ function importViolations({ path, text }: SourceFile): string[] {
 }
 
 function orderViolations({ path, text }: SourceFile): string[] {
-  const room = roomOf(path);
-  const order = INNER_ORDER[room];
-  if (!order) return [];
-  return importsOf(text).flatMap(({ target }) => {
-    const other = targetOf(path, target);
-    if (other === undefined || roomOf(other) !== room) return [];
-    const [from, to] = [innerRoomOf(path, order), innerRoomOf(other, order)];
-    return order.indexOf(to) <= order.indexOf(from) ? [] : [`${path}: ${room}/${from} may not import ${room}/${to}`];
+  return Object.entries(INNER_ORDER).flatMap(([folder, order]) => {
+    const from = doorOf(folder, path, order);
+    if (from === undefined) return [];
+    return importsOf(text).flatMap(({ target }) => {
+      const to = doorOf(folder, targetOf(path, target) ?? "", order);
+      const isBack = to !== undefined && order.indexOf(to) > order.indexOf(from);
+      return isBack ? [`${path}: in ${folder}, ${from} may not import ${to}`] : [];
+    });
   });
 }
 
-/** `src/core/engine/fold.ts` -> `engine`. */
-function innerRoomOf(path: string, order: readonly string[]): string {
-  const [, , inner = "", file] = path.split("/");
-  return file !== undefined || order.includes(inner) ? inner : ".";
+/** In `src/core`: `src/core/engine/fold/fold.ts` -> `engine`. Undefined for a file that is not in the folder. */
+function doorOf(folder: string, path: string, order: readonly string[]): string | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined;
+  const [door = "", file] = path.slice(folder.length + 1).split("/");
+  return file !== undefined || order.includes(door) ? door : ".";
 }
 
 function targetOf(path: string, target: string): string | undefined {
@@ -204,13 +194,32 @@ function circles(files: readonly SourceFile[]): string[] {
   return found;
 }
 
-function crowdedRooms(files: readonly SourceFile[]): string[] {
-  const doors = new Map<string, number>();
-  for (const { path } of files) {
-    const room = path.slice(0, path.lastIndexOf("/"));
-    doors.set(room, (doors.get(room) ?? 0) + 1);
+/** The rooms that the public entries reach, directly or not. */
+function publicViolations(files: readonly SourceFile[]): string[] {
+  const texts = new Map(files.map(({ path, text }) => [path, text]));
+  const reached = new Set(["src/index.ts", "src/testing.ts"]);
+  for (const path of reached) {
+    for (const { target, kind } of importsOf(texts.get(path) ?? "")) {
+      const other = targetOf(path, target);
+      if (other !== undefined && kind !== "type") reached.add(other);
+    }
   }
-  return [...doors].filter(([, count]) => count > MOST_DOORS).map(([room, count]) => `${room} opens on ${count} files`);
+  const found = [...reached].filter((path) => NOT_PUBLIC.includes(roomOf(path)));
+  return found.map((path) => `the public entries reach ${path}`);
+}
+
+function crowdedRooms(files: readonly SourceFile[]): string[] {
+  const doors = new Map<string, Set<string>>();
+  for (const { path } of files) {
+    const parts = path.split("/");
+    for (const [depth, door] of parts.entries()) {
+      const room = parts.slice(0, depth).join("/");
+      // Skills are all alike.
+      if (room !== "" && room !== "skills") doors.set(room, (doors.get(room) ?? new Set()).add(door));
+    }
+  }
+  const crowded = [...doors].filter(([, { size }]) => size > MOST_DOORS);
+  return crowded.map(([room, { size }]) => `${room} opens on ${size} files and folders`);
 }
 
 function longFiles(files: readonly SourceFile[]): string[] {
@@ -229,7 +238,12 @@ function purityViolations({ path, text }: SourceFile): string[] {
 }
 
 /** The program's own process, and what the library takes of its user's. */
-const TOUCHES_PROCESS = ["src/entry/bin.ts", "src/entry/command-line.ts", "src/entry/process-host.ts", "src/entry/action/entry.ts"];
+const TOUCHES_PROCESS = [
+  "src/entry/bin.ts",
+  "src/entry/command-line.ts",
+  "src/entry/process-host.ts",
+  "src/entry/action/entry.ts",
+];
 
 function processViolations({ path, text }: SourceFile): string[] {
   if (TOUCHES_PROCESS.includes(path)) return [];
@@ -289,6 +303,16 @@ describe("the architecture", () => {
     ).toEqual(["src/a.ts -> src/b.ts -> src/a.ts"]);
   });
 
+  it("keeps the command line and the servers out of the library", () => {
+    expect(publicViolations(readSources())).toEqual([]);
+    expect(
+      publicViolations([
+        { path: "src/index.ts", text: 'export { a } from "./entry/a.ts";' },
+        { path: "src/entry/a.ts", text: 'const { b } = await import("../cli/b.ts");' },
+      ]),
+    ).toEqual(["the public entries reach src/cli/b.ts"]);
+  });
+
   it("keeps each room small enough to be looked through", () => {
     expect(crowdedRooms(readSources())).toEqual([]);
     const crowd = Array.from({ length: MOST_DOORS + 1 }, (_, n) => ({ path: `src/run/${n}.ts`, text: "" }));
@@ -302,16 +326,26 @@ describe("the architecture", () => {
 
   it.each<[string, string, string]>([
     ["core that imports a sibling", "src/core/a.ts", 'import { x } from "../run/drive.ts";'],
-    ["a noun that knows the engine", "src/core/a.ts", 'import type { State } from "./engine/state.ts";'],
+    [
+      "a skill's type that knows the engine",
+      "src/core/skill/a.ts",
+      'import type { State } from "../engine/fold/state.ts";',
+    ],
     ["a folder that knows the registry", "src/loaders/folder/a.ts", 'import { b } from "../registry/open.ts";'],
+    [
+      "a check that the workflow's shape knows",
+      "src/core/document/workflow/a.ts",
+      'import { b } from "../check/paths.ts";',
+    ],
+    ["an event that knows the fold", "src/core/engine/event/a.ts", 'import type { State } from "../fold/state.ts";'],
     ["core that imports node", "src/core/a.ts", 'import { readFileSync } from "node:fs";'],
     ["core that imports an SDK", "src/core/a.ts", 'import type OpenAI from "openai";'],
     ["core that awaits", "src/core/a.ts", "export const f = async () => await g();"],
     ["core that reads a clock", "src/core/a.ts", "export const now = Date.now();"],
     ["core that asks for the present date", "src/core/a.ts", "export const now = new Date();"],
     ["core that uses chance", "src/core/a.ts", "export const n = Math.random();"],
-    ["a model that knows a store", "src/models/a.ts", 'import { fileStore } from "../stores/file.ts";'],
-    ["a loader that knows the app", "src/loaders/a.ts", 'import { openProject } from "../app.ts";'],
+    ["a model that knows a store", "src/models/a.ts", 'import { fileStore } from "../stores/file/store.ts";'],
+    ["a loader that knows the app", "src/loaders/a.ts", 'import { openProject } from "../app/workspace.ts";'],
     ["run that knows a model", "src/run/a.ts", 'import { openaiModel } from "../models/openai.ts";'],
     ["a command that names an adapter", "src/cli/a.ts", 'const { replayModel } = await import("../models/replay.ts");'],
     ["an SDK imported at start-up", "src/models/a.ts", 'import OpenAI from "openai";'],

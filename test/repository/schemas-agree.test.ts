@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { checkWorkflow } from "../../src/core/document/check/workflow.ts";
 import { workflowSchema } from "../../src/core/document/workflow/workflow.ts";
 import { publishedSchemas } from "../../src/core/outward/published.ts";
-import { checkWorkflow } from "../../src/core/document/check/workflow.ts";
 import { parseWorkflow } from "../../src/loaders/documents/workflow-file.ts";
 import { LONG, runsOf } from "../harness/long.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../src/core/base/errors.ts";
-import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import type { Prompt, Reply } from "../../src/core/engine/event/prompt.ts";
+import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import { type AskOptions, type Clock, createAsk } from "../../src/run/ask.ts";
 
 const PROMPT: Prompt = { text: "hello", turns: [], tools: [] };

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { linkProgram } from "../../src/core/engine/decide/link.ts";
-import type { Program } from "../../src/core/engine/fold/program.ts";
 import { SkillflowError } from "../../src/core/base/errors.ts";
+import { createRedactor, type Redactor } from "../../src/core/base/redact/redact.ts";
+import { linkProgram } from "../../src/core/engine/decide/link.ts";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import type { Program } from "../../src/core/engine/fold/program.ts";
 import type { Model, Observer } from "../../src/core/engine/ports.ts";
-import { createRedactor, type Redactor } from "../../src/core/base/redact/redact.ts";
-import type { Tool } from "../../src/core/skill/skill.ts";
 import type { Script } from "../../src/core/outward/testing/script.ts";
+import type { Tool } from "../../src/core/skill/skill.ts";
 import { scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";
 import { createCall } from "../../src/run/call.ts";

@@ -2,10 +2,16 @@ import * as fc from "fast-check";
 import { type Json, type JsonObject, jsonSize } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { describe, expect, it } from "vitest";
-import { bounded, rowOf } from "../../skills/supabase/query/assignments.ts";
-import { parseColumn, parseName, parseSelect, renderColumn, renderSelect } from "../../skills/supabase/query/columns.ts";
-import { type Condition, renderFilter, requireSelective } from "../../skills/supabase/query/filters.ts";
 import { callable, isReadable, isWritable, namesLike, readable, writable } from "../../skills/supabase/places.ts";
+import { bounded, rowOf } from "../../skills/supabase/query/assignments.ts";
+import {
+  parseColumn,
+  parseName,
+  parseSelect,
+  renderColumn,
+  renderSelect,
+} from "../../skills/supabase/query/columns.ts";
+import { type Condition, renderFilter, requireSelective } from "../../skills/supabase/query/filters.ts";
 import { fitRows } from "../../skills/supabase/rows.ts";
 import { runsOf } from "../harness/long.ts";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import type { RunResult } from "../../src/core/engine/result/result.ts";
 import type { JsonObject } from "../../src/core/base/values.ts";
+import type { RunResult } from "../../src/core/engine/result/result.ts";
 import type { Digest } from "../../src/reports/model/digest.ts";
 
 /** Three looks at one board by the built program, with its own skills: what was judged is not judged again. */

@@ -8,8 +8,8 @@ import { findTests } from "../../src/app/testing/find.ts";
 import { loadTests } from "../../src/app/testing/load.ts";
 import { runCase } from "../../src/app/testing/run-case.ts";
 import { openTestWorkspace } from "../../src/app/testing/run-tests.ts";
-import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
 import { SkillflowError } from "../../src/core/base/errors.ts";
+import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
 import { LONG } from "../harness/long.ts";
 
 /** The tests of the shipped workflows pass, and each part of a workflow that is broken on purpose makes one fail. */

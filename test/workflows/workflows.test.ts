@@ -3,15 +3,15 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { openRecording } from "../../src/app/adapters/stores.ts";
 import type { Host } from "../../src/app/host.ts";
 import { startRun } from "../../src/app/runs/drive.ts";
 import { prepareReplay } from "../../src/app/runs/replay.ts";
-import { openRecording } from "../../src/app/adapters/stores.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
-import { fold } from "../../src/core/engine/fold/fold.ts";
-import { begin } from "../../src/core/engine/fold/state.ts";
 import { SkillflowError } from "../../src/core/base/errors.ts";
 import type { ChangedPrompt } from "../../src/core/engine/event/prompt.ts";
+import { fold } from "../../src/core/engine/fold/fold.ts";
+import { begin } from "../../src/core/engine/fold/state.ts";
 import { describeResult } from "../../src/core/engine/result/result.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 

@@ -3,8 +3,8 @@ import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import * as fields from "../fields.ts";
 import { checkNames, issueFilter } from "../filters.ts";
-import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 import { aboutIssue } from "../missing.ts";
+import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 
 const timestamp = z
   .string()

@@ -5,8 +5,8 @@ import { type Linear, withLinear } from "../client.ts";
 import { findDestination } from "../destination.ts";
 import * as fields from "../fields.ts";
 import { createOnce, identityOf } from "../identity.ts";
-import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
 import { aboutIssue } from "../missing.ts";
+import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
 
 export const issueWriteTools = [
   defineTool({

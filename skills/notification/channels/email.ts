@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { SMTPSentMessageInfo, SMTPTransportOptions } from "nodemailer";
 import { type JsonObject, NothingDone, type ToolContext } from "skillflow";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
-import { isUnsent, mailAdvice } from "./email-failure.ts";
 import { bodyText, heading, type Notice } from "../notice.ts";
+import { isUnsent, mailAdvice } from "./email-failure.ts";
 
 export const emailChannel: Channel = {
   needs: ["SMTP_URL", "NOTIFICATION_EMAIL_FROM", "NOTIFICATION_EMAIL_TO"],

@@ -1,11 +1,11 @@
 import { defineTool, type Json, resultSchema } from "skillflow";
 import * as z from "zod";
 import { onTable, type Supabase } from "../client.ts";
-import { parseColumn, renderColumn } from "./columns.ts";
 import { Refusal } from "../failure.ts";
-import { anyOf, renderFilter, where } from "./filters.ts";
 import { type Place, readable, table } from "../places.ts";
 import { fitRows } from "../rows.ts";
+import { parseColumn, renderColumn } from "./columns.ts";
+import { anyOf, renderFilter, where } from "./filters.ts";
 
 const DEFAULT_LIMIT = 20;
 const MEASURES = ["count", "sum", "avg", "min", "max"] as const;

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import type { Environment } from "../../core/document/config.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
+import type { Environment } from "../../core/document/config.ts";
 
 /** The `fetch` of runs and calls: through a proxy, or with `--offline` to this machine alone. */
 export async function openFetch(env: Environment, offline: boolean): Promise<typeof fetch> {

@@ -1,9 +1,9 @@
 import type { Blobs } from "../../core/base/blobs.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isObject, toJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { replySchema } from "../../core/engine/event/reply.ts";
 import type { Journal, Model, RecordCheck, Store } from "../../core/engine/ports.ts";
-import { isObject, toJson } from "../../core/base/values.ts";
 
 /** Models and stores that a program brings along, held to their contracts: what they throw and give may be anything. */
 

@@ -1,22 +1,22 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Environment } from "../../core/document/config.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { RunEvent } from "../../core/engine/event/event.ts";
-import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../../core/document/model-name.ts";
-import type { Model, StoredRun } from "../../core/engine/ports.ts";
-import type { ChangedPrompt, Part, Reply } from "../../core/engine/event/prompt.ts";
 import { createRedactor } from "../../core/base/redact/redact.ts";
-import type { Script } from "../../core/outward/testing/script.ts";
 import { checkedAs, defined, toJson } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
+import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../../core/document/model-name.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { ChangedPrompt, Part, Reply } from "../../core/engine/event/prompt.ts";
+import type { Model, StoredRun } from "../../core/engine/ports.ts";
+import type { Script } from "../../core/outward/testing/script.ts";
 import { isWithin } from "../../files/files.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import type { Resumed } from "../../models/replay.ts";
 import { digestPrompt } from "../../run/digest.ts";
 import { readRecording } from "../../stores/file/run-lines.ts";
-import { guardModel } from "./guards.ts";
 import type { Workspace } from "../host.ts";
 import { nearFile } from "../workspace.ts";
+import { guardModel } from "./guards.ts";
 
 /** Opens the models that a run names: the one file that names their adapters. */
 

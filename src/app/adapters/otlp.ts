@@ -1,13 +1,13 @@
-import type { Environment } from "../../core/document/config.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import type { StoredRun } from "../../core/engine/ports.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { StoredRun } from "../../core/engine/ports.ts";
 import { VERSION } from "../../files/own-files.ts";
 import { otlpRequests } from "../../reports/telemetry/otlp.ts";
 import { spansOf } from "../../reports/telemetry/spans.ts";
-import { openFetch } from "./fetch.ts";
 import type { Host } from "../host.ts";
 import { exportHeaders } from "../secrets.ts";
+import { openFetch } from "./fetch.ts";
 
 /** Sends a run's spans to an OpenTelemetry service, as OTLP/JSON over HTTP. */
 

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { Intake, RecordCheck, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { nearest } from "../../core/base/values.ts";
+import type { Intake, RecordCheck, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { isInCheckout, projectRoot } from "../../loaders/documents/project-config.ts";
 import { openDbosStore } from "../../stores/dbos/store.ts";
-import { fileStore, planOfRun } from "../../stores/file/store.ts";
 import { readRecording, verifyRecording } from "../../stores/file/run-lines.ts";
-import { guardStore } from "./guards.ts";
+import { fileStore, planOfRun } from "../../stores/file/store.ts";
 import type { EnginePlace, Host, StorePlace, Workspace } from "../host.ts";
+import { guardStore } from "./guards.ts";
 
 /** A folder of run files, by default the project's own; a store that is handed over is held to its contract. */
 export function openStore(host: Host, named: StorePlace): OpenedStore {

@@ -5,8 +5,8 @@ import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { createCall } from "../../run/call.ts";
 import { memoryBlobs } from "../../stores/blobs.ts";
 import { proxiedFetch } from "../adapters/fetch.ts";
-import type { Workspace } from "../host.ts";
 import { connectServers } from "../adapters/mcp-connections.ts";
+import type { Workspace } from "../host.ts";
 import { skillSecrets } from "../secrets.ts";
 
 /** What a skill's read-only probe came to, and whether its MCP server answers; undefined for a skill with neither. */

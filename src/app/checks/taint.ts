@@ -1,11 +1,11 @@
 import type { Finding } from "../../core/base/diagnostic.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { defined } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { chooseBounds } from "../../core/engine/settings/bounds.ts";
 import { findTaint, type Taint } from "../../core/outward/taint/taint.ts";
 import { checkToolNames } from "../../core/outward/taint/tool-names.ts";
 import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
-import { defined } from "../../core/base/values.ts";
 import { declareSkill } from "../../loaders/registry/declared.ts";
 import type { Workspace } from "../host.ts";
 import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";

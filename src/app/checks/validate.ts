@@ -1,12 +1,12 @@
 import { byPlace, type Finding } from "../../core/base/diagnostic.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { readInner } from "../runs/inner.ts";
 import { documentSecrets } from "../secrets.ts";
-import { skillProblems } from "./taint.ts";
 import { configFindings, unknownSkills } from "../workspace.ts";
+import { skillProblems } from "./taint.ts";
 
 /** Everything that is wrong with workflows, and with what they are run with; nothing is fetched and nobody asked. */
 export async function findProblems(

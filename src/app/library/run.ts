@@ -1,10 +1,10 @@
 import { exitCodeOf, hintFor, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { deepEqual, isObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
 import { describeBrokenOff } from "../../core/engine/result/refusal.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Logger } from "../../core/skill/skill.ts";
-import { deepEqual, isObject } from "../../core/base/values.ts";
 import { tellLog, tellWarning } from "../../run/drive.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { defined, type Json, type JsonObject } from "../../core/base/values.ts";
 import { mapEvent, type WebhookEvent } from "../../core/document/listen/mapping.ts";
 import type { Intake } from "../../core/engine/ports.ts";
 import { keyOf } from "../../core/engine/record/memory.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
-import { defined, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { Workspace } from "../host.ts";
 import { coolingNow } from "../runs/memory.ts";
 import { type Cooling, type PreparedRun, prepareRun } from "../runs/prepare.ts";

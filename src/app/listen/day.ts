@@ -1,7 +1,7 @@
-import type { RunEvent } from "../../core/engine/event/event.ts";
-import type { ListenFile } from "../../core/document/listen/listen-file.ts";
-import type { StateDelta, StateStore, States } from "../../core/engine/ports.ts";
 import { isObject } from "../../core/base/values.ts";
+import type { ListenFile } from "../../core/document/listen/listen-file.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { StateDelta, StateStore, States } from "../../core/engine/ports.ts";
 
 /** What all runs that webhooks begin may use in a day, counted in the state: a restart forgets nothing (fine-print Q43). */
 export interface Day {

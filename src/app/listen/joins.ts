@@ -1,7 +1,7 @@
 import { SkillflowError } from "../../core/base/errors.ts";
+import { isObject } from "../../core/base/values.ts";
 import type { StateDelta } from "../../core/engine/ports.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
-import { isObject } from "../../core/base/values.ts";
 import type { Workspace } from "../host.ts";
 import { hasUnwritten } from "../runs/memory.ts";
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { Waiting } from "../../core/engine/event/end.ts";
+import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { ListenFile } from "../../core/document/listen/listen-file.ts";
+import type { Waiting } from "../../core/engine/event/end.ts";
 import type { Intake, StoredRun } from "../../core/engine/ports.ts";
 import { endOf, waitsIn } from "../../core/engine/result/waiting.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { Workspace } from "../host.ts";
 import { recordWord } from "../runs/drive.ts";
 import { turns } from "./acceptance.ts";

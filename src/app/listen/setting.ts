@@ -1,11 +1,11 @@
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { type Hint, SkillflowError } from "../../core/base/errors.ts";
+import { defined } from "../../core/base/values.ts";
 import { checkFields } from "../../core/document/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/document/listen/listen-file.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
-import { defined } from "../../core/base/values.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";

@@ -1,24 +1,24 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { holdToReview } from "../../core/engine/result/approval.ts";
-import type { PlannedOperation } from "../../core/engine/fold/state.ts";
-import { misfitOf } from "../../core/engine/tools/tool-input.ts";
+import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
-import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
-import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
+import type { PlannedOperation } from "../../core/engine/fold/state.ts";
 import { fillReferences } from "../../core/engine/plan/reference.ts";
 import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
+import { holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
+import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
+import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
+import { misfitOf } from "../../core/engine/tools/tool-input.ts";
 import { EXECUTOR, failureOf, type Outcome, type ToolDescriptor } from "../../core/skill/skill.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { handlerConfig, offeredTools, recordSkill } from "../../loaders/registry/entry.ts";
 import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { afterwardsIn } from "../../run/recall.ts";
 import { groupRecords } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
-import type { Workspace } from "../host.ts";
 import { ownHandler } from "../calls/own-tools.ts";
+import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import {
   type AppliedOperation,

@@ -1,12 +1,12 @@
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { checkJudgeBudget } from "../../core/document/check/judge-budget.ts";
+import type { FindInner } from "../../core/document/check/node-data.ts";
+import { checkPathsInto } from "../../core/document/check/workflow.ts";
+import { inlineWorkflow } from "../../core/document/inner/inline.ts";
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { InnerDocument, RunRecord } from "../../core/engine/event/record.ts";
-import { checkPathsInto } from "../../core/document/check/workflow.ts";
-import { inlineWorkflow } from "../../core/document/inner/inline.ts";
-import { checkJudgeBudget } from "../../core/document/check/judge-budget.ts";
-import type { FindInner } from "../../core/document/check/node-data.ts";
 import { locateInner } from "../../loaders/documents/inner-file.ts";
 import type { LoadedWorkflow } from "../../loaders/documents/workflow-file.ts";
 import { type ReadWorkflow, readWorkflow, recordedSkills, sourcePlaces, type WorkflowDocument } from "../documents.ts";

@@ -1,20 +1,20 @@
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin } from "../../core/engine/fold/state.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { defined, nearest } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
+import { fold } from "../../core/engine/fold/fold.ts";
+import { begin } from "../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { describePlan } from "../../core/engine/result/plan.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
-import { defined, nearest } from "../../core/base/values.ts";
 import type { Report } from "../../reports/model/report.ts";
 import { type NodeVisits, nodeVisits } from "../../reports/record/node-visits.ts";
 import { diffRuns, type RunDiff } from "../../reports/record/run-diff.ts";
 import { digestPrompt } from "../../run/digest.ts";
 import { blobsOfRun } from "../../stores/file/store.ts";
+import { findRecording } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { completeReport } from "../views/reports.ts";
-import { findRecording } from "../adapters/stores.ts";
 
 export type { NodeVisits, RunDiff };
 

@@ -1,11 +1,11 @@
+import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin, type State } from "../../core/engine/fold/state.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { Operation } from "../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
-import type { Operation } from "../../core/engine/event/operation.ts";
-import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
+import { fold } from "../../core/engine/fold/fold.ts";
+import { begin, type State } from "../../core/engine/fold/state.ts";
 import type { Journal, Observer, StoredRun } from "../../core/engine/ports.ts";
 import {
   beginDelta,
@@ -20,7 +20,7 @@ import {
   memoryOfEnd,
 } from "../../core/engine/record/memory.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../../core/engine/state/delta.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
 import { tell } from "../../run/drive.ts";
 import type { Workspace } from "../host.ts";
 

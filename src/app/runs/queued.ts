@@ -1,13 +1,13 @@
-import type { RunRecord } from "../../core/engine/event/record.ts";
 import { checkModels } from "../../core/document/model-name.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
 import { endOf, lateWords } from "../../core/engine/result/waiting.ts";
 import { changedSettings, type RunChoices } from "../../core/engine/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
+import { openServing, ownPrefixes } from "../adapters/models.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
-import { openServing, ownPrefixes } from "../adapters/models.ts";
 import { configFiles } from "../workspace.ts";
 import { type FinishedRun, resumeRun, settleRun, startRun, type Watch } from "./drive.ts";
 import { recordedInner } from "./inner.ts";

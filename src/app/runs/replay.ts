@@ -1,16 +1,16 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { defined } from "../../core/base/values.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
 import { chooseBounds, strictest } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
-import { defined } from "../../core/base/values.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { afterwardsIn, recallRun } from "../../run/recall.ts";
-import type { Workspace } from "../host.ts";
 import type { Serving } from "../adapters/models.ts";
 import type { Recording } from "../adapters/stores.ts";
+import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
 import { recalledIn } from "./memory.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";

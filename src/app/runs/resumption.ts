@@ -1,11 +1,11 @@
-import { changedSkillsIn } from "../../core/engine/fold/degraded.ts";
+import { deepEqual, defined, toJson } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedSkills } from "../../core/engine/event/record.ts";
+import { changedSkillsIn } from "../../core/engine/fold/degraded.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { changedSettings, recordedSettings } from "../../core/engine/settings/settings.ts";
-import { deepEqual, defined, toJson } from "../../core/base/values.ts";
-import type { Workspace } from "../host.ts";
 import { ownPrefixes } from "../adapters/models.ts";
+import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
 import type { PreparedRun } from "./prepare.ts";
 

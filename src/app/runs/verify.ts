@@ -5,8 +5,8 @@ import { operationDigest } from "../../core/engine/event/operation.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
 import { isUnchained } from "../../core/engine/record/chain.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
-import type { Workspace } from "../host.ts";
 import { checkRun } from "../adapters/stores.ts";
+import type { Workspace } from "../host.ts";
 
 /** Whether a run's record is what was written (trust 15), as `runs verify` tells it. */
 export interface Verification {

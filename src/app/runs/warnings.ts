@@ -1,10 +1,10 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import type { JsonObject } from "../../core/base/values.ts";
+import { likeSources } from "../../core/document/check/sources.ts";
+import { isOffline, parseModel } from "../../core/document/model-name.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
-import { isOffline, parseModel } from "../../core/document/model-name.ts";
-import type { JsonObject } from "../../core/base/values.ts";
-import { likeSources } from "../../core/document/check/sources.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { priceOf } from "../../models/prices.ts";
 import type { SkillEntries } from "../skills/entries.ts";

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { type ApiDescription, describeApi } from "../../core/skill/openapi/description.ts";
 import { parseJson } from "../../core/base/values.ts";
+import { type ApiDescription, describeApi } from "../../core/skill/openapi/description.ts";
 import { readRegular } from "../../files/files.ts";
 import { parseYaml } from "../../loaders/text/yaml-text.ts";
 

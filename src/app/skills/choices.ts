@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import type { Environment } from "../../core/document/config.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
+import type { Environment } from "../../core/document/config.ts";
 import { loosenings } from "../../core/skill/formats/tool-reach.ts";
 import type { Effect } from "../../core/skill/skill.ts";
-import type { FormatOptions } from "../../loaders/folder/host.ts";
 import type { LoadedConfig } from "../../loaders/documents/project-config.ts";
+import type { FormatOptions } from "../../loaders/folder/host.ts";
 import type { ServerChoice } from "../../loaders/registry/skill-set.ts";
 import type { Trust, TrustEntry, TrustMemory } from "../../loaders/trust/trust-memory.ts";
 

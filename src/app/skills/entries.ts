@@ -1,6 +1,6 @@
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { deepEqual } from "../../core/base/values.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
 /** By id; undefined where nobody declares the id. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { ownPath } from "../../files/own-files.ts";
+import { projectRoot } from "../../loaders/documents/project-config.ts";
 import type { Host } from "../host.ts";
 import { FOLDERS } from "./levels.ts";
 

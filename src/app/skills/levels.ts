@@ -1,9 +1,14 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import type { SkillLevel } from "../../loaders/folder/level.ts";
-import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../../loaders/documents/project-config.ts";
 import { ownPath, packagePath } from "../../files/own-files.ts";
+import {
+  isInCheckout,
+  type LoadedConfig,
+  projectRoot,
+  userConfigPath,
+} from "../../loaders/documents/project-config.ts";
+import type { SkillLevel } from "../../loaders/folder/level.ts";
 import { documentsOf, type Host, type WorkspaceOptions } from "../host.ts";
 import type { SkillChoices } from "./choices.ts";
 
@@ -20,7 +25,7 @@ export function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
 const OWN_SOURCES = packagePath("skills");
 
 /** Where the guide to the Skills Protocol is: a package as others write them. */
-const builtinPackages = (): string => ownPath("guide", "src/protocol/guide");
+const builtinPackages = (): string => ownPath("guide", "src/protocol/skills-protocol/guide");
 
 /** The dotted folders that hold skills, highest first, by the document that counts; `skills/` is the project's alone. */
 export const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {

@@ -1,5 +1,5 @@
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { missingForTool } from "../../core/document/config.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { exposedName } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { Workspace } from "../host.ts";

@@ -1,5 +1,5 @@
-import type { RunRecord } from "../../core/engine/event/record.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import { askForLack } from "../../loaders/registry/availability.ts";
 import type { SkillEntries } from "./entries.ts";
 

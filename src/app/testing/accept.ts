@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { temporaryName } from "../../files/temporary-name.ts";
 import { type Update, updateOf } from "../../core/outward/testing/update.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
 import { editYaml } from "../../loaders/text/edit-yaml.ts";
 import { fileStore } from "../../stores/file/store.ts";
 import type { Workspace } from "../host.ts";

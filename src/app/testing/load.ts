@@ -1,20 +1,26 @@
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { nearest } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
 import { parseModel } from "../../core/document/model-name.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { OWN_TOOLS } from "../../core/engine/tools/own-tools.ts";
+import type { TestFile } from "../../core/outward/testing/test-file.ts";
 import { describeTools } from "../../core/skill/skill.ts";
 import { parseSkillReference } from "../../core/skill/skill-reference.ts";
-import type { TestFile } from "../../core/outward/testing/test-file.ts";
-import { nearest } from "../../core/base/values.ts";
-import { type LoadedTest, loadScript, loadTestFile, placeNamed, type TestSketch } from "../../loaders/documents/test-file.ts";
+import {
+  type LoadedTest,
+  loadScript,
+  loadTestFile,
+  placeNamed,
+  type TestSketch,
+} from "../../loaders/documents/test-file.ts";
 import { readRecording } from "../../stores/file/run-lines.ts";
+import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
-import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { readInner } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import { rootOfTest, shownPath } from "./find.ts";

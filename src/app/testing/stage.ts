@@ -1,10 +1,10 @@
 import { NothingDone } from "../../core/base/errors.ts";
+import { defined, type Json } from "../../core/base/values.ts";
 import type { SkillRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
-import { alike, describeTools, exposedName, type Tool } from "../../core/skill/skill.ts";
 import { type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
-import { defined, type Json } from "../../core/base/values.ts";
+import { alike, describeTools, exposedName, type Tool } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { plannableSkills } from "../skills/plannable.ts";

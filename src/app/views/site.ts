@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
+import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
 import type { RunList } from "../../reports/site/runs.ts";
+import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { isHeld } from "../../stores/lock.ts";
-import { tailRun } from "../../stores/file/run-tail.ts";
 import type { Workspace } from "../host.ts";
-import { type Report, renderReport } from "./reports.ts";
 import { reportOf } from "../runs/inspect.ts";
+import { type Report, renderReport } from "./reports.ts";
 
 export type { RunList };
 

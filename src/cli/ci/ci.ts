@@ -4,6 +4,8 @@ import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Report } from "../../reports/model/report.ts";
+import type { Io } from "../io.ts";
+import type { WrittenFile } from "../outputs.ts";
 import {
   annotationsOfRefusal,
   annotationsOfRun,
@@ -13,8 +15,6 @@ import {
   refusalSummary,
   stepSummary,
 } from "./github.ts";
-import type { Io } from "../io.ts";
-import type { WrittenFile } from "../outputs.ts";
 
 /** What a run leaves behind for CI. */
 interface Left {

@@ -1,9 +1,9 @@
 import type { Finding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { commandData, commandProperty, markdownCode, markdownText, plainLine } from "../../core/base/inert.ts";
+import { cutText, shortText } from "../../core/base/preview.ts";
 import { summaryMarkdown } from "../../reports/markdown.ts";
 import type { Report } from "../../reports/model/report.ts";
-import { cutText, shortText } from "../../core/base/preview.ts";
 
 /** Workflow commands that hide secrets; to be printed before anything else. */
 export function maskCommands(secrets: Iterable<string>): string[] {

@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { knownSkills } from "../../app/skills/known.ts";
 import { openState } from "../../app/adapters/states.ts";
 import { findRun, openStore } from "../../app/adapters/stores.ts";
+import { knownSkills } from "../../app/skills/known.ts";
 import { PROVIDERS } from "../../core/document/model-name.ts";
-import { FORMATS } from "../../core/skill/skill.ts";
 import { APPLIED } from "../../core/engine/state/delta.ts";
+import { FORMATS } from "../../core/skill/skill.ts";
 import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";

@@ -1,5 +1,5 @@
-import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import { plainText } from "../../core/base/inert.ts";
+import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import { diffPrompts } from "../../reports/record/prompt-diff.ts";
 import { amount, type Paint } from "./terminal.ts";
 

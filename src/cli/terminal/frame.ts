@@ -3,8 +3,8 @@ import { join, relative, resolve } from "node:path";
 import { documentsOf } from "../../app/host.ts";
 import { mayBeOfEvent } from "../../app/reference.ts";
 import type { Finding } from "../../core/base/diagnostic.ts";
-import { readRegular } from "../../files/files.ts";
 import { plainText } from "../../core/base/inert.ts";
+import { readRegular } from "../../files/files.ts";
 import type { Flags, Io, Paint } from "../io.ts";
 
 /** The lines that show where a finding is; none where there is nothing to show. */

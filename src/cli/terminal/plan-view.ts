@@ -1,7 +1,8 @@
 import type { AppliedOperation } from "../../app/runs/apply.ts";
-import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
-import { isObject, type Json } from "../../core/base/values.ts";
 import { plainLine, revealText } from "../../core/base/inert.ts";
+import { formatTime } from "../../core/base/preview.ts";
+import { isObject, type Json } from "../../core/base/values.ts";
+import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
 import {
   countStandings,
   isRedacted,
@@ -12,7 +13,6 @@ import {
   type ShownOperation,
   STANDING_WORDS,
 } from "../../reports/model/plan.ts";
-import { formatTime } from "../../core/base/preview.ts";
 import { amount, type Format, type Paint } from "./terminal.ts";
 
 /** A plan in short: how each of its first operations stands. */

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { Finding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { logJson, plainLine, plainText } from "../../core/base/inert.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
-import { logJson, plainLine, plainText } from "../../core/base/inert.ts";
-import { framesOf } from "./frame.ts";
 import type { Flags, Format, Io, Paint } from "../io.ts";
+import { framesOf } from "./frame.ts";
 
 export type { Format, Paint };
 

@@ -1,10 +1,16 @@
-import type { Workspace } from "../../app/host.ts";
 import type { Person } from "../../app/adapters/mcp-connections.ts";
+import type { Workspace } from "../../app/host.ts";
 import { NO_FLAGS } from "../../app/skills/choices.ts";
-import { type InlineSkills, openWorkspace, rememberTrust, type SkillEntry, type TrustEntry } from "../../app/workspace.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import {
+  type InlineSkills,
+  openWorkspace,
+  rememberTrust,
+  type SkillEntry,
+  type TrustEntry,
+} from "../../app/workspace.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { projectOptions } from "../flags.ts";
 import type { Flags, Io } from "../io.ts";
 import { painter } from "./terminal.ts";

@@ -1,7 +1,7 @@
 import { isCollection, isScalar, parseDocument } from "yaml";
-import type { Condition, OutputMatch, ValueRule } from "./workflow/rule.ts";
 import { PATH_PATTERN } from "../base/path.ts";
 import type { Json } from "../base/values.ts";
+import type { Condition, OutputMatch, ValueRule } from "./workflow/rule.ts";
 
 /** `if` on an edge: its short form `PATH OP VALUE`, and back (G1). */
 

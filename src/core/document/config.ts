@@ -1,11 +1,11 @@
 import * as z from "zod";
+import { SkillflowError } from "../base/errors.ts";
+import { type Fitting, isObject, lazy } from "../base/values.ts";
 import { hasForm, type LookUp, wantedOf } from "../skill/availability/config-form.ts";
 import type { Lack } from "../skill/availability/unavailable.ts";
-import { workflowLimitsSchema } from "./workflow/limits.ts";
 import { mcpServerSchema } from "../skill/mcp-server.ts";
-import { SkillflowError } from "../base/errors.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
-import { type Fitting, isObject, lazy } from "../base/values.ts";
+import { workflowLimitsSchema } from "./workflow/limits.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
-import type { InputField } from "./workflow/input.ts";
-import type { Workflow } from "./workflow/workflow.ts";
 import type { JsonObject, JsonSchema } from "../base/values.ts";
 import { defined } from "../base/values.ts";
+import type { InputField } from "./workflow/input.ts";
+import type { Workflow } from "./workflow/workflow.ts";
 
 /** A workflow's inputs as JSON Schema: what fits it passes the input check, undeclared keys included (W26). */
 export function describeInputs({ inputs = {} }: Workflow): JsonSchema {

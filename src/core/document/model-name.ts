@@ -1,8 +1,8 @@
+import { SkillflowError } from "../base/errors.ts";
+import { nearest } from "../base/values.ts";
 import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
 import type { Workflow } from "./workflow/workflow.ts";
-import { SkillflowError } from "../base/errors.ts";
-import { nearest } from "../base/values.ts";
 
 export const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
 export type Provider = (typeof PROVIDERS)[number];

@@ -1,7 +1,7 @@
-import type { OutputMatch, ValueRule } from "./workflow/rule.ts";
 import { checkPath, parsePath } from "../base/path.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
 import { deepEqual, type JsonObject, shorten } from "../base/values.ts";
+import type { OutputMatch, ValueRule } from "./workflow/rule.ts";
 
 /** Required paths and matches, as `requires`, value evaluators and `if` on an edge have them (N13, N17, N20, G1). */
 

@@ -1,12 +1,12 @@
 import type { BlobInfo, Blobs } from "../base/blobs.ts";
+import type { Json } from "../base/values.ts";
+import type { Logger } from "../skill/skill.ts";
 import type { Entry, RunEvent, StepKey } from "./event/event.ts";
+import type { Prompt, Reply } from "./event/prompt.ts";
 import type { RunRecord } from "./event/record.ts";
 import type { Purpose } from "./event/reply.ts";
-import type { StateEntry } from "./event/state-entry.ts";
-import type { Prompt, Reply } from "./event/prompt.ts";
-import type { Logger } from "../skill/skill.ts";
 import type { SkimmedRun } from "./event/skim.ts";
-import type { Json } from "../base/values.ts";
+import type { StateEntry } from "./event/state-entry.ts";
 
 /** About one model call, beside its prompt. */
 export interface ModelCall {

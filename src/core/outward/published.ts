@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { projectConfigSchema } from "../document/config.ts";
+import { listenFileSchema } from "../document/listen/listen-file.ts";
 import { workflowSchema } from "../document/workflow/workflow.ts";
 import { eventSchema } from "../engine/event/event.ts";
-import { runRecordSchema } from "../engine/event/record.ts";
-import { skillDefinitionSchema } from "../skill/formats/skill-definition.ts";
-import { toolsManifestSchema } from "../skill/formats/tools-manifest.ts";
-import { listenFileSchema } from "../document/listen/listen-file.ts";
 import { planSchema } from "../engine/event/operation.ts";
+import { runRecordSchema } from "../engine/event/record.ts";
 import { refusalSchema } from "../engine/result/refusal.ts";
 import { resultSchema } from "../engine/result/result.ts";
+import { skillDefinitionSchema } from "../skill/formats/skill-definition.ts";
+import { toolsManifestSchema } from "../skill/formats/tools-manifest.ts";
 import { scriptSchema } from "./testing/script.ts";
 import { testFileSchema } from "./testing/test-file.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { PATH_PATTERN } from "../base/path.ts";
-import { AUDIENCES, ORIGINS, SOURCES } from "./skill.ts";
 import { DURATION_PATTERN, type Json, type JsonObject, type JsonSchema, lazy } from "../base/values.ts";
+import { AUDIENCES, ORIGINS, SOURCES } from "./skill.ts";
 
 export const text = lazy(() => z.string().min(1));
 export const flag = lazy(() => z.boolean());

@@ -1,10 +1,10 @@
 import type { ZodType, z } from "zod";
-import type { ConfigForm } from "./availability/config-form.ts";
-import type { Lack } from "./availability/unavailable.ts";
 import type { BlobInfo, Blobs } from "../base/blobs.ts";
 import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "../base/errors.ts";
 import { sha256 } from "../base/sha256.ts";
 import type { InferredInput, Json, JsonSchema } from "../base/values.ts";
+import type { ConfigForm } from "./availability/config-form.ts";
+import type { Lack } from "./availability/unavailable.ts";
 
 export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
 export type Category = (typeof CATEGORIES)[number];

@@ -1,6 +1,6 @@
-import type { Environment } from "../../core/document/config.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
 import { type Payload, readEvent, valueAt } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 

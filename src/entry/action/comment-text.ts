@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { parseJson } from "../../core/base/values.ts";
 import { markdownCode, markdownLine } from "../../core/base/inert.ts";
 import { formatCost, shortText } from "../../core/base/preview.ts";
+import { parseJson } from "../../core/base/values.ts";
 
 /** What of a run is compared with the one before it, and kept in the comment where nobody sees it. */
 export type Facts = z.infer<typeof factsSchema>;

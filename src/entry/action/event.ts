@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
-import type { Environment } from "../../core/document/config.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
 
 /** What started the job, as GitHub wrote it down; parts of it are a stranger's. */
 export type Payload = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
-import type { Environment } from "../../core/document/config.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import type { ShortLivedKeys } from "../../core/document/model-name.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { ShortLivedKeys } from "../../core/document/model-name.ts";
 import type { Inputs } from "./inputs.ts";
 
 /** Keys of models for what the job is, in place of a secret: its identity is exchanged for a token of some minutes. */

@@ -1,5 +1,5 @@
-import type { Environment } from "../../core/document/config.ts";
 import { parseJson } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
 
 /** GitHub's API as a step reaches it, with the token that it was given. */
 export interface GitHub {

@@ -1,5 +1,5 @@
-import type { Environment } from "../../core/document/config.ts";
 import { asFlag, type OptionWriter, SkillflowError } from "../../core/base/errors.ts";
+import type { Environment } from "../../core/document/config.ts";
 import { splitWords } from "./words.ts";
 
 /** What `with:` of a step says, as action.yml names it. */

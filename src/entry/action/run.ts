@@ -1,9 +1,9 @@
 import { githubActions } from "../../cli/ci/ci.ts";
 import { maskCommands } from "../../cli/ci/github.ts";
-import type { Call } from "../command-line.ts";
-import type { Environment } from "../../core/document/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { logText, plainLine } from "../../core/base/inert.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { Call } from "../command-line.ts";
 import { admitActors } from "./actors.ts";
 import { keepComment, openComment } from "./comment.ts";
 import { federate } from "./federation.ts";

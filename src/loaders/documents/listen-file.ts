@@ -1,12 +1,12 @@
 import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
+import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkListenFile } from "../../core/document/listen/check.ts";
 import { type ListenFile, listenFileSchema } from "../../core/document/listen/listen-file.ts";
-import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { readRegular } from "../../files/files.ts";
+import { parseYaml } from "../text/yaml-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
-import { parseYaml } from "../text/yaml-text.ts";
 
 export interface LoadedListenFile {
   /** Undefined where it does not fit its schema. */

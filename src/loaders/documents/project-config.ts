@@ -1,12 +1,12 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, nearest, PARSED_ONCE } from "../../core/base/values.ts";
+import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
-import { describeIssue, type Issue } from "./schema-findings.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
+import { describeIssue, type Issue } from "./schema-findings.ts";
 
 /** A config file and its folder, which its relative paths start from. */
 export interface LoadedConfig {

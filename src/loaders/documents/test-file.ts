@@ -3,14 +3,14 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { parsePath } from "../../core/base/path.ts";
+import { isObject, type Json, parseJson } from "../../core/base/values.ts";
 import { matcherProblems } from "../../core/outward/testing/matcher.ts";
 import { type Script, scriptSchema } from "../../core/outward/testing/script.ts";
 import { type TestFile, testFileSchema } from "../../core/outward/testing/test-file.ts";
-import { isObject, type Json, parseJson } from "../../core/base/values.ts";
 import { isWithin, openPlainNow } from "../../files/files.ts";
+import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
-import { type Place, parseYaml } from "../text/yaml-text.ts";
 
 /** Reads test documents and the scripts that they name: every finding, each with its place in the file. */
 

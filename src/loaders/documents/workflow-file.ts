@@ -1,15 +1,15 @@
 import { statSync } from "node:fs";
 import type { DiagnosticCode } from "../../core/base/diagnostic.ts";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../../core/base/diagnostic.ts";
-import { type Workflow, workflowSchema } from "../../core/document/workflow/workflow.ts";
 import { messageOf } from "../../core/base/errors.ts";
-import type { KnownSkills } from "../../core/skill/skill-reference.ts";
 import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkWorkflow } from "../../core/document/check/workflow.ts";
+import { type Workflow, workflowSchema } from "../../core/document/workflow/workflow.ts";
+import type { KnownSkills } from "../../core/skill/skill-reference.ts";
 import { readRegular } from "../../files/files.ts";
+import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
-import { type Place, parseYaml } from "../text/yaml-text.ts";
 
 export interface LoadedWorkflow {
   /** Undefined when the document has errors. */

@@ -1,7 +1,7 @@
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import type { Effect, Format, McpServerConfig, Skill, SkillKind } from "../../core/skill/skill.ts";
 import type { JsonSchema } from "../../core/base/values.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
+import type { Effect, Format, McpServerConfig, Skill, SkillKind } from "../../core/skill/skill.ts";
 import type { Invocation, LoaderHost } from "./host.ts";
 import type { Contents } from "./skill-contents.ts";
 import type { SkillFolder } from "./skill-folder.ts";

@@ -1,8 +1,8 @@
+import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import type { ProcessMark } from "../../core/engine/ports.ts";
 import type { JavaScriptCall, JavaScriptEnd, Sandbox } from "../../core/skill/sandbox.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
-import type { Json, JsonObject } from "../../core/base/values.ts";
 
 /** How descriptors behave where the document and today's practice differ, and what the operator allows. */
 export interface FormatOptions {

@@ -1,12 +1,12 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { mcpServerSchema } from "../../core/skill/mcp-server.ts";
 import { messageOf } from "../../core/base/errors.ts";
-import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
-import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill/skill.ts";
 import { defined, isObject } from "../../core/base/values.ts";
+import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
+import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
+import { mcpServerSchema } from "../../core/skill/mcp-server.ts";
+import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill/skill.ts";
 import { isWithin, openPlainNow } from "../../files/files.ts";
 import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";

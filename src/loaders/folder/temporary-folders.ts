@@ -2,8 +2,8 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import type { ProcessMark } from "../../core/engine/ports.ts";
-import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
 import { isWithin } from "../../files/files.ts";
+import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
 
 interface Sweeper {
   readonly self: ProcessMark;

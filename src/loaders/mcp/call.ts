@@ -1,7 +1,7 @@
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { type Json, nearest, toJson } from "../../core/base/values.ts";
 import type { ToolContext } from "../../core/skill/skill.ts";
 import { callHandler } from "../../core/skill/skill.ts";
-import { type Json, nearest, toJson } from "../../core/base/values.ts";
 import type { CallMcp, McpInvocation } from "../folder/host.ts";
 import type { McpOptions } from "./client.ts";
 

@@ -1,18 +1,18 @@
-import type { Environment } from "../../core/document/config.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { compileSchema } from "../../core/base/schema/schema.ts";
-import type { McpServerConfig, Tool } from "../../core/skill/skill.ts";
 import type { JsonObject } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { McpServerConfig, Tool } from "../../core/skill/skill.ts";
 import { type Auth, openAuth } from "./login/auth.ts";
-import type { Links } from "./offer/links.ts";
 import type { AuthPlaces } from "./login/logins.ts";
-import type { Processes } from "./processes.ts";
+import type { Links } from "./offer/links.ts";
 import { promptReader } from "./offer/prompts.ts";
 import { resourceReader } from "./offer/resources.ts";
 import { readResult } from "./offer/results.ts";
+import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
+import type { Processes } from "./processes.ts";
 import { reach, type Server } from "./server.ts";
 import { httpUrl, openSession, type Session } from "./session.ts";
-import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
 
 export interface McpOptions {
   /** The skill whose server it is. */

@@ -2,8 +2,8 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
-import { type Contents, openContents } from "../folder/skill-contents.ts";
 import { projectRoot } from "../documents/project-config.ts";
+import { type Contents, openContents } from "../folder/skill-contents.ts";
 
 /**
  * What a server is: its JSON, and the files of the checkout that its command or arguments name (trust 6). `path` is the

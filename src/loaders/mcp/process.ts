@@ -6,8 +6,8 @@ import type { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { messageOf } from "../../core/base/errors.ts";
-import { temporaryName } from "../../files/temporary-name.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
 import type { Processes } from "./processes.ts";
 
 interface ServerCommand {

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
-import { BASE_VARIABLES, type Environment } from "../../core/document/config.ts";
 import { messageOf } from "../../core/base/errors.ts";
-import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import type { JsonObject } from "../../core/base/values.ts";
+import { BASE_VARIABLES, type Environment } from "../../core/document/config.ts";
+import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
 import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages, unlessAborted } from "./offer/pages.ts";
-import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
-import type { Processes } from "./processes.ts";
 import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
+import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
+import type { Processes } from "./processes.ts";
 import { fillVariables, variablesIn } from "./variables.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");

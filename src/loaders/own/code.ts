@@ -1,9 +1,9 @@
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { defined, type Json, type JsonObject } from "../../core/base/values.ts";
 import { CODE, CODE_TOOL } from "../../core/engine/tools/code.ts";
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { describeAbsence } from "../../core/skill/skill-reference.ts";
-import { defined, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { RunnablePackage } from "../folder/format.ts";
 import { keepMade, type MountedBlob, type RunOutcome, runCode } from "../programs/package-run.ts";
 import type { SkillEntry, SkillSet } from "../registry/skill-set.ts";

@@ -3,15 +3,15 @@ import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../../core/base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { MadeTool } from "../../core/engine/event/call.ts";
 import { MAKER_TOOLS, skillOf, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
-import { temporaryName } from "../../files/temporary-name.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { makeFolder } from "../../files/files.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import { callScript } from "../programs/script-handler.ts";
 import { openSkillFolder, readSkillDocument } from "../folder/skill-folder.ts";
+import { callScript } from "../programs/script-handler.ts";
 
 /** What defining, keeping, running and removing a run's own tools does outside of the run (skill-formats 2.6). */
 

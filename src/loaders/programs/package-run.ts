@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { type Acted, type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { isBlobKind } from "../../core/engine/tools/blob.ts";
 import {
   codeOfEnding,
@@ -11,7 +12,6 @@ import {
   type Mount,
   type SandboxLimits,
 } from "../../core/skill/sandbox.ts";
-import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { openInside, resolveInside, resolveInsideNow } from "../folder/contain.ts";
 import type { PackageRuntime, RunnablePackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";

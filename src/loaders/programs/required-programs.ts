@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import type { Environment } from "../../core/document/config.ts";
 import { isObject } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
 
 /** What became of the programs that a skill requires. */
 interface RequiredPrograms {

@@ -3,10 +3,10 @@ import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
 import { actedOf, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
-import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/skill/sandbox.ts";
-import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { quoteTheirs } from "../../core/base/voice.ts";
+import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/skill/sandbox.ts";
+import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { ownPath } from "../../files/own-files.ts";
 import { resolveInside } from "../folder/contain.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -152,7 +152,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
   }
 }
 
-export const runnersFolder = (): string => ownPath("runners", "src/loaders/folder/runners");
+export const runnersFolder = (): string => ownPath("runners", "src/loaders/programs/runners");
 
 export function isExecutable(path: string): boolean {
   try {

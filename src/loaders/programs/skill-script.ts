@@ -1,13 +1,13 @@
 import { extname } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
+import type { JsonObject } from "../../core/base/values.ts";
 import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
-import type { JsonObject } from "../../core/base/values.ts";
 import { resolveInside } from "../folder/contain.ts";
 import { readNetwork } from "../folder/declared-network.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import { declaredEnv, isExecutable } from "./script-handler.ts";
 import type { Contents } from "../folder/skill-contents.ts";
+import { declaredEnv, isExecutable } from "./script-handler.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
 /** Scripts that a skill bundles and its instruction tells to run: the third tier of Agent Skills (skill-formats 7.3). */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Audience, audienceOf, callHandler, type Skill, type Tool } from "../../core/skill/skill.ts";
 import { defined } from "../../core/base/values.ts";
+import { type Audience, audienceOf, callHandler, type Skill, type Tool } from "../../core/skill/skill.ts";
 import { openSkillFolder, readSkillDocument } from "../folder/skill-folder.ts";
 import { loadSkillModule } from "../formats/module/skill-module.ts";
 

@@ -1,7 +1,7 @@
 import type { SkillRecord } from "../../core/engine/event/record.ts";
+import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
 import { readReach } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Tool, type ToolDescriptor } from "../../core/skill/skill.ts";
-import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
 import { recordSkill } from "./entry.ts";
 import type { SkillEntry } from "./skill-set.ts";
 

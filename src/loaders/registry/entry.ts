@@ -1,6 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { defined } from "../../core/base/values.ts";
 import {
   configValues,
   isReservedVariable,
@@ -9,9 +11,10 @@ import {
   resolveConfig,
   settledParameters,
 } from "../../core/document/config.ts";
-import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { messageOf } from "../../core/base/errors.ts";
 import type { SkillRecord } from "../../core/engine/event/record.ts";
+import { nameTools } from "../../core/engine/tools/disclosure.ts";
+import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import {
   claimedEffects,
   loosenings,
@@ -19,8 +22,6 @@ import {
   unvouched,
   withoutLoosenings,
 } from "../../core/skill/formats/tool-reach.ts";
-import { nameTools } from "../../core/engine/tools/disclosure.ts";
-import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import {
   type ConfigField,
   describeTools,
@@ -32,11 +33,10 @@ import {
   type ToolDescriptor,
 } from "../../core/skill/skill.ts";
 import { describeAbsence } from "../../core/skill/skill-reference.ts";
-import { defined } from "../../core/base/values.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { Contents } from "../folder/skill-contents.ts";
-import type { SkillScripts } from "../programs/skill-script.ts";
 import { openServerContents } from "../mcp/contents.ts";
+import type { SkillScripts } from "../programs/skill-script.ts";
 import { leaveOutReserved } from "./discover.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";

@@ -1,9 +1,9 @@
 import { NothingDone, SkillflowError } from "../../core/base/errors.ts";
+import { type Json, toJson } from "../../core/base/values.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import type { Tool, ToolContext } from "../../core/skill/skill.ts";
 import { callHandler } from "../../core/skill/skill.ts";
 import { describeAbsence, parseSkillReference } from "../../core/skill/skill-reference.ts";
-import { type Json, toJson } from "../../core/base/values.ts";
 import type { Invocation, Invoke, LoaderHost } from "../folder/host.ts";
 import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";

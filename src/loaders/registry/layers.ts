@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import { isReservedVariable } from "../../core/document/config.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { reservedName } from "../../core/engine/tools/own-tools.ts";
-import { describeTools, type Skill, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import { defined } from "../../core/base/values.ts";
+import { isReservedVariable } from "../../core/document/config.ts";
+import { reservedName } from "../../core/engine/tools/own-tools.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
+import { describeTools, type Skill, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";

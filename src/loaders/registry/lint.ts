@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { isObject } from "../../core/base/values.ts";
 import type { Format } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/skill.ts";
-import { isObject } from "../../core/base/values.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";

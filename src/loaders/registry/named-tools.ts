@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { nearest } from "../../core/base/values.ts";
 import { toolsNamed } from "../../core/engine/tools/disclosure.ts";
 import type { Skill, Tool } from "../../core/skill/skill.ts";
-import { nearest } from "../../core/base/values.ts";
 
 /** What a skill's text names by `{{tool}}` and is none of its tools; of a server's tools nobody can say before it is asked. */
 export function unknownToolsNamed(

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { refuseAmbiguous } from "../../core/document/config.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { refuseAmbiguous } from "../../core/document/config.ts";
 import { boundTo } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Skill } from "../../core/skill/skill.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill/skill-reference.ts";

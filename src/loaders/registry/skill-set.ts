@@ -1,7 +1,7 @@
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import type { Environment, ResolvedField } from "../../core/document/config.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import type { Environment, ResolvedField } from "../../core/document/config.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow/workflow.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import type { Effect, Format, McpServerConfig, Skill, SkillKind, Tool, ToolReach } from "../../core/skill/skill.ts";
 import type { RunnablePackage, SkillPackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Environment } from "../../core/document/config.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
+import type { Environment } from "../../core/document/config.ts";
 
 /** The files of a repository as of a commit, read as they are stored: nothing of the repository runs (fine-print T26). */
 

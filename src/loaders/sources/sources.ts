@@ -2,8 +2,6 @@ import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { ResolvedSource } from "../../core/engine/event/resolved-source.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import {
   parseSource,
@@ -12,6 +10,8 @@ import {
   type SourceProblem,
   sourceFields,
 } from "../../core/document/check/sources.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import type { ResolvedSource } from "../../core/engine/event/resolved-source.ts";
 import { isWithin, PLAIN_FILE } from "../../files/files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
 

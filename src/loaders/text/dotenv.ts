@@ -1,6 +1,6 @@
+import type { Secret } from "../../core/base/redact/secret-forms.ts";
 import { endsAsSecret } from "../../core/document/config.ts";
 import { containsToken } from "../../core/engine/plan/public-text.ts";
-import type { Secret } from "../../core/base/redact/secret-forms.ts";
 
 /** Values of a `.env` file in the checkout. An untrusted author may have written it, so its marks name the file. */
 

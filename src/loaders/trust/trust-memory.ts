@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Environment } from "../../core/document/config.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { isObject } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
 import { replaceFile } from "../../files/files.ts";
-import type { Contents } from "../folder/skill-contents.ts";
 import { userConfigPath } from "../documents/project-config.ts";
+import type { Contents } from "../folder/skill-contents.ts";
 
 /** A yes that a person gave: to these files, in this place. */
 export interface TrustEntry {

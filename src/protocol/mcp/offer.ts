@@ -3,14 +3,15 @@ import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../../app
 import { secretsOf } from "../../app/secrets.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { describeMisfit } from "../../core/skill/formats/contract.ts";
-import { BLOB_TOOLS } from "../../core/engine/tools/blob.ts";
-import { nameTools } from "../../core/engine/tools/disclosure.ts";
-import type { Observer } from "../../core/engine/ports.ts";
 import { createRedactor, type Redactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
-import { describeTools, numberNames, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
+import type { Observer } from "../../core/engine/ports.ts";
+import { BLOB_TOOLS } from "../../core/engine/tools/blob.ts";
+import { nameTools } from "../../core/engine/tools/disclosure.ts";
+import { describeMisfit } from "../../core/skill/formats/contract.ts";
+import { describeTools, numberNames, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
+import { describedInput } from "./parameter-texts.ts";
 import { linkTo } from "./resources.ts";
 import {
   describeWorkflow,
@@ -20,7 +21,6 @@ import {
   workflowToolName,
   writesOf,
 } from "./workflows.ts";
-import { describedInput } from "./parameter-texts.ts";
 
 /** All that is offered to clients of this project, found once. */
 

@@ -1,5 +1,5 @@
-import type { ToolDescriptor } from "../../core/skill/skill.ts";
 import { defined, isObject, type JsonObject, type JsonSchema } from "../../core/base/values.ts";
+import type { ToolDescriptor } from "../../core/skill/skill.ts";
 
 /**
  * Descriptions of parameters that built-in tools leave out, because the text of their skill explains them. MCP clients read

@@ -8,8 +8,8 @@ import type {
 import { readSkillFile } from "../../app/skills/file.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
-import { isBlobId } from "../../core/engine/tools/blob.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
+import { isBlobId } from "../../core/engine/tools/blob.ts";
 
 /** What can be read: skills' instructions, the files that they bundle, and large results. Instructions are prompts too. */
 

@@ -1,7 +1,7 @@
 import { openBlobs, openExecution } from "../../app/calls/execute.ts";
 import type { Workspace } from "../../app/host.ts";
-import { openCatalog } from "./catalog.ts";
 import { type HttpServer, openHttpServer } from "../http-server.ts";
+import { openCatalog } from "./catalog.ts";
 import { answerRpc, type RpcOptions } from "./json-rpc.ts";
 import { skillsProtocol } from "./methods.ts";
 

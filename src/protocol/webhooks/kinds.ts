@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { WebhookKind } from "../../core/document/listen/listen-file.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
+import type { WebhookKind } from "../../core/document/listen/listen-file.ts";
 import { isSame } from "../http-server.ts";
 
 /** How each vendor's webhooks show that they are genuine, and which delivery they are: one row a vendor. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Listener, Taken } from "../../app/listen/listener.ts";
 import type { Setting, Source } from "../../app/listen/setting.ts";
-import { parseSize } from "../../core/document/listen/listen-file.ts";
 import { nearest, parseJson } from "../../core/base/values.ts";
+import { parseSize } from "../../core/document/listen/listen-file.ts";
 import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
 import { type ApprovalPages, answerApproval } from "./approval.ts";
 import { type Headers, isBearer, isRecent, KINDS } from "./kinds.ts";

@@ -1,6 +1,6 @@
+import { dotLabel } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
-import { dotLabel } from "../../core/base/inert.ts";
 import {
   type Beside,
   COLOURS,

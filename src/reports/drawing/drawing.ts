@@ -1,12 +1,12 @@
+import { shortText } from "../../core/base/preview.ts";
+import { parseCondition, showCondition } from "../../core/document/condition.ts";
+import { documentOf } from "../../core/document/inner/place.ts";
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
 import type { Condition } from "../../core/document/workflow/rule.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
-import { documentOf } from "../../core/document/inner/place.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Taint } from "../../core/outward/taint/taint.ts";
-import { parseCondition, showCondition } from "../../core/document/condition.ts";
-import { shortText } from "../../core/base/preview.ts";
 import { isFlagged, type LegendRow, legendOf, type Mark, markOf, marksOf, type NodeMarks } from "./taint-marks.ts";
 
 export type Recorded = Pick<RunRecord, "workflow" | "inner">;

@@ -1,6 +1,6 @@
+import { mermaidLabel } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
-import { mermaidLabel } from "../../core/base/inert.ts";
 import {
   type Beside,
   COLOURS,

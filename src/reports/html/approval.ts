@@ -1,8 +1,8 @@
+import { formatTime } from "../../core/base/preview.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import { signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Account } from "../model/account.ts";
 import type { Visit } from "../model/visit.ts";
-import { formatTime } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
 /** What a person was asked, what they said and when; while nobody has, the commands that answer. */

@@ -1,11 +1,11 @@
-import type { RunEvent } from "../../core/engine/event/event.ts";
-import { nodePath } from "../../core/document/inner/place.ts";
+import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { toJson } from "../../core/base/values.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
 import { durationOf } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { valueHtml } from "./markup/value.ts";
 

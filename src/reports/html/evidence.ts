@@ -1,8 +1,8 @@
+import { plural } from "../../core/base/preview.ts";
 import type { CheckedClaim } from "../../core/engine/evidence/claims.ts";
 import { claimText } from "../../core/engine/evidence/claims.ts";
 import type { Account } from "../model/account.ts";
 import type { Visit } from "../model/visit.ts";
-import { plural } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
 /** Claims beside what code found of them, and quotes beside the results that hold them. */

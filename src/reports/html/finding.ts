@@ -1,8 +1,8 @@
+import { formatCost, formatCount, formatDuration, formatTime, plural, shortText } from "../../core/base/preview.ts";
 import { unroutedText } from "../../core/engine/result/unrouted.ts";
 import type { Account, RunState } from "../model/account.ts";
 import { paidWords } from "../model/account.ts";
 import type { Deed } from "../model/deeds.ts";
-import { formatCost, formatCount, formatDuration, formatTime, plural, shortText } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
 /** What a run found, what it did and did not do, and how it ended: three things. */

@@ -1,6 +1,6 @@
+import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { durationOf, type InnerRun, type Visit } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { folded, valueHtml } from "./markup/value.ts";
 

@@ -1,3 +1,4 @@
+import { formatCount, formatTime, plural, shortText } from "../../core/base/preview.ts";
 import {
   countStandings,
   isRedacted,
@@ -10,7 +11,6 @@ import {
   type ShownOperation,
   STANDING_WORDS,
 } from "../model/plan.ts";
-import { formatCount, formatTime, plural, shortText } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { pageHtml } from "./markup/page.ts";
 

@@ -1,7 +1,7 @@
+import { shortText } from "../../core/base/preview.ts";
 import { accountOf } from "../model/account.ts";
 import { countStandings, viewReport } from "../model/plan.ts";
 import type { Report } from "../model/report.ts";
-import { shortText } from "../../core/base/preview.ts";
 import { auditHtml, costHtml } from "./audit.ts";
 import { evidenceHtml, evidenceTitle } from "./evidence.ts";
 import { findingHtml, headHtml } from "./finding.ts";

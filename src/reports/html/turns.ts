@@ -1,10 +1,10 @@
-import type { RunEvent } from "../../core/engine/event/event.ts";
+import { formatCost, formatCount, formatDuration, plural } from "../../core/base/preview.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
 import { answerText, type Part, type Prompt } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Account } from "../model/account.ts";
 import { type Asked, durationOf, type VisitTurn } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural } from "../../core/base/preview.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
 

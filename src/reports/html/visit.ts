@@ -1,18 +1,18 @@
 import type { BlobInfo } from "../../core/base/blobs.ts";
-import type { EvalResult } from "../../core/engine/event/node-result.ts";
-import { nodePath } from "../../core/document/inner/place.ts";
+import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
+import type { EvalResult } from "../../core/engine/event/node-result.ts";
 import type { Account } from "../model/account.ts";
 import { type Quotes, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
 import { complaintOf, durationOf, statusOf, type Visit, type VisitCall } from "../model/visit.ts";
-import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import { approvalHtml } from "./approval.ts";
 import { quotedHtml, visitClaimsHtml } from "./evidence.ts";
 import { innerHtml } from "./inner.ts";
 import { html, type Markup } from "./markup/markup.ts";
-import { type Prompts, promptsOf, turnHtml } from "./turns.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
+import { type Prompts, promptsOf, turnHtml } from "./turns.ts";
 import { type Bars, statusWords } from "./way.ts";
 
 export interface VisitPage {

@@ -1,8 +1,8 @@
+import { formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import type { Account } from "../model/account.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { type Bar, type Timeline, type TimelineRow, timelineOf } from "../model/timeline.ts";
 import { type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";
-import { formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import { html, type Markup, trustedMarkup } from "./markup/markup.ts";
 
 /** The path of a run on its time: one row a visit, a bar for what it waited for. */

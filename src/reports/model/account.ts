@@ -1,7 +1,7 @@
+import { formatCost, plural } from "../../core/base/preview.ts";
 import type { RunStatus } from "../../core/engine/event/end.ts";
 import { nameOfNode } from "../../core/engine/fold/documents.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
-import { formatCost, plural } from "../../core/base/preview.ts";
 import { type Deeds, deedsOf } from "./deeds.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Failure, failureOf } from "./failure.ts";

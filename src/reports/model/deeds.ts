@@ -1,8 +1,8 @@
-import { changedSkillsIn, skillsNow } from "../../core/engine/fold/degraded.ts";
-import { callFailure } from "../../core/engine/event/node-result.ts";
-import type { SkillRecord } from "../../core/engine/event/record.ts";
 import type { Json } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
+import { callFailure } from "../../core/engine/event/node-result.ts";
+import type { SkillRecord } from "../../core/engine/event/record.ts";
+import { changedSkillsIn, skillsNow } from "../../core/engine/fold/degraded.ts";
 import { linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";

@@ -1,9 +1,9 @@
-import type { MapSettings } from "../../core/document/workflow/node.ts";
-import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import { shortText } from "../../core/base/preview.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { listAt } from "../../core/document/inner/items.ts";
 import { placeOf } from "../../core/document/inner/place.ts";
-import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
-import { shortText } from "../../core/base/preview.ts";
+import type { MapSettings } from "../../core/document/workflow/node.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 

@@ -1,6 +1,6 @@
+import { nodePath } from "../../core/document/inner/place.ts";
 import type { CheckedClaim } from "../../core/engine/evidence/claims.ts";
 import { claimText } from "../../core/engine/evidence/claims.ts";
-import { nodePath } from "../../core/document/inner/place.ts";
 import type { Visit } from "./visit.ts";
 
 /** What code found of the run's claims: those of each node's last visit. */

@@ -1,6 +1,6 @@
-import { hasNothingShown } from "../../core/engine/fold/degraded.ts";
 import { followPath } from "../../core/base/path.ts";
 import { isObject, type Json, type JsonObject, shorten } from "../../core/base/values.ts";
+import { hasNothingShown } from "../../core/engine/fold/degraded.ts";
 import type { Report } from "./report.ts";
 import type { Visit } from "./visit.ts";
 

@@ -1,8 +1,8 @@
+import { logJson, revealText } from "../../core/base/inert.ts";
+import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { type Operation, recordedPlanDigest } from "../../core/engine/event/operation.ts";
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/engine/plan/standing.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
-import { logJson, revealText } from "../../core/base/inert.ts";
 import type { Report } from "./report.ts";
 
 /** A plan as people review it, and what has come of it. */

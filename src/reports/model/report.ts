@@ -1,6 +1,6 @@
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Prompt } from "../../core/engine/event/prompt.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 
 /** All that a report is drawn from. */

@@ -1,8 +1,8 @@
 import type { BlobInfo } from "../../core/base/blobs.ts";
+import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { NodeResult } from "../../core/engine/event/node-result.ts";
 import type { Purpose } from "../../core/engine/event/reply.ts";
-import type { Json, JsonObject } from "../../core/base/values.ts";
 
 /** One visit of a node, as its events tell it. */
 export interface Visit {

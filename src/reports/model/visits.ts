@@ -1,9 +1,9 @@
-import { shortfallOf } from "../../core/engine/fold/degraded.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import { plannedAs } from "../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
+import { shortfallOf } from "../../core/engine/fold/degraded.ts";
 import { nameOfNode, workflowAt } from "../../core/engine/fold/documents.ts";
-import { plannedAs } from "../../core/engine/event/operation.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
 

@@ -1,5 +1,5 @@
-import type { Waiting } from "../../core/engine/event/end.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
+import type { Waiting } from "../../core/engine/event/end.ts";
 import { type Answers, signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Report } from "./report.ts";
 

@@ -1,10 +1,10 @@
+import { deepEqual, defined, type Json, type JsonObject } from "../../core/base/values.ts";
+import { nodePath, placeOf } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../core/engine/event/node-result.ts";
-import type { CallUsage } from "../../core/engine/event/reply.ts";
-import { nodePath, placeOf } from "../../core/document/inner/place.ts";
 import { openingTexts, type Part, type Prompt, type Turn } from "../../core/engine/event/prompt.ts";
+import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
-import { deepEqual, defined, type Json, type JsonObject } from "../../core/base/values.ts";
 import { itemWord } from "../model/items.ts";
 import type { Report } from "../model/report.ts";
 import { durationOf, type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";

@@ -1,10 +1,10 @@
 import { diffArrays } from "diff";
+import { deepEqual, defined, isObject, type Json } from "../../core/base/values.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { NodeResult } from "../../core/engine/event/node-result.ts";
-import { nodePath } from "../../core/document/inner/place.ts";
 import type { Prompt } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
-import { deepEqual, defined, isObject, type Json } from "../../core/base/values.ts";
 import type { Report } from "../model/report.ts";
 import { diffPrompts } from "./prompt-diff.ts";
 

@@ -1,8 +1,8 @@
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin } from "../../core/engine/fold/state.ts";
 import { planOf } from "../../core/engine/decide/planning.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
+import { fold } from "../../core/engine/fold/fold.ts";
+import { begin } from "../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { html } from "../html/markup/markup.ts";
 import { sitePage } from "./page.ts";

@@ -1,6 +1,6 @@
+import { formatCost, formatCount } from "../../core/base/preview.ts";
 import { html, trustedMarkup } from "../html/markup/markup.ts";
 import type { Report } from "../model/report.ts";
-import { formatCost, formatCount } from "../../core/base/preview.ts";
 import { LIVE_STYLE } from "./style.ts";
 
 /**

@@ -1,7 +1,7 @@
+import { formatCost, formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import type { RunSummary } from "../../core/engine/record/run-summary.ts";
 import { html, type Markup } from "../html/markup/markup.ts";
 import { stateOf } from "../model/account.ts";
-import { formatCost, formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import { sitePage } from "./page.ts";
 
 export interface RunList {

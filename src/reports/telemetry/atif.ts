@@ -1,7 +1,7 @@
+import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { openingOf, type Part, type Prompt, resultText, textOf } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { Report } from "../model/report.ts";
 
 /** A run in the exchange format of agent trajectories (ATIF): an agent's step for each reply of a model. */

@@ -1,7 +1,7 @@
+import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { type Draft, errorOf, later, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";
 
 interface Made {

@@ -1,9 +1,9 @@
+import { defined } from "../../core/base/values.ts";
+import { parseModel } from "../../core/document/model-name.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import type { Part } from "../../core/engine/event/prompt.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
-import { parseModel } from "../../core/document/model-name.ts";
-import type { Part } from "../../core/engine/event/prompt.ts";
-import { defined } from "../../core/base/values.ts";
 import { inputContent, outputContent } from "./messages.ts";
 import type { Attributes } from "./span.ts";
 import { errorOf, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";

@@ -1,5 +1,5 @@
-import { openingOf, type Part, type Prompt, resultText, type Turn } from "../../core/engine/event/prompt.ts";
 import type { Json } from "../../core/base/values.ts";
+import { openingOf, type Part, type Prompt, resultText, type Turn } from "../../core/engine/event/prompt.ts";
 
 /** What was said, as the GenAI conventions write messages: JSON texts. */
 

@@ -1,10 +1,10 @@
+import { defined } from "../../core/base/values.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin } from "../../core/engine/fold/state.ts";
-import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
-import { defined } from "../../core/base/values.ts";
 import { openCall, takeApplied, takeResult } from "./calls.ts";
 import { takeAnswer } from "./chat.ts";
 import type { Attributes, Span, SpanEvent } from "./span.ts";

@@ -1,9 +1,9 @@
-import type { State } from "../../core/engine/fold/state.ts";
+import { defined } from "../../core/base/values.ts";
+import { documentOf } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
-import { documentOf } from "../../core/document/inner/place.ts";
+import type { State } from "../../core/engine/fold/state.ts";
 import type { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
-import { defined } from "../../core/base/values.ts";
 import type { Attributes, Span, SpanEvent } from "./span.ts";
 
 export type Draft = { -readonly [Key in keyof Span]: Span[Key] } & { events: SpanEvent[] };

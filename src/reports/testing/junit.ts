@@ -1,6 +1,6 @@
-import type { CaseFailure } from "../../core/outward/testing/expectations.ts";
-import { cutText } from "../../core/base/values.ts";
 import { xmlText } from "../../core/base/inert.ts";
+import { cutText } from "../../core/base/values.ts";
+import type { CaseFailure } from "../../core/outward/testing/expectations.ts";
 
 interface TestedCase {
   readonly file: string;

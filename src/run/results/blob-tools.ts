@@ -1,9 +1,9 @@
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { imageFault, isImage } from "../../core/base/image.ts";
-import { wholeText } from "../../core/engine/tools/blob.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../core/base/schema/time-bound.ts";
 import { checkedAs, type JsonObject } from "../../core/base/values.ts";
+import { wholeText } from "../../core/engine/tools/blob.ts";
 
 /** Reading on in a blob. */
 

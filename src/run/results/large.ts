@@ -1,7 +1,7 @@
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { describeBlob, wholeText } from "../../core/engine/tools/blob.ts";
 import { cutText, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { describeBlob, wholeText } from "../../core/engine/tools/blob.ts";
 
 /** Results with more than this many characters of JSON do not stand in a prompt: they become blobs. */
 export const MOST_RESULT = 32_768;

@@ -1,10 +1,10 @@
 import type { BlobInfo } from "../../core/base/blobs.ts";
 import { isImage } from "../../core/base/image.ts";
-import { wholeText } from "../../core/engine/tools/blob.ts";
-import type { RecordedCall } from "../../core/engine/event/call.ts";
-import type { ReadResult } from "../../core/engine/tools/results.ts";
-import { resultText } from "../../core/engine/event/prompt.ts";
 import { isObject, type JsonObject } from "../../core/base/values.ts";
+import type { RecordedCall } from "../../core/engine/event/call.ts";
+import { resultText } from "../../core/engine/event/prompt.ts";
+import { wholeText } from "../../core/engine/tools/blob.ts";
+import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { type Readable, searchBlob } from "./blob-tools.ts";
 
 /** What `read_result` gives: a result as it was recorded, then what of it is kept as blobs, in pages or by its lines. */

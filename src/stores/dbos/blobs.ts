@@ -2,10 +2,10 @@ import { mkdtemp, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
-import { isBlobId } from "../../core/engine/tools/blob.ts";
 import type { ProcessMark } from "../../core/engine/ports.ts";
-import { temporaryName } from "../../files/temporary-name.ts";
+import { isBlobId } from "../../core/engine/tools/blob.ts";
 import { replaceFile } from "../../files/files.ts";
+import { temporaryName } from "../../files/temporary-name.ts";
 import { BLOB_LIMITS, type BlobLimits, changedBlob, createRoom, creating, unknownBlob } from "../blobs.ts";
 import type { Database } from "./database.ts";
 

@@ -1,8 +1,8 @@
 import { SkillflowError } from "../../core/base/errors.ts";
+import { checkedAs, parseJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
-import { checkedAs, parseJson } from "../../core/base/values.ts";
 import { skimRun } from "../file/run-skim.ts";
 import { type Database, ENGINE_SCHEMA } from "./database.ts";
 

@@ -11,8 +11,8 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { openStored, parseRun, readBytes, type Stored } from "./run-lines.ts";
 import { storeError } from "../store-error.ts";
+import { openStored, parseRun, readBytes, type Stored } from "./run-lines.ts";
 
 /** A run's file as it grows. */
 

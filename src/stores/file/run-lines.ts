@@ -1,8 +1,8 @@
 import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { isObject } from "../../core/base/values.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
-import { isObject } from "../../core/base/values.ts";
 import { openPlainNow, readRegular } from "../../files/files.ts";
 import { type CheckedRecord, checkRecord } from "../record-check.ts";
 import { storeError } from "../store-error.ts";

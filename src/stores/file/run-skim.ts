@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
 import { defined } from "../../core/base/values.ts";
+import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
 import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { fstatSync, readSync } from "node:fs";
-import type { RunEvent } from "../../core/engine/event/event.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
 import { reading } from "./run-lines.ts";
 
 /** What is added to a run's file, as it is added: whole records alone, since a torn one never was. */

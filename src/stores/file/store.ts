@@ -6,13 +6,13 @@ import type { Intake, Journal, Store, StoredRun } from "../../core/engine/ports.
 import { makeFolder, realFolder } from "../../files/files.ts";
 import { fileBlobs } from "../blobs.ts";
 import { digestOf } from "../chain.ts";
-import { fileQueue, markOf } from "./queue.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { type LockOptions, lock } from "../lock.ts";
+import { hasCode, storeError } from "../store-error.ts";
+import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, openFile } from "./run-file.ts";
 import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, verifyBytes } from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
-import { hasCode, storeError } from "../store-error.ts";
 
 interface FileStoreOptions extends LockOptions {
   readonly directory: string;

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Edge } from "../../../src/core/document/workflow/node.ts";
-import type { OutputMatch, ValueRule } from "../../../src/core/document/workflow/rule.ts";
 import { checkWorkflow } from "../../../src/core/document/check/workflow.ts";
 import { parseCondition, showCondition } from "../../../src/core/document/condition.ts";
 import { checkValues } from "../../../src/core/document/value-rule.ts";
+import type { Edge } from "../../../src/core/document/workflow/node.ts";
+import type { OutputMatch, ValueRule } from "../../../src/core/document/workflow/rule.ts";
 import { inline, workflowOf } from "../../harness/harness.ts";
 import { runsOf } from "../../harness/long.ts";
 

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
+import {
+  configValues,
+  isSecretName,
+  lackOfConfig,
+  resolveConfig,
+  secretValues,
+} from "../../../src/core/document/config.ts";
 import type { LookUp } from "../../../src/core/skill/availability/config-form.ts";
-import { configValues, isSecretName, lackOfConfig, resolveConfig, secretValues } from "../../../src/core/document/config.ts";
 import type { ConfigField } from "../../../src/core/skill/skill.ts";
 
 const field = (parts: Partial<ConfigField> = {}): ConfigField => ({ description: "d", ...parts });

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hasErrors } from "../../../src/core/base/diagnostic.ts";
-import type { Workflow } from "../../../src/core/document/workflow/workflow.ts";
 import { schemaProblems } from "../../../src/core/base/schema/schema.ts";
-import { numberNames } from "../../../src/core/skill/skill.ts";
 import type { Json } from "../../../src/core/base/values.ts";
 import { checkInput } from "../../../src/core/document/check/workflow.ts";
 import { describeInputs } from "../../../src/core/document/inputs.ts";
+import type { Workflow } from "../../../src/core/document/workflow/workflow.ts";
+import { numberNames } from "../../../src/core/skill/skill.ts";
 import { runsOf } from "../../harness/long.ts";
 
 const workflowOf = (inputs: Workflow["inputs"]): Workflow => ({

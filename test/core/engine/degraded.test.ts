@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { degradedNodes } from "../../../src/core/engine/fold/degraded.ts";
-import type { Outcome } from "../../../src/core/engine/event/skim.ts";
 import type { Json } from "../../../src/core/base/values.ts";
+import type { Outcome } from "../../../src/core/engine/event/skim.ts";
+import { degradedNodes } from "../../../src/core/engine/fold/degraded.ts";
 
 const run = {
   workflow: {

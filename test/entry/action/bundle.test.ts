@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { INPUT_NAMES } from "../../../src/entry/action/inputs.ts";
 import { outputsOf } from "../../../src/cli/ci/github.ts";
+import { INPUT_NAMES } from "../../../src/entry/action/inputs.ts";
 import { readOutputs } from "./step.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");

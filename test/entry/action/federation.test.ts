@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { runAction } from "../../../src/entry/action/run.ts";
 import type { ShortLivedKeys } from "../../../src/core/document/model-name.ts";
+import { runAction } from "../../../src/entry/action/run.ts";
 import { anthropicModel } from "../../../src/models/anthropic.ts";
 import { openaiModel } from "../../../src/models/openai.ts";
 import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
-import type { ForeignCommand } from "../../../src/core/skill/sandbox.ts";
 import type { Json, JsonObject } from "../../../src/core/base/values.ts";
+import type { ForeignCommand } from "../../../src/core/skill/sandbox.ts";
 import type { LoaderHost } from "../../../src/loaders/folder/host.ts";
 import { callScript, declaredEnv, type Script, type ScriptCall } from "../../../src/loaders/programs/script-handler.ts";
 import { livingProcess } from "../../../src/sandbox/processes.ts";

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
-import { answerRpc, invalidParams, type Method, type RpcOptions } from "../../../src/protocol/skills-protocol/json-rpc.ts";
+import {
+  answerRpc,
+  invalidParams,
+  type Method,
+  type RpcOptions,
+} from "../../../src/protocol/skills-protocol/json-rpc.ts";
 
 const faults: unknown[] = [];
 const seen: string[] = [];

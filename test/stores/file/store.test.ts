@@ -16,11 +16,11 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
 import type { ProcessMark, Store } from "../../../src/core/engine/ports.ts";
-import { checkRunId, fileStore } from "../../../src/stores/file/store.ts";
 import { readRecording } from "../../../src/stores/file/run-lines.ts";
-import { bundled } from "../../harness/bundled.ts";
+import { checkRunId, fileStore } from "../../../src/stores/file/store.ts";
 import { codeOf, describeStore, does, messages, warning } from "../../contracts/store.ts";
 import { recordOf } from "../../contracts/triage.ts";
+import { bundled } from "../../harness/bundled.ts";
 import { LONG } from "../../harness/long.ts";
 
 const directories: string[] = [];

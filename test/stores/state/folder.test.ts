@@ -19,9 +19,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { StateStore } from "../../../src/core/engine/ports.ts";
 import { folderState } from "../../../src/stores/state/folder.ts";
 import { memoryState } from "../../../src/stores/state/memory.ts";
-import { bundled } from "../../harness/bundled.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
+import { bundled } from "../../harness/bundled.ts";
 import { LONG } from "../../harness/long.ts";
 
 const folders: string[] = [];

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { StateStore } from "../../../src/core/engine/ports.ts";
 import { gitState } from "../../../src/stores/state/git.ts";
-import { bundled } from "../../harness/bundled.ts";
 import { makeProject } from "../../cli/program.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
+import { bundled } from "../../harness/bundled.ts";
 import { LONG } from "../../harness/long.ts";
 
 const folders: string[] = [];

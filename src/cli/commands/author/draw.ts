@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { findRecording } from "../../../app/adapters/stores.ts";
+import { taintOf } from "../../../app/checks/taint.ts";
 import { readWorkflow } from "../../../app/documents.ts";
 import { documentsOf } from "../../../app/host.ts";
 import { readInner } from "../../../app/runs/inner.ts";
-import { findRecording } from "../../../app/adapters/stores.ts";
-import { taintOf } from "../../../app/checks/taint.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
 import { fold } from "../../../core/engine/fold/fold.ts";
 import { begin } from "../../../core/engine/fold/state.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { runDot, workflowDot } from "../../../reports/drawing/dot.ts";
 import { runMermaid, workflowMermaid } from "../../../reports/drawing/mermaid.ts";

@@ -1,11 +1,11 @@
+import { type Brought, lockServers, servedSkills } from "../../../app/checks/mcp-lock.ts";
 import { readWorkflow } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
-import { type Brought, lockServers, servedSkills } from "../../../app/checks/mcp-lock.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { configFindings } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
-import { findWorkflows } from "../../../protocol/mcp/workflows.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { findWorkflows } from "../../../protocol/mcp/workflows.ts";
 import type { Action, Io } from "../../io.ts";
 import { amount, describeDiagnostic, painter } from "../../terminal/terminal.ts";
 import { openAsking, personAt } from "../../terminal/trust.ts";

@@ -1,7 +1,7 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
-import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../../../core/skill/formats/protocol-tools.ts";
-import { publishedSchemas } from "../../../core/outward/published.ts";
 import { nearest } from "../../../core/base/values.ts";
+import { publishedSchemas } from "../../../core/outward/published.ts";
+import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../../../core/skill/formats/protocol-tools.ts";
 import { text } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
 import { jsonText } from "../../terminal/terminal.ts";

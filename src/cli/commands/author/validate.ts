@@ -1,12 +1,12 @@
-import { environmentRedactor } from "../../../app/secrets.ts";
 import { findProblems } from "../../../app/checks/validate.ts";
+import { environmentRedactor } from "../../../app/secrets.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { type Finding, hasErrors, isDiagnostic, withField } from "../../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { logJson } from "../../../core/base/inert.ts";
 import { projectOptions, sourceChoices, text } from "../../flags.ts";
-import { framesOf } from "../../terminal/frame.ts";
 import type { Action } from "../../io.ts";
+import { framesOf } from "../../terminal/frame.ts";
 import { amount, describeDiagnostic, jsonText, painter, programName } from "../../terminal/terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {

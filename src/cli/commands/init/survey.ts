@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../../app/host.ts";
 import { allSkills, type SkillState, skillStates } from "../../../app/skills/states.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { readSmall } from "../../../files/files.ts";
-import { plainLine } from "../../../core/base/inert.ts";
 
 /** What is at hand in a project: nothing is asked of anybody, and nothing run. */
 export interface Survey {

@@ -1,7 +1,6 @@
 import { closeSync, lstatSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { recordedSkills } from "../../../app/documents.ts";
-import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
 import {
   type AppliedOperation,
   type ApplyRequest,
@@ -14,22 +13,23 @@ import {
 } from "../../../app/runs/apply.ts";
 import { applyPlan } from "../../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
+import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { type Approved, approvedByWord, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
-import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
-import { withOptions } from "../../../core/engine/result/signal-command.ts";
-import { isObject, parseJson } from "../../../core/base/values.ts";
-import { openPlainNow } from "../../../files/files.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { isObject, parseJson } from "../../../core/base/values.ts";
+import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
+import { type Approved, approvedByWord, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
+import { withOptions } from "../../../core/engine/result/signal-command.ts";
+import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
 import { githubActions, isCi } from "../../ci/ci.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
+import { type Beginning, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
 import { describeLosses, describeOutcome, describePlan, describeStandings } from "../../terminal/plan-view.ts";
-import { type Beginning, tellingRefusal } from "../../refused.ts";
 import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 import { personAt as browserAt, openTrusted } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";

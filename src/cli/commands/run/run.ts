@@ -1,30 +1,37 @@
+import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
 import { readWorkflow, recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
-import { completeReport } from "../../../app/views/reports.ts";
-import { type FinishedRun, recordResume, recordWord, resumeRun, startRun, type Watch } from "../../../app/runs/drive.ts";
+import {
+  type FinishedRun,
+  recordResume,
+  recordWord,
+  resumeRun,
+  startRun,
+  type Watch,
+} from "../../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../../app/runs/prepare.ts";
 import { prepareReplay } from "../../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
-import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
+import { completeReport } from "../../../app/views/reports.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import { asFlag, SkillflowError } from "../../../core/base/errors.ts";
+import { plainLine, plainText } from "../../../core/base/inert.ts";
+import { quoteTheirs } from "../../../core/base/voice.ts";
+import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
-import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import type { ChangedPrompt } from "../../../core/engine/event/prompt.ts";
+import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
-import { quoteTheirs } from "../../../core/base/voice.ts";
-import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { githubActions } from "../../ci/ci.ts";
 import { list, projectOptions, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
+import { type Beginning, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
 import { liveProgress } from "../../terminal/progress/live.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
-import { type Beginning, tellingRefusal } from "../../refused.ts";
 import { jsonLine, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 import { openTrusted, personAt } from "../../terminal/trust.ts";
 import { describeShortfall, describeVerdict } from "../../terminal/verdict.ts";

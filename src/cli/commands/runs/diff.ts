@@ -1,13 +1,13 @@
 import { compareRuns, type RunDiff } from "../../../app/runs/inspect.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import type { Json } from "../../../core/base/values.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, plural } from "../../../core/base/preview.ts";
+import type { Json } from "../../../core/base/values.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
+import { colourDiff } from "../../terminal/changes.ts";
 import { jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
-import { colourDiff } from "../../terminal/changes.ts";
 
 /** What two runs did otherwise. */
 export const diffRuns: Action = async (io, [a = "", b = ""], flags) => {

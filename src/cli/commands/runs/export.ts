@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
+import { exportSpans, OTLP_URL } from "../../../app/adapters/otlp.ts";
+import { findRecording } from "../../../app/adapters/stores.ts";
 import { reportOf } from "../../../app/runs/inspect.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
-import { findRecording } from "../../../app/adapters/stores.ts";
-import { exportSpans, OTLP_URL } from "../../../app/adapters/otlp.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { VERSION } from "../../../files/own-files.ts";

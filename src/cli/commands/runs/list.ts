@@ -1,8 +1,8 @@
 import { openWorkspace } from "../../../app/workspace.ts";
-import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { stateOf } from "../../../reports/model/account.ts";
 import { formatCost, formatCount } from "../../../core/base/preview.ts";
+import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
+import { stateOf } from "../../../reports/model/account.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { describeFailure, duration, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";

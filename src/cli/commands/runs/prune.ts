@@ -1,8 +1,8 @@
 import { openWorkspace } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
+import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
 import { durationOf } from "../../../core/engine/settings/bounds.ts";
-import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
 import { flagValue, integer, projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, describeFailure, jsonText } from "../../terminal/terminal.ts";

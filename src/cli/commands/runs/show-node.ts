@@ -1,9 +1,9 @@
 import { inspectNode, type NodeVisits } from "../../../app/runs/inspect.ts";
-import type { StoredRun } from "../../../core/engine/ports.ts";
-import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
-import type { Json } from "../../../core/base/values.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
+import type { Json } from "../../../core/base/values.ts";
+import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
+import type { StoredRun } from "../../../core/engine/ports.ts";
 import type { Flags, Io } from "../../io.ts";
 import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 

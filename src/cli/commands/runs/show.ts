@@ -1,12 +1,12 @@
 import { findRun } from "../../../app/adapters/stores.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { fold } from "../../../core/engine/fold/fold.ts";
-import { begin } from "../../../core/engine/fold/state.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
+import { fold } from "../../../core/engine/fold/fold.ts";
+import { begin } from "../../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
-import { plainLine } from "../../../core/base/inert.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, jsonLine, jsonText, oneLine, painter, programName } from "../../terminal/terminal.ts";

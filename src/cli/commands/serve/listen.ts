@@ -1,9 +1,9 @@
 import { type Link, openListener } from "../../../app/listen/listener.ts";
 import { readSetting, type Setting } from "../../../app/listen/setting.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
+import { plainLine } from "../../../core/base/inert.ts";
 import { signalCommands } from "../../../core/engine/result/signal-command.ts";
 import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
-import { plainLine } from "../../../core/base/inert.ts";
 import { approvalPage, toldPage } from "../../../reports/site/approval.ts";
 import { runChoices, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";

@@ -5,8 +5,8 @@ import { type McpService, openMcpService } from "../../../protocol/mcp/server.ts
 import { connectStreams } from "../../../protocol/mcp/stdio.ts";
 import { runChoices } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
-import { plainProgress } from "../../terminal/progress/plain.ts";
 import { GRACE_MS, listenAt, openServing } from "../../serving.ts";
+import { plainProgress } from "../../terminal/progress/plain.ts";
 import { amount, jsonText } from "../../terminal/terminal.ts";
 import { skillLogger } from "../run/run.ts";
 

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { readApiDescription } from "../../../app/skills/api-description.ts";
-import type { Environment } from "../../../core/document/config.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
+import { nearest } from "../../../core/base/values.ts";
+import type { Environment } from "../../../core/document/config.ts";
 import type { ApiDescription, ApiOperation } from "../../../core/skill/openapi/description.ts";
 import skillVariables from "../../../core/skill/skill-variables.json" with { type: "json" };
-import { nearest } from "../../../core/base/values.ts";
 import type { Io } from "../../io.ts";
 import type { Begun } from "./new.ts";
 import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "./openapi-files.ts";

@@ -6,8 +6,8 @@ import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { nearest } from "../../../core/base/values.ts";
 import { projectOptions } from "../../flags.ts";
-import { framesOf } from "../../terminal/frame.ts";
 import type { Action, Io } from "../../io.ts";
+import { framesOf } from "../../terminal/frame.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../../terminal/terminal.ts";
 
 interface Problem extends Diagnostic {

@@ -1,5 +1,5 @@
-import type { Access, ApiDescription, ApiOperation, ApiParameter } from "../../../core/skill/openapi/description.ts";
 import type { JsonObject } from "../../../core/base/values.ts";
+import type { Access, ApiDescription, ApiOperation, ApiParameter } from "../../../core/skill/openapi/description.ts";
 
 /** The files of a skill that reads by an API's description: plain code, for its team to change. */
 

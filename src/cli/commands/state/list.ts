@@ -1,5 +1,5 @@
-import { byLastSeen } from "../../../core/engine/state/entries.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { byLastSeen } from "../../../core/engine/state/entries.ts";
 import type { Action } from "../../io.ts";
 import { jsonText, painter, programName } from "../../terminal/terminal.ts";
 import { namesIn, statesAt } from "./states.ts";

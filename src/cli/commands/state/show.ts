@@ -1,6 +1,6 @@
+import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { StateEntry } from "../../../core/engine/event/state-entry.ts";
 import { byLastSeen } from "../../../core/engine/state/entries.ts";
-import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { Action, Paint } from "../../io.ts";
 import { jsonText, painter } from "../../terminal/terminal.ts";
 import { entriesIn, statesAt, unknownKey } from "./states.ts";

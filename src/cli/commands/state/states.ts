@@ -1,10 +1,10 @@
 import { openState } from "../../../app/adapters/states.ts";
 import { openStore } from "../../../app/adapters/stores.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
+import { nearest } from "../../../core/base/values.ts";
 import type { StateEntry } from "../../../core/engine/event/state-entry.ts";
 import type { StateStore } from "../../../core/engine/ports.ts";
 import { APPLIED } from "../../../core/engine/state/delta.ts";
-import { nearest } from "../../../core/base/values.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Flags, Io } from "../../io.ts";
 

@@ -1,7 +1,7 @@
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
-import type { Update } from "../../../core/outward/testing/update.ts";
-import { defined, type Json } from "../../../core/base/values.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
+import { defined, type Json } from "../../../core/base/values.ts";
+import type { Update } from "../../../core/outward/testing/update.ts";
 import { amount, duration, oneLine, type Paint } from "../../terminal/terminal.ts";
 
 /** What people and programs are told of tests. */

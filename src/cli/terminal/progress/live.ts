@@ -1,6 +1,6 @@
+import { plainLine } from "../../../core/base/inert.ts";
 import { nameOfNode } from "../../../core/engine/fold/documents.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
-import { plainLine } from "../../../core/base/inert.ts";
 import { duration, oneLine } from "../terminal.ts";
 import { ASKING, freshPresent, type Items, note, type Present, type Scope, scopeOf, WAITING } from "./present.ts";
 import { describeEvent, headerOf, type Telling } from "./tree.ts";

@@ -1,6 +1,6 @@
+import { nodePath } from "../../../core/document/inner/place.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
-import { nodePath } from "../../../core/document/inner/place.ts";
 import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
 import { amount, oneLine } from "../terminal.ts";

@@ -1,10 +1,10 @@
-import { shortfallOf } from "../../../core/engine/fold/degraded.ts";
-import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
-import type { RunRecord } from "../../../core/engine/event/record.ts";
-import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
-import { documentOf, nodePath } from "../../../core/document/inner/place.ts";
-import { plannedAs } from "../../../core/engine/event/operation.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { documentOf, nodePath } from "../../../core/document/inner/place.ts";
+import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
+import { plannedAs } from "../../../core/engine/event/operation.ts";
+import type { RunRecord } from "../../../core/engine/event/record.ts";
+import { shortfallOf } from "../../../core/engine/fold/degraded.ts";
+import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
 import { amount, duration, oneLine, type Paint } from "../terminal.ts";
 import { wordOf } from "./plain.ts";
 import { type Present, scopeOf } from "./present.ts";

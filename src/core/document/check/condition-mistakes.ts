@@ -1,5 +1,5 @@
-import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 import { LONGEST, PATH, parseCondition } from "../condition.ts";
+import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 
 /** Mistakes that authors make in the short form of a condition, each with its cure. */
 

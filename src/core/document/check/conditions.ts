@@ -1,13 +1,13 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
-import type { Edge } from "../workflow/node.ts";
-import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
-import type { Workflow } from "../workflow/workflow.ts";
 import { parsePath } from "../../base/path.ts";
 import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../../base/values.ts";
 import { parseCondition, showCondition } from "../condition.ts";
+import { matchComplaint } from "../value-rule.ts";
+import type { Edge } from "../workflow/node.ts";
+import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
+import type { Workflow } from "../workflow/workflow.ts";
 import { conditionMistake } from "./condition-mistakes.ts";
 import type { DataShapes } from "./node-data.ts";
-import { matchComplaint } from "../value-rule.ts";
 
 /** Checks each `if` before a run: its form, whether it can hold, and whether its edge is ever reached. */
 export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnostic[] {

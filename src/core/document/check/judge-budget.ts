@@ -1,8 +1,8 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
+import { inlineWorkflow } from "../inner/inline.ts";
+import { mostItems } from "../inner/items.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { mostItems } from "../inner/items.ts";
-import { inlineWorkflow } from "../inner/inline.ts";
 
 /** What nodes run, by the path of the node: `each`, `top/each`. What is written in the document need not be among them. */
 type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;

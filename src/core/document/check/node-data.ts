@@ -1,8 +1,8 @@
-import type { WorkflowNode } from "../workflow/node.ts";
-import type { Workflow } from "../workflow/workflow.ts";
 import { isObject, type JsonSchema } from "../../base/values.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { describeInputs, RUN_FIELDS } from "../inputs.ts";
+import type { WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
 
 /** The data that conditions and paths can read, as JSON Schema: the run's input, and what each kind of node leaves. */
 

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
-import type { Workflow } from "../workflow/workflow.ts";
 import { messageOf } from "../../base/errors.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
+import type { Workflow } from "../workflow/workflow.ts";
 
 /** A node's `output` has to be a JSON Schema before any model is asked to fit it. */
 export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnostic[] {

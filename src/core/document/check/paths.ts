@@ -1,13 +1,13 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
-import type { WorkflowNode } from "../workflow/node.ts";
-import type { Workflow } from "../workflow/workflow.ts";
-import { pathsIn } from "../fill.ts";
 import { type Path, parsePath } from "../../base/path.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../../base/values.ts";
-import { typesOf } from "./conditions.ts";
 import { parseCondition } from "../condition.ts";
-import type { DataShapes } from "./node-data.ts";
+import { pathsIn } from "../fill.ts";
 import { pathsOf } from "../value-rule.ts";
+import type { WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { typesOf } from "./conditions.ts";
+import type { DataShapes } from "./node-data.ts";
 
 /** Finds paths that never lead anywhere: their root is unknown, or the data there never have the field. */
 export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {

@@ -1,7 +1,7 @@
 import { type DiagnosticCode, fieldPath } from "../../base/diagnostic.ts";
+import { isObject, type JsonObject } from "../../base/values.ts";
 import type { NodeSources } from "../workflow/source.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { isObject, type JsonObject } from "../../base/values.ts";
 
 /** A field that holds a Source, as written: in the document it has its shape, in the run's input it may be anything. */
 export interface SourceField {

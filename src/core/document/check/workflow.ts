@@ -1,16 +1,16 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
-import type { Edge, WorkflowNode } from "../workflow/node.ts";
-import type { Workflow } from "../workflow/workflow.ts";
-import { nearProvider } from "../model-name.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
-import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { deepEqual, type JsonSchema, nearest } from "../../base/values.ts";
-import { checkConditions } from "./conditions.ts";
-import { checkPaths } from "./paths.ts";
+import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
+import { nearProvider } from "../model-name.ts";
+import type { Edge, WorkflowNode } from "../workflow/node.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { checkConditions } from "./conditions.ts";
 import { checkJudgeBudget } from "./judge-budget.ts";
 import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
+import { checkPaths } from "./paths.ts";
 
 /** Looking for the near word is slow in a large graph; nobody reads that many. */
 const MOST_SUGGESTIONS = 50;

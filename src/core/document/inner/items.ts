@@ -1,6 +1,6 @@
-import type { MapSettings } from "../workflow/node.ts";
 import { followPath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
+import type { MapSettings } from "../workflow/node.ts";
 import { encodeKey } from "./place.ts";
 
 /** Which items of a list a map runs (extensions G20, G22). */

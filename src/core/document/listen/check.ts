@@ -1,10 +1,10 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
-import type { Workflow } from "../workflow/workflow.ts";
 import { parsePath } from "../../base/path.ts";
 import { nearest } from "../../base/values.ts";
-import { parseCondition } from "../condition.ts";
 import { conditionMistake } from "../check/condition-mistakes.ts";
+import { parseCondition } from "../condition.ts";
 import { pathsOf } from "../value-rule.ts";
+import type { Workflow } from "../workflow/workflow.ts";
 import type { ListenFile, ListenSource } from "./listen-file.ts";
 import { ROOTS, templatePaths } from "./mapping.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { type Fitting, lazy } from "../../base/values.ts";
 import { durationSchema, pathSchema } from "../../skill/field.ts";
 import { conditionSchema } from "../workflow/rule.ts";
-import { type Fitting, lazy } from "../../base/values.ts";
 
 /** The document of `skillflow listen` (`listen.yml`), declared once: type, validator and published schema. */
 

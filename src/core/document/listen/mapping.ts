@@ -1,7 +1,7 @@
-import { fillIn, pathsIn } from "../fill.ts";
 import { followPath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
 import { parseCondition } from "../condition.ts";
+import { fillIn, pathsIn } from "../fill.ts";
 import { checkValues } from "../value-rule.ts";
 import type { ListenSource } from "./listen-file.ts";
 

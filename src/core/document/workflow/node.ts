@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
-import { evaluator, retry } from "./evaluator.ts";
 import {
   anyRequired,
   atLeastOne,
@@ -12,6 +11,7 @@ import {
   strings,
   text,
 } from "../../skill/field.ts";
+import { evaluator, retry } from "./evaluator.ts";
 import { workflowLimitsSchema } from "./limits.ts";
 import { checkKind, kindsMeta } from "./node-kind.ts";
 import { conditionSchema, requires } from "./rule.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { durationSchema, pathSchema, positive, text } from "../../skill/field.ts";
+import { mcpServerSchema } from "../../skill/mcp-server.ts";
 import { inputField } from "./input.ts";
 import { workflowLimitsSchema } from "./limits.ts";
-import { mcpServerSchema } from "../../skill/mcp-server.ts";
 import { edge, node } from "./node.ts";
 import { sources } from "./source.ts";
 

@@ -1,20 +1,21 @@
-import type { RunError, RunStatus } from "../event/end.ts";
-import type { EventBody, EventOf } from "../event/event.ts";
-import type { RunRecord, Skipped } from "../event/record.ts";
-import { valuesOf } from "../../document/inner/items.ts";
 import { followPath } from "../../base/path.ts";
 import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
+import { valuesOf } from "../../document/inner/items.ts";
 import { isDryRun } from "../../document/inputs.ts";
+import type { RunError, RunStatus } from "../event/end.ts";
+import type { EventBody, EventOf } from "../event/event.ts";
+import type { RunRecord, Skipped } from "../event/record.ts";
 import { hasSkill, skillsAt } from "../fold/degraded.ts";
 import { degradedIn } from "../fold/degraded-in.ts";
+import { ask } from "../fold/limits.ts";
+import type { Program } from "../fold/program.ts";
+import type { Inside, PathStep, State } from "../fold/state.ts";
+import type { SingleStep } from "../fold/step.ts";
+import type { Leaving } from "../fold/visit.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";
-import { ask } from "../fold/limits.ts";
-import type { Inside, PathStep, State } from "../fold/state.ts";
-import type { Leaving } from "../fold/visit.ts";
 import { sourcesOf } from "./planning.ts";
-import type { Program } from "../fold/program.ts";
 import {
   chooseRoute,
   contextFor,
@@ -26,7 +27,6 @@ import {
   viewContext,
 } from "./route.ts";
 import { sceneOf } from "./scene.ts";
-import type { SingleStep } from "../fold/step.ts";
 
 /** What follows a visit: a route, or the end of the run. */
 

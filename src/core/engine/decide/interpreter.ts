@@ -1,14 +1,14 @@
-import type { EventBody } from "../event/event.ts";
 import { isDryRun } from "../../document/inputs.ts";
+import type { EventBody } from "../event/event.ts";
+import { stepsLeft } from "../fold/limits.ts";
+import type { Program } from "../fold/program.ts";
+import { prefixOf, type State } from "../fold/state.ts";
+import type { SingleStep, Step } from "../fold/step.ts";
 import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
 import { askWord, isWaiting } from "./inner/approval.ts";
 import { manage, turnsIn } from "./inner/runs.ts";
 import { leaveUnfinished } from "./leave.ts";
-import { stepsLeft } from "../fold/limits.ts";
-import { prefixOf, type State } from "../fold/state.ts";
-import type { Program } from "../fold/program.ts";
 import { type Scene, sceneOf } from "./scene.ts";
-import type { SingleStep, Step } from "../fold/step.ts";
 import { work } from "./visit.ts";
 
 /** Decides what happens next in a run, from its past alone. */

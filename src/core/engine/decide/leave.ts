@@ -1,13 +1,13 @@
+import type { JsonObject } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import { dataLeft } from "../evidence/weigh.ts";
-import type { JsonObject } from "../../base/values.ts";
-import { readAnswer } from "./judging/answer.ts";
-import { itemsData } from "./inner/outcome.ts";
-import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
-import type { Scene } from "./scene.ts";
 import type { SingleStep } from "../fold/step.ts";
+import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
+import { itemsData } from "./inner/outcome.ts";
+import { readAnswer } from "./judging/answer.ts";
+import type { Scene } from "./scene.ts";
 
 /** Leaving a visit: its result, as far as it came. */
 

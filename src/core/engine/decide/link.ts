@@ -1,18 +1,18 @@
+import { defined, parseDuration } from "../../base/values.ts";
+import { parseCondition } from "../../document/condition.ts";
+import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
 import type { Condition, ValueRule } from "../../document/workflow/rule.ts";
 import type { NodeSources } from "../../document/workflow/source.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import { parseSkillReference } from "../../skill/skill-reference.ts";
+import type { Section } from "../event/prompt.ts";
 import type { RunRecord, SkillRecord } from "../event/record.ts";
-import { documentOf } from "../../document/inner/place.ts";
+import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../fold/program.ts";
 import { nameTools, skillSections } from "../tools/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
-import type { Section } from "../event/prompt.ts";
-import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
-import { parseSkillReference } from "../../skill/skill-reference.ts";
-import { defined, parseDuration } from "../../base/values.ts";
-import { parseCondition } from "../../document/condition.ts";
 import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
-import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../fold/program.ts";
 
 /** Joins a run's record into a program. */
 export function linkProgram(record: RunRecord): Program {

@@ -1,16 +1,16 @@
+import { schemaAsTold } from "../../base/schema/told-schema.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
+import { EXECUTOR, numberNames, type ToolDescriptor } from "../../skill/skill.ts";
 import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
+import type { Offering, Program, ToolSet } from "../fold/program.ts";
+import type { State } from "../fold/state.ts";
 import { BLOB_TOOLS } from "../tools/blob.ts";
 import { readSkillTool, runScriptTool, toolOfCall } from "../tools/disclosure.ts";
 import { OWN_TOOLS } from "../tools/own-tools.ts";
 import { READ_RESULT_TOOL } from "../tools/results.ts";
 import { stateTools } from "../tools/state.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
-import { schemaAsTold } from "../../base/schema/told-schema.ts";
-import { EXECUTOR, numberNames, type ToolDescriptor } from "../../skill/skill.ts";
-import type { State } from "../fold/state.ts";
-import type { Offering, Program, ToolSet } from "../fold/program.ts";
 
 /** The tools that a node has or had: those of its skills, the executor's own, and those that the run itself defined. */
 export function toolsAt(program: Program, state: State, node: string): ToolSet {

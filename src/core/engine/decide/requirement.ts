@@ -1,5 +1,5 @@
-import type { NodeResult } from "../event/node-result.ts";
 import { checkValues } from "../../document/value-rule.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import { contextFor, skillsAt } from "./route.ts";
 import type { Scene } from "./scene.ts";
 

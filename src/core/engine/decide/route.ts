@@ -1,12 +1,12 @@
+import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { checkValues, rootsOf } from "../../document/value-rule.ts";
 import type { ValueRule } from "../../document/workflow/rule.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { ContextEntry, Part, Prompt, RunContext } from "../event/prompt.ts";
-import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
-import { checkValues, rootsOf } from "../../document/value-rule.ts";
 import { skillsNow } from "../fold/degraded.ts";
-import { evalsByName } from "./judging/evaluate.ts";
-import type { State } from "../fold/state.ts";
 import type { NumberedEdge, Program } from "../fold/program.ts";
+import type { State } from "../fold/state.ts";
+import { evalsByName } from "./judging/evaluate.ts";
 
 /** What a run may do after a node. */
 export type Choice =

@@ -1,8 +1,8 @@
 import type { WorkflowNode } from "../../document/workflow/node.ts";
-import { offeringOf } from "./offer.ts";
+import type { Program, ToolSet } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
 import type { Visit } from "../fold/visit.ts";
-import type { Program, ToolSet } from "../fold/program.ts";
+import { offeringOf } from "./offer.ts";
 
 /** A visit under way: all that a decision inside it goes by. */
 export interface Scene {

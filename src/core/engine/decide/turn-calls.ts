@@ -1,13 +1,16 @@
-import type { EventBody } from "../event/event.ts";
+import { checkedAs, deepEqual, defined, type Json } from "../../base/values.ts";
+import { type Failure, type Outcome, refusedCall, type ToolDescriptor } from "../../skill/skill.ts";
 import type { Call, RecordedCall } from "../event/call.ts";
+import type { EventBody } from "../event/event.ts";
+import type { ToolSet } from "../fold/program.ts";
+import type { SingleStep } from "../fold/step.ts";
+import type { PendingCall, Visit } from "../fold/visit.ts";
 import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from "../tools/disclosure.ts";
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/results.ts";
 import { isStateTool, puttingProblem, recall } from "../tools/state.ts";
+import { misfitOf } from "../tools/tool-input.ts";
 import { madeFor, makingEvents, makingProblem } from "../tools/tool-maker.ts";
-import { type Failure, type Outcome, refusedCall, type ToolDescriptor } from "../../skill/skill.ts";
-import { checkedAs, deepEqual, defined, type Json } from "../../base/values.ts";
 import { leaveFailed } from "./leave.ts";
-import type { PendingCall, Visit } from "../fold/visit.ts";
 import {
   admitsReferences,
   holdOf,
@@ -17,10 +20,7 @@ import {
   referenceProblem,
   refusalOf,
 } from "./planning.ts";
-import type { ToolSet } from "../fold/program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
-import type { SingleStep } from "../fold/step.ts";
-import { misfitOf } from "../tools/tool-input.ts";
 
 /** The tool calls that a turn asked for. */
 

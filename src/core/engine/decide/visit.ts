@@ -1,20 +1,20 @@
+import { schemaProblems } from "../../base/schema/schema.ts";
+import { defined, isObject, type Json, shorten } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
 import { closingTurns, type Prompt, sectioned } from "../event/prompt.ts";
-import { schemaProblems } from "../../base/schema/schema.ts";
-import { defined, isObject, type Json, shorten } from "../../base/values.ts";
+import { ask } from "../fold/limits.ts";
+import type { SingleStep } from "../fold/step.ts";
+import type { Visit } from "../fold/visit.ts";
 import { readAnswer } from "./judging/answer.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
-import { ask } from "../fold/limits.ts";
 import { citesResults, offeringOf } from "./offer.ts";
-import type { Visit } from "../fold/visit.ts";
 import { planNote } from "./planning.ts";
 import { unmetRequirement } from "./requirement.ts";
 import { parseAnswer } from "./route.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
-import type { SingleStep } from "../fold/step.ts";
 import { carryOut } from "./turn-calls.ts";
 
 /** What happens inside a visit: requirements, turns, the answer. */

@@ -1,7 +1,7 @@
 import type { BlobInfo } from "../../base/blobs.ts";
-import type { EventOf, StepKey } from "./event.ts";
-import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { Json } from "../../base/values.ts";
+import type { ToolDescriptor } from "../../skill/skill.ts";
+import type { EventOf, StepKey } from "./event.ts";
 
 /** A tool that the run itself defined, with the body of its handler. */
 export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;

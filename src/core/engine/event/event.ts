@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { json, jsonObject } from "../../skill/field.ts";
 import { CALL_CODES } from "../../base/errors.ts";
-import { operationSchema } from "./operation.ts";
-import { AUDIENCES } from "../../skill/skill.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { json, jsonObject } from "../../skill/field.ts";
+import { AUDIENCES } from "../../skill/skill.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema, waitingSchema } from "./end.ts";
 import { nodeResultSchema, ref } from "./node-result.ts";
+import { operationSchema } from "./operation.ts";
 import { changedSkillsSchema } from "./record.ts";
 import { part, purpose, stop, usageSchema } from "./reply.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { json, jsonObject } from "../../skill/field.ts";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
+import { json, jsonObject } from "../../skill/field.ts";
 
 const evalResultSchema = lazy(() =>
   z.object({

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { sha256 } from "../../base/sha256.ts";
-import { AUDIENCES } from "../../skill/skill.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy, shorten } from "../../base/values.ts";
+import { AUDIENCES } from "../../skill/skill.ts";
 
 /** Writes that were planned in place of being carried out (trust 2, fine-print T1). */
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import { type Fitting, lazy } from "../../base/values.ts";
+import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
 import { jsonObject } from "../../skill/field.ts";
-import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
-import { type Fitting, lazy } from "../../base/values.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";
 import { stateEntrySchema } from "./state-entry.ts";

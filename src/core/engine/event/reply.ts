@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { json } from "../../skill/field.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { json } from "../../skill/field.ts";
 
 export const usageSchema = lazy(() =>
   z.object({

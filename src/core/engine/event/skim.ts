@@ -1,11 +1,11 @@
 import * as z from "zod";
+import { defined, type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
 import { workflowSchema } from "../../document/workflow/workflow.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema } from "./end.ts";
 import { callFailure, type EvidenceCounts, type NodeResult, type ToolCall } from "./node-result.ts";
 import { type RunRecord, runRecordSchema, type SkillRecord, skillRecordSchema } from "./record.ts";
 import { usageSchema } from "./reply.ts";
 import { settingsSchema } from "./settings.ts";
-import { defined, type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
 
 /** As much of a run as its line in a list tells; no more than that is checked of what a store gives for it. */
 export interface SkimmedRun {

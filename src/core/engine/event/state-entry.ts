@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { json } from "../../skill/field.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { json } from "../../skill/field.ts";
 
 /** What is remembered under a key across runs (extensions G30): one line of a state's file. */
 export const stateEntrySchema = lazy(() =>

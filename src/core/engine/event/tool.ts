@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { lazy } from "../../base/values.ts";
 import { jsonObject, toolReach } from "../../skill/field.ts";
 import { INPUT_DIALECTS } from "../../skill/skill.ts";
-import { lazy } from "../../base/values.ts";
 
 export const toolDescriptorSchema = lazy(() =>
   z.object({

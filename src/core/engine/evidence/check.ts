@@ -1,7 +1,7 @@
-import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
-import type { EvidenceCounts } from "../event/node-result.ts";
 import type { JsonObject } from "../../base/values.ts";
 import { shorten } from "../../base/values.ts";
+import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { EvidenceCounts } from "../event/node-result.ts";
 import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } from "./claims.ts";
 import { type Quote, readQuote } from "./quote.ts";
 import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";

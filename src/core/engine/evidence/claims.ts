@@ -1,6 +1,6 @@
-import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 
 /** The claims of an answer, and what they cite. */
 

@@ -1,10 +1,10 @@
 import type { BlobInfo } from "../../base/blobs.ts";
-import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
-import type { EventBody } from "../event/event.ts";
-import type { RecordedCall } from "../event/call.ts";
-import { STATE_TOOLS } from "../tools/state.ts";
-import { resultText } from "../event/prompt.ts";
 import { isObject, type JsonObject } from "../../base/values.ts";
+import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
+import type { RecordedCall } from "../event/call.ts";
+import type { EventBody } from "../event/event.ts";
+import { resultText } from "../event/prompt.ts";
+import { STATE_TOOLS } from "../tools/state.ts";
 import { type Evidence, examine } from "./check.ts";
 
 /** Whether the claims of one answer hold, as it is asked and answered. */

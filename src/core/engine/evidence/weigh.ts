@@ -1,7 +1,7 @@
+import type { JsonObject } from "../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
-import type { JsonObject } from "../../base/values.ts";
 import { countEvidence, describeUnsupported } from "./check.ts";
 import { withoutUnsupported } from "./claims.ts";
 

@@ -1,7 +1,7 @@
 import type { Degraded } from "../event/end.ts";
 import type { RunRecord } from "../event/record.ts";
-import { workflowAt } from "./documents.ts";
 import { degradedNodes, shortfallOf } from "./degraded.ts";
+import { workflowAt } from "./documents.ts";
 import type { State } from "./state.ts";
 
 /** The degraded nodes of a run, computed from its past. */

@@ -1,9 +1,9 @@
+import { isObject, type JsonObject } from "../../base/values.ts";
 import type { Degraded } from "../event/end.ts";
 import { callFailure } from "../event/node-result.ts";
 import type { ChangedSkills } from "../event/record.ts";
-import { OWN_TOOLS } from "../tools/own-tools.ts";
 import type { Outcome } from "../event/skim.ts";
-import { isObject, type JsonObject } from "../../base/values.ts";
+import { OWN_TOOLS } from "../tools/own-tools.ts";
 
 interface Outlined {
   readonly nodes: {

@@ -1,5 +1,5 @@
-import type { InnerDocument, RunRecord } from "../event/record.ts";
 import { documentOf } from "../../document/inner/place.ts";
+import type { InnerDocument, RunRecord } from "../event/record.ts";
 
 /** The workflow that an event belongs to: the run's own, or that of the inner run at its place. Undefined where there is none. */
 export function workflowAt(

@@ -1,11 +1,11 @@
-import type { Envelope, EventOf } from "../event/event.ts";
 import { isImage } from "../../base/image.ts";
-import type { RecordedCall } from "../event/call.ts";
-import { touchOf } from "../tools/state.ts";
-import { standAfter, UNTOUCHED } from "../plan/standing.ts";
-import type { ToolAnswer } from "../event/prompt.ts";
-import { refusedCall } from "../../skill/skill.ts";
 import { defined } from "../../base/values.ts";
+import { refusedCall } from "../../skill/skill.ts";
+import type { RecordedCall } from "../event/call.ts";
+import type { Envelope, EventOf } from "../event/event.ts";
+import type { ToolAnswer } from "../event/prompt.ts";
+import { standAfter, UNTOUCHED } from "../plan/standing.ts";
+import { touchOf } from "../tools/state.ts";
 import type { State } from "./state.ts";
 import { type PendingCall, toolCallOf, type Visit } from "./visit.ts";
 

@@ -1,8 +1,8 @@
+import { defined } from "../../base/values.ts";
+import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
-import { encodeKey } from "../../document/inner/place.ts";
 import { mapMet, mapPut } from "../state/unseen.ts";
-import { defined } from "../../base/values.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
 import { beginInside, type State } from "./state.ts";

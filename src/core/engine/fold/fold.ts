@@ -1,10 +1,10 @@
+import { documentOf, nodePath } from "../../document/inner/place.ts";
+import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 import { callFailure, type NodeResult } from "../event/node-result.ts";
-import { documentOf, nodePath } from "../../document/inner/place.ts";
-import type { MadeTool } from "../event/call.ts";
-import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
+import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import { outermost, prefixOf, type State, withOuter } from "./state.ts";

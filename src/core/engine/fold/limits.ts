@@ -1,7 +1,7 @@
-import type { EventBody, StepKey } from "../event/event.ts";
 import { parseDuration } from "../../base/values.ts";
-import { outermost, type State } from "./state.ts";
+import type { EventBody, StepKey } from "../event/event.ts";
 import type { InnerLimits, Program } from "./program.ts";
+import { outermost, type State } from "./state.ts";
 import type { AskStep, SingleStep } from "./step.ts";
 
 /** What a run, an inner run and an attempt may spend (O8, O10; extensions 7, Map and call). */

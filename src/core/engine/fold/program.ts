@@ -1,11 +1,11 @@
+import type { Json } from "../../base/values.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
 import type { ValueRule } from "../../document/workflow/rule.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
+import type { ToolDescriptor } from "../../skill/skill.ts";
+import type { Prompt, Section } from "../event/prompt.ts";
 import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
-import type { Prompt, Section } from "../event/prompt.ts";
-import type { ToolDescriptor } from "../../skill/skill.ts";
-import type { Json } from "../../base/values.ts";
 import type { Whole } from "./state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */

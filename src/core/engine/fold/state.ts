@@ -1,13 +1,13 @@
+import type { JsonObject } from "../../base/values.ts";
+import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { RunError, RunStatus, Waiting } from "../event/end.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
+import type { Operation } from "../event/operation.ts";
+import type { RunContext } from "../event/prompt.ts";
 import type { ChangedSkills, RunRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
-import type { Operation } from "../event/operation.ts";
-import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Application } from "../plan/standing.ts";
-import type { RunContext } from "../event/prompt.ts";
 import type { Touch } from "../state/delta.ts";
-import type { JsonObject } from "../../base/values.ts";
 import type { SingleStep } from "./step.ts";
 import type { Leaving, Visit } from "./visit.ts";
 

@@ -1,8 +1,8 @@
+import type { Call } from "../event/call.ts";
 import type { Entry, StepKey } from "../event/event.ts";
+import type { Prompt } from "../event/prompt.ts";
 import type { Purpose } from "../event/reply.ts";
 import type { EvidenceQuestion } from "../evidence/question.ts";
-import type { Call } from "../event/call.ts";
-import type { Prompt } from "../event/prompt.ts";
 
 /** What inner runs wait for side by side: started inside one record, which takes all that is done by then. */
 export interface Together {

@@ -1,11 +1,11 @@
+import type { ShownImage } from "../../base/image.ts";
+import { defined, type Json, type JsonObject } from "../../base/values.ts";
+import type { Audience, Failure } from "../../skill/skill.ts";
+import type { RecordedCall } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ToolCall } from "../event/node-result.ts";
-import type { ShownImage } from "../../base/image.ts";
-import type { RecordedCall } from "../event/call.ts";
 import type { Turn } from "../event/prompt.ts";
-import type { Audience, Failure } from "../../skill/skill.ts";
-import { defined, type Json, type JsonObject } from "../../base/values.ts";
 
 export interface Visit {
   /** `3:assess`: begins every step key of the visit. */

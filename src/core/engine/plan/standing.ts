@@ -1,6 +1,6 @@
 import { actedByCode } from "../../base/errors.ts";
-import type { EventOf, RunEvent } from "../event/event.ts";
 import { defined, type Json } from "../../base/values.ts";
+import type { EventOf, RunEvent } from "../event/event.ts";
 
 /** How an operation of a plan stands now, as the run's events tell it. */
 export interface Application {

@@ -1,16 +1,16 @@
+import { followPath } from "../../base/path.ts";
+import { sha256 } from "../../base/sha256.ts";
+import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
-import { touchesOf } from "../fold/redo.ts";
-import type { State } from "../fold/state.ts";
 import type { EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { StateEntry } from "../event/state-entry.ts";
-import { followPath } from "../../base/path.ts";
+import { touchesOf } from "../fold/redo.ts";
+import type { State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
-import { sha256 } from "../../base/sha256.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../state/delta.ts";
 import { keptEntries, timeOf } from "../state/entries.ts";
-import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 
 /** What a run takes from memory when it begins, and what it leaves there: decided from its record and its past alone. */
 

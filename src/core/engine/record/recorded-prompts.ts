@@ -1,10 +1,10 @@
 import { next } from "../decide/interpreter.ts";
 import { linkProgram } from "../decide/link.ts";
+import type { Envelope } from "../event/event.ts";
+import type { Prompt } from "../event/prompt.ts";
 import { fold } from "../fold/fold.ts";
 import { begin } from "../fold/state.ts";
-import type { Envelope } from "../event/event.ts";
 import type { StoredRun } from "../ports.ts";
-import type { Prompt } from "../event/prompt.ts";
 
 /**
  * What was asked before each answer: a function of the record and the events before it, folded once in their order. The

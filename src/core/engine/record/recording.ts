@@ -1,12 +1,12 @@
 import type * as z from "zod";
+import { checkOutputSchemas } from "../../document/check/output-schemas.ts";
+import { checkWorkflow } from "../../document/check/workflow.ts";
+import { parseCondition } from "../../document/condition.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
+import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
 import { type RunRecord, runRecordSchema } from "../event/record.ts";
 import { workflowAt } from "../fold/documents.ts";
-import type { KnownSkills } from "../../skill/skill-reference.ts";
-import { checkWorkflow } from "../../document/check/workflow.ts";
-import { parseCondition } from "../../document/condition.ts";
-import { checkOutputSchemas } from "../../document/check/output-schemas.ts";
 
 /** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
 interface RecordingFault {

@@ -1,9 +1,9 @@
+import { documentOf, nodePath } from "../../document/inner/place.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { Skimmed, SkimmedRun } from "../event/skim.ts";
 import { degradedNodes } from "../fold/degraded.ts";
 import { addUsage } from "../fold/fold-reply.ts";
 import { noUsage } from "../fold/state.ts";
-import type { RunRecord } from "../event/record.ts";
-import { documentOf, nodePath } from "../../document/inner/place.ts";
-import type { Skimmed, SkimmedRun } from "../event/skim.ts";
 import { costOf, type RunResult, statusOf } from "../result/result.ts";
 
 import { unroutedNode } from "../result/unrouted.ts";

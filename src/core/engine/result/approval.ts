@@ -1,10 +1,10 @@
-import type { PlannedOperation, State } from "../fold/state.ts";
-import { planOf } from "../decide/planning.ts";
 import { SkillflowError } from "../../base/errors.ts";
-import type { RunEvent } from "../event/event.ts";
-import type { RunRecord } from "../event/record.ts";
-import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../event/operation.ts";
 import { deepEqual, nearest } from "../../base/values.ts";
+import { planOf } from "../decide/planning.ts";
+import type { RunEvent } from "../event/event.ts";
+import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../event/operation.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { PlannedOperation, State } from "../fold/state.ts";
 
 /** What of a plan a person agreed to (trust 3; fine-print T4). */
 

@@ -1,8 +1,8 @@
-import type { State } from "../fold/state.ts";
 import { planOf } from "../decide/planning.ts";
 import type { RunEvent } from "../event/event.ts";
-import type { RunRecord } from "../event/record.ts";
 import { type Plan, recordedPlanDigest } from "../event/operation.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { State } from "../fold/state.ts";
 import type { RunResult } from "./result.ts";
 
 interface PlannedRun {

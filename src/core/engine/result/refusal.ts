@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { type Diagnostic, fieldPath } from "../../base/diagnostic.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
+import { type Fitting, lazy } from "../../base/values.ts";
+import { runErrorSchema } from "../event/end.ts";
 import { fold } from "../fold/fold.ts";
 import { begin } from "../fold/state.ts";
-import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
-import { runErrorSchema } from "../event/end.ts";
 import type { StoredRun } from "../ports.ts";
-import { type Fitting, lazy } from "../../base/values.ts";
 import { describeResult, type RunResult } from "./result.ts";
 
 /** The result document of what could not begin: `skillflow.result/1` too (cli "run"). */

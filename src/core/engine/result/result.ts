@@ -1,16 +1,16 @@
 import * as z from "zod";
-import { degradedIn } from "../fold/degraded-in.ts";
-import { evidenceIn } from "../fold/fold-inner.ts";
-import type { InnerTrace, State } from "../fold/state.ts";
-import { planOf } from "../decide/planning.ts";
 import { exitCodeOf } from "../../base/errors.ts";
+import { defined, type Fitting, lazy } from "../../base/values.ts";
+import { planOf } from "../decide/planning.ts";
 import { degradedSchema, RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
 import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
+import { operationSchema } from "../event/operation.ts";
 import { type RunRecord, skippedSchema } from "../event/record.ts";
 import { resolvedSourceSchema } from "../event/resolved-source.ts";
 import { sumEvidence } from "../evidence/check.ts";
-import { operationSchema } from "../event/operation.ts";
-import { defined, type Fitting, lazy } from "../../base/values.ts";
+import { degradedIn } from "../fold/degraded-in.ts";
+import { evidenceIn } from "../fold/fold-inner.ts";
+import type { InnerTrace, State } from "../fold/state.ts";
 import { describeUnrouted, unroutedSchema } from "./unrouted.ts";
 
 const stepsSchema = lazy(() =>

@@ -1,6 +1,6 @@
-import { changedSkillsIn } from "../fold/degraded.ts";
 import type { Waiting } from "../event/end.ts";
 import type { RunRecord } from "../event/record.ts";
+import { changedSkillsIn } from "../fold/degraded.ts";
 
 /** What says a person's word to a run that waits for it. */
 export interface Answers {

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { State } from "../fold/state.ts";
-import { contextFor, skillsAt } from "../decide/route.ts";
-import type { RunRecord } from "../event/record.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { parseCondition } from "../../document/condition.ts";
 import { checkValues } from "../../document/value-rule.ts";
+import { contextFor, skillsAt } from "../decide/route.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { State } from "../fold/state.ts";
 
 /** A run that ended at a node although edges lead on from there, because none of them applied. */
 export const unroutedSchema = lazy(() =>

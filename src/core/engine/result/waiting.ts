@@ -1,8 +1,8 @@
 import { SkillflowError } from "../../base/errors.ts";
+import { defined, nearest } from "../../base/values.ts";
 import type { Waiting } from "../event/end.ts";
 import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
-import { defined, nearest } from "../../base/values.ts";
 
 /** A run that waits for somebody's word, and the word (extensions G25). */
 

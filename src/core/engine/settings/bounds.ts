@@ -1,7 +1,7 @@
-import type { Environment, ProjectConfig } from "../../document/config.ts";
 import { SkillflowError } from "../../base/errors.ts";
-import type { Settings } from "../event/settings.ts";
 import { parseDuration } from "../../base/values.ts";
+import type { Environment, ProjectConfig } from "../../document/config.ts";
+import type { Settings } from "../event/settings.ts";
 
 /** What a run may do and use at most. Files and documents tighten it, flags and variables alone loosen it (trust 6). */
 interface Bounds {

@@ -1,9 +1,9 @@
+import { deepEqual, defined } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
+import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../../document/model-name.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
-import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../../document/model-name.ts";
-import { deepEqual, defined } from "../../base/values.ts";
 import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
 
 /** What governs a run when its command line says so. */

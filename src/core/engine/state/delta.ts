@@ -1,6 +1,6 @@
+import type { Json } from "../../base/values.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import type { StateChange, StateDelta, StateLimits, States } from "../ports.ts";
-import type { Json } from "../../base/values.ts";
 import { mergeChanges } from "./entries.ts";
 
 /** What a run writes into states, as one piece that is applied once (extensions G31). */

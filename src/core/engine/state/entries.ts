@@ -1,6 +1,6 @@
+import { isObject, type Json, parseJson } from "../../base/values.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import type { StateChange, StateLimits } from "../ports.ts";
-import { isObject, type Json, parseJson } from "../../base/values.ts";
 
 /** The entries of a state: how they are read, and what becomes of them when a run has written (extensions G30, G31). */
 

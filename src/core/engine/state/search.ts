@@ -1,5 +1,5 @@
-import type { StateEntry } from "../event/state-entry.ts";
 import { isObject, jsonOnce } from "../../base/values.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { byLastSeen } from "./entries.ts";
 
 /** What of a state a text is about: by its key first, then by words. No embeddings: the same question has the same answer. */

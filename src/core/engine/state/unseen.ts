@@ -1,5 +1,5 @@
-import type { StateEntry } from "../event/state-entry.ts";
 import { deepEqual, isObject, type Json } from "../../base/values.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import type { Touch } from "./delta.ts";
 import { timeOf } from "./entries.ts";
 

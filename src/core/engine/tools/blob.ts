@@ -1,6 +1,6 @@
 import type { BlobInfo } from "../../base/blobs.ts";
-import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 
 /** What a model sees of a blob, and how it reads on. */
 

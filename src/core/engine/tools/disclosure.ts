@@ -1,7 +1,7 @@
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { type Effect, EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
-import { type Effect, EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
-import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
 
 /** What of a node's skills its model is told at once, and what it reads when it needs it (skill-formats 1.2, 3.5). */

@@ -1,8 +1,8 @@
-import type { StateEntry } from "../event/state-entry.ts";
+import { checkedAs, cutText, isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { type Touch, viewOf } from "../state/delta.ts";
 import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";
-import { checkedAs, cutText, isObject, type Json, type JsonObject } from "../../base/values.ts";
 
 /** What earlier runs noted, and what this one notes for later ones (extensions G30). */
 

@@ -1,6 +1,6 @@
 import { compileSchema } from "../../base/schema/schema.ts";
-import type { InputDialect, ToolDescriptor } from "../../skill/skill.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema, typeOf } from "../../base/values.ts";
+import type { InputDialect, ToolDescriptor } from "../../skill/skill.ts";
 
 /** What is wrong with the input of a call, in the words of the tool's format; undefined where it fits (D28). */
 export function misfitOf(

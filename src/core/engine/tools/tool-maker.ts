@@ -1,8 +1,8 @@
-import type { EventBody } from "../event/event.ts";
+import { checkedAs, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import { parameterSchema } from "../../skill/formats/parameter-map.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "../../skill/skill.ts";
-import { checkedAs, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import type { Call, MadeTool } from "../event/call.ts";
+import type { EventBody } from "../event/event.ts";
 import { RESERVED_TOOLS } from "./own-tools.ts";
 
 /** Tools that a run defines for itself (skill-formats 2.6): what is allowed, and what a definition comes to. */

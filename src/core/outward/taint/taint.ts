@@ -1,11 +1,11 @@
 import { type DiagnosticCode, type Finding, isDiagnostic } from "../../base/diagnostic.ts";
-import type { WorkflowNode } from "../../document/workflow/node.ts";
-import type { Workflow } from "../../document/workflow/workflow.ts";
-import { isStatePut, isStateTool } from "../../engine/tools/state.ts";
-import type { Writes } from "../../engine/settings/bounds.ts";
-import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
 import { isObject } from "../../base/values.ts";
 import { bringsText } from "../../document/inputs.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { Workflow } from "../../document/workflow/workflow.ts";
+import type { Writes } from "../../engine/settings/bounds.ts";
+import { isStatePut, isStateTool } from "../../engine/tools/state.ts";
+import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
 import { spread } from "./spread.ts";
 import { type DeclaredSkill, declaredTools, readsStrangers } from "./tools.ts";
 

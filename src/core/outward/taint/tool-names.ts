@@ -1,9 +1,9 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
+import { nearest } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import { OWN_TOOLS } from "../../engine/tools/own-tools.ts";
 import { TOOL_MAKER } from "../../engine/tools/tool-maker.ts";
-import { nearest } from "../../base/values.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";
 
 /** Names in filters and evaluators that no tool has. Nothing is said where not all tools of a node can be known. */

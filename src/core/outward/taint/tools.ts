@@ -1,9 +1,9 @@
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { selectTools } from "../../engine/decide/offer.ts";
 import type { SkillRecord } from "../../engine/event/record.ts";
+import type { Writes } from "../../engine/settings/bounds.ts";
 import { givesStrangersText } from "../../engine/tools/disclosure.ts";
 import { OWN_TOOLS, RUN_SCRIPT } from "../../engine/tools/own-tools.ts";
-import type { Writes } from "../../engine/settings/bounds.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 
 /** A skill with all tools that it declares, whether or not they can be used now (fine-print T20). */

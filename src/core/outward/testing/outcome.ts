@@ -1,9 +1,9 @@
+import { checkPath, followPath, parsePath } from "../../base/path.ts";
+import type { Json, JsonObject } from "../../base/values.ts";
+import { nodePath } from "../../document/inner/place.ts";
 import type { RunError } from "../../engine/event/end.ts";
 import type { RunEvent } from "../../engine/event/event.ts";
-import { nodePath } from "../../document/inner/place.ts";
-import { checkPath, followPath, parsePath } from "../../base/path.ts";
 import type { RunResult } from "../../engine/result/result.ts";
-import type { Json, JsonObject } from "../../base/values.ts";
 import { noFixture } from "./fixtures.ts";
 
 /** What came of the run of a case, as expectations look at it. */

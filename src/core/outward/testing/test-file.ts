@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { RUN_STATUSES } from "../../engine/event/end.ts";
 import { PATH_PATTERN } from "../../base/path.ts";
 import { type Fitting, type Json, type JsonObject, lazy } from "../../base/values.ts";
+import { RUN_STATUSES } from "../../engine/event/end.ts";
 
 /** The test document of a workflow (`*.test.yml`), declared once: type, validator and published schema. */
 

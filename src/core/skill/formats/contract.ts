@@ -1,6 +1,6 @@
 import type { SchemaProblem } from "../../base/schema/schema.ts";
-import type { Effect, ToolReach } from "../skill.ts";
 import { isObject, type Json, type JsonSchema } from "../../base/values.ts";
+import type { Effect, ToolReach } from "../skill.ts";
 import { readReach } from "./tool-reach.ts";
 
 /** The parts of a declarative contract that decide how its tool is offered and called. */

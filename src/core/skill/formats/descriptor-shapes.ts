@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { toolEffect, toolReach } from "../field.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
+import { toolEffect, toolReach } from "../field.ts";
 
 /** The shapes of a tools.json (skill-formats 3): what an entry of each of its parts may say. */
 

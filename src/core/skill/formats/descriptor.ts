@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { fieldPath } from "../../base/diagnostic.ts";
-import type { Effect, ToolReach } from "../skill.ts";
 import { isObject, type JsonSchema } from "../../base/values.ts";
+import type { Effect, ToolReach } from "../skill.ts";
 import {
   type DescriptorProfile,
   type Execution,

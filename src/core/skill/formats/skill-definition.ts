@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { CONFIG_FORMATS } from "../availability/config-form.ts";
 import { fieldPath } from "../../base/diagnostic.ts";
+import { checkJsonSchema } from "../../base/schema/json-schema.ts";
+import { isObject, lazy, PARSED_ONCE } from "../../base/values.ts";
+import { CONFIG_FORMATS } from "../availability/config-form.ts";
 import { toolEffect, toolReach } from "../field.ts";
 import { mcpServerSchema } from "../mcp-server.ts";
-import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
-import { isObject, lazy, PARSED_ONCE } from "../../base/values.ts";
 
 /** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
 

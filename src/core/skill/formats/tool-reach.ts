@@ -1,3 +1,4 @@
+import { isObject } from "../../base/values.ts";
 import {
   AUDIENCES,
   type Effect,
@@ -8,7 +9,6 @@ import {
   type ToolDescriptor,
   type ToolReach,
 } from "../skill.ts";
-import { isObject } from "../../base/values.ts";
 
 /** What documents say of tools beside their effect, as far as it is sound, and whose word counts (extensions.md 7). */
 

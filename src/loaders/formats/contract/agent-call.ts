@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { messageOf, NothingDone, refusalOf, SkillflowError } from "../../../core/base/errors.ts";
-import type { ToolContext } from "../../../core/skill/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
+import type { ToolContext } from "../../../core/skill/skill.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
 
 /** Why none is asked where there is no way to ask one. */

@@ -1,18 +1,23 @@
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
 import { messageOf, reportedError, SkillflowError } from "../../../core/base/errors.ts";
-import { withoutLoosenings } from "../../../core/skill/formats/tool-reach.ts";
-import { codeOfEnding, type ForeignCommand, type ForeignResult, type SandboxLimits } from "../../../core/skill/sandbox.ts";
-import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
+import { withoutLoosenings } from "../../../core/skill/formats/tool-reach.ts";
+import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
+import {
+  codeOfEnding,
+  type ForeignCommand,
+  type ForeignResult,
+  type SandboxLimits,
+} from "../../../core/skill/sandbox.ts";
+import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Manifest, readManifest } from "../../folder/manifest.ts";
-import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
+import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { agentUrl, UNASKED } from "./agent-call.ts";
 
 /** What carries a contract out. */

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
-import { type DefinitionFault, definitionFaults } from "../../../core/skill/formats/skill-definition.ts";
-import { describeReserved, isReservedTool } from "../../../core/engine/tools/own-tools.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
 import { isObject, type JsonSchema } from "../../../core/base/values.ts";
+import { describeReserved, isReservedTool } from "../../../core/engine/tools/own-tools.ts";
+import { type DefinitionFault, definitionFaults } from "../../../core/skill/formats/skill-definition.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { readDefinition, type ToldDefinition, UNTOLD } from "./module-source.ts";
 

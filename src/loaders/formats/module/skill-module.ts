@@ -1,9 +1,9 @@
 import { pathToFileURL } from "node:url";
 import { toJSONSchema } from "zod";
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { checkSkillDefinition, isZod } from "../../../core/skill/formats/skill-definition.ts";
 import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../../../core/skill/skill.ts";
-import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { importDefault, type Verify } from "./module-import.ts";
 
 /** Imports a built-in skill: a module whose default export is a skill definition. */

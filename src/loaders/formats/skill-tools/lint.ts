@@ -1,11 +1,11 @@
 import { extname, join, posix } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
-import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { isObject } from "../../../core/base/values.ts";
+import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, openManifest, type Path, unknownKeys } from "../../folder/lint-manifest.ts";
-import { isExecutable } from "../../programs/script-handler.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
+import { isExecutable } from "../../programs/script-handler.ts";
 
 const TOOL_KEYS = ["name", "description", "script", "parameters", "effect", ...REACH_KEYS];
 const PARAMETER_KEYS = ["type", "description", "enum", "optional"];

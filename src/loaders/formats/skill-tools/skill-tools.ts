@@ -2,16 +2,16 @@ import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { describeNetwork } from "../../../core/base/address/declared-host.ts";
 import { actedOf, messageOf } from "../../../core/base/errors.ts";
+import type { Json, JsonObject } from "../../../core/base/values.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
 import type { ForeignCommand } from "../../../core/skill/sandbox.ts";
 import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
-import type { Json, JsonObject } from "../../../core/base/values.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
+import { readSkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
 import { mountOf } from "../../programs/package-run.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
-import { readSkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
 import { declaredNetwork } from "../../programs/skill-script.ts";
 import { instructionSkill } from "../agent-skills/skill-document.ts";
 import {

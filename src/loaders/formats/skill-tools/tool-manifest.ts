@@ -1,9 +1,15 @@
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
-import { below, doubtful, isText, skippedTool, translateParameters } from "../../../core/skill/formats/parameter-map.ts";
-import { readReach } from "../../../core/skill/formats/tool-reach.ts";
-import { RESERVED_TOOLS } from "../../../core/engine/tools/own-tools.ts";
-import type { ToolReach } from "../../../core/skill/skill.ts";
 import { isObject, type Json, type JsonSchema } from "../../../core/base/values.ts";
+import { RESERVED_TOOLS } from "../../../core/engine/tools/own-tools.ts";
+import {
+  below,
+  doubtful,
+  isText,
+  skippedTool,
+  translateParameters,
+} from "../../../core/skill/formats/parameter-map.ts";
+import { readReach } from "../../../core/skill/formats/tool-reach.ts";
+import type { ToolReach } from "../../../core/skill/skill.ts";
 import { type JsonText, parseJsonText } from "../../text/json-text.ts";
 
 /** The tools.json of Skill Tools 1.0.0 (skill-formats 2). */

@@ -4,6 +4,8 @@ import { parse, TomlError } from "smol-toml";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
+import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import {
   isPackageName,
   isPackageVersion,
@@ -12,9 +14,7 @@ import {
   unimportableSegments,
 } from "../../../core/skill/formats/skill-package.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
-import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill/skill.ts";
-import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import type {
   FolderFormat,
   LoadedSkill,
@@ -24,8 +24,8 @@ import type {
   SkillPackage,
 } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { keepMade, runPackage } from "../../programs/package-run.ts";
 import { type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import { keepMade, runPackage } from "../../programs/package-run.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";
 import { parsePlainYaml } from "../../text/plain-yaml.ts";
 import { readYaml } from "../../text/yaml-text.ts";

@@ -2,6 +2,9 @@ import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { actedOf, callCodeOf, messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import type { Json, JsonObject } from "../../../core/base/values.ts";
+import { defined } from "../../../core/base/values.ts";
+import { wholeText } from "../../../core/engine/tools/blob.ts";
 import { type Allowlist, type DescribedTool, refusedBy } from "../../../core/skill/formats/descriptor.ts";
 import {
   type ArgumentValue,
@@ -17,11 +20,8 @@ import {
 } from "../../../core/skill/formats/descriptor-argv.ts";
 import { addHints, limitLines } from "../../../core/skill/formats/descriptor-output.ts";
 import type { Argument, Execution, Helper, SideRead } from "../../../core/skill/formats/descriptor-shapes.ts";
-import { wholeText } from "../../../core/engine/tools/blob.ts";
 import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
-import type { Json, JsonObject } from "../../../core/base/values.ts";
-import { defined } from "../../../core/base/values.ts";
 import { type Inside, openInside, type Refused, resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { declaredEnv } from "../../programs/script-handler.ts";

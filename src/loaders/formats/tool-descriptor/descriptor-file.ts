@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
+import { isObject, type Json, parseJson } from "../../../core/base/values.ts";
 import {
   type Descriptor,
   type DescriptorFinding,
   type DescriptorPart,
   parseDescriptor,
 } from "../../../core/skill/formats/descriptor.ts";
-import { isObject, type Json, parseJson } from "../../../core/base/values.ts";
 import type { FormatOptions } from "../../folder/host.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { type JsonText, parseJsonText } from "../../text/json-text.ts";

@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { isObject } from "../../../core/base/values.ts";
+import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Manifest, openManifest, type Path, unknownKeys } from "../../folder/lint-manifest.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { isObject, type Json } from "../../../core/base/values.ts";
 import type { DescribedTool } from "../../../core/skill/formats/descriptor.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
 import type { Tool } from "../../../core/skill/skill.ts";
-import { isObject, type Json } from "../../../core/base/values.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
-import { findRequiredPrograms } from "../../programs/required-programs.ts";
 import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import { findRequiredPrograms } from "../../programs/required-programs.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";
 import { readYaml } from "../../text/yaml-text.ts";
 import { skillDocument } from "../agent-skills/skill-document.ts";

@@ -1,14 +1,14 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import type { AuthProvider, FetchLike, OAuthTokens } from "@modelcontextprotocol/client";
-import type { Environment } from "../../../core/document/config.ts";
 import { messageOf } from "../../../core/base/errors.ts";
 import { createRedactor, type Redactor } from "../../../core/base/redact/redact.ts";
-import type { McpAuth } from "../../../core/skill/skill.ts";
 import { defined } from "../../../core/base/values.ts";
+import type { Environment } from "../../../core/document/config.ts";
+import type { McpAuth } from "../../../core/skill/skill.ts";
+import { quote } from "../offer/tools.ts";
 import { type AuthEgress, authFetch, challengeError, checkAuthAddress } from "./auth-fetch.ts";
 import { logIn } from "./login.ts";
 import { type AuthPlaces, keepLogin, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
-import { quote } from "../offer/tools.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import type { Environment } from "../../../core/document/config.ts";
 import { sha256 } from "../../../core/base/sha256.ts";
 import { lazy, parseJson } from "../../../core/base/values.ts";
+import type { Environment } from "../../../core/document/config.ts";
 import { openPlainNow, replaceFile } from "../../../files/files.ts";
 import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
 

@@ -1,6 +1,6 @@
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 
 /** The addresses that a server may be asked for: those that it linked or listed itself. */
 export interface Links {

@@ -1,11 +1,11 @@
 import { messageOf } from "../../../core/base/errors.ts";
-import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
+import { reach, type Server } from "../server.ts";
+import type { Session } from "../session.ts";
 import { cut, readBlocks } from "./blocks.ts";
 import { type Links, READ_PROMPT } from "./links.ts";
 import { ownReader } from "./resources.ts";
-import { reach, type Server } from "../server.ts";
-import type { Session } from "../session.ts";
 import type { Said } from "./tools.ts";
 
 /** Instructions that a server offers for certain work, read on demand: its words, which nobody vouches for. */

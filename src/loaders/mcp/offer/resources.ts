@@ -1,10 +1,10 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
-import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
 import { isObject, type Json } from "../../../core/base/values.ts";
-import { readBlocks, readLink } from "./blocks.ts";
-import { type Links, LONGEST_URI, READ_RESOURCE } from "./links.ts";
+import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
 import { reach, type Server } from "../server.ts";
 import type { Session } from "../session.ts";
+import { readBlocks, readLink } from "./blocks.ts";
+import { type Links, LONGEST_URI, READ_RESOURCE } from "./links.ts";
 import { quote, type Said } from "./tools.ts";
 
 /** Reading what results link, and what a server lists beside its tools. */

@@ -1,9 +1,9 @@
 import { messageOf } from "../../../core/base/errors.ts";
-import { canonicalJson } from "../../../core/engine/event/operation.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
 import { sha256 } from "../../../core/base/sha256.ts";
-import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
 import { defined, isNestedBeyond, isObject, type JsonSchema } from "../../../core/base/values.ts";
+import { canonicalJson } from "../../../core/engine/event/operation.ts";
+import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
 
 /** A tool as its server lists it, checked. */
 export interface ListedTool extends Omit<Tool, "handler" | "needs"> {

@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { formatCount, shortText } from "../../../core/base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { markQuotes } from "./marks.ts";
 import { html, type Markup } from "./markup.ts";
 import { MOST_OF_LABEL, proseHtml } from "./prose.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fieldPath } from "../../../../src/core/base/diagnostic.ts";
-import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 import { parseSource, sourceFields } from "../../../../src/core/document/check/sources.ts";
+import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 
 test.each([
   ["Look at the logs.", { kind: "inline", text: "Look at the logs." }],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
-import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import { checkJudgeBudget } from "../../../../src/core/document/check/judge-budget.ts";
+import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
+import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 import { codes, type NodeParts, workflowOf } from "../../../harness/harness.ts";
 
 const check = (workflow: Workflow, known: readonly string[] = []) => checkWorkflow(workflow, new Set(known));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 import { checkFields, checkListenFile } from "../../../../src/core/document/listen/check.ts";
 import { type ListenSource, listenFileSchema, parseSize } from "../../../../src/core/document/listen/listen-file.ts";
 import { mapEvent, type WebhookEvent } from "../../../../src/core/document/listen/mapping.ts";
+import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 
 const BODY = { status: "firing", alerts: [{ name: "api", level: 3, tags: ["a", "b"] }], none: null };
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hasErrors } from "../../../../src/core/base/diagnostic.ts";
-import type { InputField } from "../../../../src/core/document/workflow/input.ts";
 import { checkInput } from "../../../../src/core/document/check/workflow.ts";
+import type { InputField } from "../../../../src/core/document/workflow/input.ts";
 import { workflowOf } from "../../../harness/harness.ts";
 
 type Inputs = { readonly [name: string]: InputField };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { fold } from "../../../../src/core/engine/fold/fold.ts";
 import type { EventOf } from "../../../../src/core/engine/event/event.ts";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import {
   type AskStep,

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../src/core/base/values.ts";
+import { checkValues } from "../../../../src/core/document/value-rule.ts";
 import type { Evaluator, FunctionRule } from "../../../../src/core/document/workflow/evaluator.ts";
 import type { ValueRule } from "../../../../src/core/document/workflow/rule.ts";
 import {
@@ -9,8 +11,6 @@ import {
   parseVerdict,
 } from "../../../../src/core/engine/decide/judging/evaluate.ts";
 import { callFailure, type ToolCall } from "../../../../src/core/engine/event/node-result.ts";
-import type { JsonObject } from "../../../../src/core/base/values.ts";
-import { checkValues } from "../../../../src/core/document/value-rule.ts";
 
 const exactly = (written: string, called: string) => written === called;
 const call = (tool: string, rest: Partial<ToolCall> = { output: "ok" }): ToolCall => ({ tool, input: {}, ...rest });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
 import { renderContext } from "../../../../src/core/engine/event/prompt.ts";
-import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import {
   calls,
   eventsOf,

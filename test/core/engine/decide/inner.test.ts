@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 import { faultOfRecording } from "../../../../src/core/engine/record/recording.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
-import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import {
   type AskStep,
   breaks,

@@ -1,17 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
+import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import type { Condition } from "../../../../src/core/document/workflow/rule.ts";
 import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 import { next } from "../../../../src/core/engine/decide/interpreter.ts";
 import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
-import { fold } from "../../../../src/core/engine/fold/fold.ts";
-import { begin } from "../../../../src/core/engine/fold/state.ts";
 import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import type { Outcome } from "../../../../src/core/skill/skill.ts";
-import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
-import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import {
   type Answer,
   type AskStep,

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
-import { deadlines } from "../../../../src/core/engine/fold/limits.ts";
-import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
-import { fold } from "../../../../src/core/engine/fold/fold.ts";
-import { begin } from "../../../../src/core/engine/fold/state.ts";
-import { callEvents } from "../../../../src/core/engine/decide/turn-calls.ts";
 import type { CallCode } from "../../../../src/core/base/errors.ts";
+import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
+import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
+import { callEvents } from "../../../../src/core/engine/decide/turn-calls.ts";
 import type { EventBody } from "../../../../src/core/engine/event/event.ts";
 import { openingTexts } from "../../../../src/core/engine/event/prompt.ts";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import { deadlines } from "../../../../src/core/engine/fold/limits.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
 import {
   breaks,
   calls,

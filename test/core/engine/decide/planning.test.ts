@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import { planOf } from "../../../../src/core/engine/decide/planning.ts";
 import { operationDigest } from "../../../../src/core/engine/event/operation.ts";
-import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import {
   calls,
   eventsOf,

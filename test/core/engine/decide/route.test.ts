@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
-import { begin } from "../../../../src/core/engine/fold/state.ts";
-import type { NumberedEdge } from "../../../../src/core/engine/fold/program.ts";
 import {
   chooseRoute,
   liveEdges,
@@ -11,6 +9,8 @@ import {
   routingView,
 } from "../../../../src/core/engine/decide/route.ts";
 import type { NodeResult } from "../../../../src/core/engine/event/node-result.ts";
+import type { NumberedEdge } from "../../../../src/core/engine/fold/program.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
 import { recordOf, workflowOf } from "../../../harness/harness.ts";
 
 const edge = (index: number, to: string, when?: string): NumberedEdge => ({ from: "a", to, index, when });

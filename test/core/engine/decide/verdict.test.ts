@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
+import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import {
   eventsOf,
   gives,

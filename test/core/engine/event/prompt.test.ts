@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { defaultFeedback, judgePrompt, reflectPrompt } from "../../../../src/core/engine/decide/judging/judge-prompt.ts";
+import {
+  defaultFeedback,
+  judgePrompt,
+  reflectPrompt,
+} from "../../../../src/core/engine/decide/judging/judge-prompt.ts";
 import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
 import { offeringOf } from "../../../../src/core/engine/decide/offer.ts";
-import { begin } from "../../../../src/core/engine/fold/state.ts";
 import { openingTexts, renderContext } from "../../../../src/core/engine/event/prompt.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
 import { calls, gives, OPS, play, recordOf, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 
 const firstPrompt = (...args: Parameters<typeof recordOf>) => {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, operationDigest, planDigest, summarize } from "../../../../src/core/engine/event/operation.ts";
-import { admitReferences, fillReferences, referencesIn } from "../../../../src/core/engine/plan/reference.ts";
 import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import { sha256 } from "../../../../src/core/base/sha256.ts";
 import type { Json, JsonSchema } from "../../../../src/core/base/values.ts";
+import { canonicalJson, operationDigest, planDigest, summarize } from "../../../../src/core/engine/event/operation.ts";
+import { admitReferences, fillReferences, referencesIn } from "../../../../src/core/engine/plan/reference.ts";
 
 /** What an operation's input takes of the results of earlier ones. */
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { next } from "../../../../src/core/engine/decide/interpreter.ts";
 import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
-import { fold } from "../../../../src/core/engine/fold/fold.ts";
-import { begin } from "../../../../src/core/engine/fold/state.ts";
 import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
 import { faultOfRecording } from "../../../../src/core/engine/record/recording.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import { reportHtml } from "../../../../src/reports/html/report.ts";

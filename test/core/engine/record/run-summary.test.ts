@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fold } from "../../../../src/core/engine/fold/fold.ts";
-import { begin } from "../../../../src/core/engine/fold/state.ts";
 import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
-import { describeResult } from "../../../../src/core/engine/result/result.ts";
-import { summarizeRun } from "../../../../src/core/engine/record/run-summary.ts";
 import { skimEvent } from "../../../../src/core/engine/event/skim.ts";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
+import { summarizeRun } from "../../../../src/core/engine/record/run-summary.ts";
+import { describeResult } from "../../../../src/core/engine/result/result.ts";
 
 const [record, ...events] = readFileSync("workflows/incident-triage.run.jsonl", "utf8")
   .trimEnd()

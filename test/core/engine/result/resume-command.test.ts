@@ -3,7 +3,16 @@ import { describeVerdict } from "../../../../src/cli/terminal/verdict.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import { resumeCommand } from "../../../../src/core/engine/result/resume-command.ts";
 import { summaryMarkdown } from "../../../../src/reports/markdown.ts";
-import { type Answer, breaks, INTERRUPT, type PlayOptions, play, recordOf, says, workflowOf } from "../../../harness/harness.ts";
+import {
+  type Answer,
+  breaks,
+  INTERRUPT,
+  type PlayOptions,
+  play,
+  recordOf,
+  says,
+  workflowOf,
+} from "../../../harness/harness.ts";
 
 const chain = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b", "b -> c"]);
 const played = (limits: object, options: PlayOptions) => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { isReservedTool, reservedName } from "../../../../src/core/engine/tools/own-tools.ts";
 import { sha256 } from "../../../../src/core/base/sha256.ts";
+import { isReservedTool, reservedName } from "../../../../src/core/engine/tools/own-tools.ts";
 import { exposedName } from "../../../../src/core/skill/skill.ts";
 
 test.each([

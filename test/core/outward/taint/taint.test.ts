@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
-import type { ToolDescriptor } from "../../../../src/core/skill/skill.ts";
 import { findTaint, type NodeTaint, type Taint } from "../../../../src/core/outward/taint/taint.ts";
 import type { DeclaredSkill } from "../../../../src/core/outward/taint/tools.ts";
+import type { ToolDescriptor } from "../../../../src/core/skill/skill.ts";
 import { type NodeParts, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 import { runsOf } from "../../../harness/long.ts";
 

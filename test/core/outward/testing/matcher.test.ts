@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
+import type { Json } from "../../../../src/core/base/values.ts";
 import { fitsGlob } from "../../../../src/core/outward/testing/fixtures.ts";
 import { accepted, complaintAbout, matcherProblems, sides } from "../../../../src/core/outward/testing/matcher.ts";
-import type { Json } from "../../../../src/core/base/values.ts";
 
 describe("what came", () => {
   it.each<[string, Json, Json | undefined, string | undefined]>([

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeMisfit, readHints, relaxDefaults } from "../../../../src/core/skill/formats/contract.ts";
 import { compileSchema, fillValue } from "../../../../src/core/base/schema/schema.ts";
 import type { Json, JsonSchema } from "../../../../src/core/base/values.ts";
+import { describeMisfit, readHints, relaxDefaults } from "../../../../src/core/skill/formats/contract.ts";
 import { runsOf } from "../../../harness/long.ts";
 
 const SEARCH: JsonSchema = {

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Json } from "../../../../src/core/base/values.ts";
 import { parseDescriptor } from "../../../../src/core/skill/formats/descriptor.ts";
 import {
   type ArgumentValue,
@@ -13,7 +14,6 @@ import {
   withDefaults,
 } from "../../../../src/core/skill/formats/descriptor-argv.ts";
 import type { DescriptorProfile } from "../../../../src/core/skill/formats/descriptor-shapes.ts";
-import type { Json } from "../../../../src/core/base/values.ts";
 import { ANY_CHARACTER } from "../../../harness/any-character.ts";
 
 const PROFILES = ["current", "seed"] as const;

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isObject } from "../../../../src/core/base/values.ts";
 import { parseDescriptor, refusedBy } from "../../../../src/core/skill/formats/descriptor.ts";
 import type { DescriptorProfile } from "../../../../src/core/skill/formats/descriptor-shapes.ts";
-import { isObject } from "../../../../src/core/base/values.ts";
 
 const TOOL = {
   name: "find",

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parameterSchema } from "../../../../src/core/skill/formats/parameter-map.ts";
 import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import { isObject, type Json, type JsonSchema } from "../../../../src/core/base/values.ts";
+import { parameterSchema } from "../../../../src/core/skill/formats/parameter-map.ts";
 
 describe("a parameter map (Skill Tools)", () => {
   test("becomes an object schema: what is not optional is required", () => {

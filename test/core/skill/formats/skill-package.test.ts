@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import {
   isPackageName,
   isPackageVersion,
@@ -7,7 +8,6 @@ import {
   readInputSchema,
   unimportableSegments,
 } from "../../../../src/core/skill/formats/skill-package.ts";
-import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 
 describe("a package", () => {
   it.each<[unknown, boolean]>([

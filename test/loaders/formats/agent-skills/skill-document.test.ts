@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder, readSkillDocument } from "../../../../src/loaders/folder/skill-folder.ts";
-import { declaredNetwork } from "../../../../src/loaders/programs/skill-script.ts";
 import { skillDocument } from "../../../../src/loaders/formats/agent-skills/skill-document.ts";
+import { declaredNetwork } from "../../../../src/loaders/programs/skill-script.ts";
 import { discoverSkills } from "../../../../src/loaders/registry/discover.ts";
 import { splitFrontmatter } from "../../../../src/loaders/text/frontmatter.ts";
 

@@ -1,10 +1,10 @@
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Environment } from "../../../../src/core/document/config.ts";
 import type { Diagnostic } from "../../../../src/core/base/diagnostic.ts";
-import type { Skill } from "../../../../src/core/skill/skill.ts";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
+import type { Environment } from "../../../../src/core/document/config.ts";
+import type { Skill } from "../../../../src/core/skill/skill.ts";
 import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
 import type { Invocation, LoaderHost, McpInvocation } from "../../../../src/loaders/folder/host.ts";
 import type { SkillLevel } from "../../../../src/loaders/folder/level.ts";

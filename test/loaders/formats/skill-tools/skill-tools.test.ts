@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../src/core/base/values.ts";
 import type { ForeignCommand } from "../../../../src/core/skill/sandbox.ts";
 import type { ToolContext } from "../../../../src/core/skill/skill.ts";
-import type { JsonObject } from "../../../../src/core/base/values.ts";
 import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";

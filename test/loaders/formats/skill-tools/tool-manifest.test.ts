@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { translateParameters } from "../../../../src/core/skill/formats/parameter-map.ts";
 import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
+import { translateParameters } from "../../../../src/core/skill/formats/parameter-map.ts";
 import { type CheckScript, parseManifest } from "../../../../src/loaders/formats/skill-tools/tool-manifest.ts";
 
 const anyScript: CheckScript = () => undefined;

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import type { Json } from "../../../../src/core/base/values.ts";
 import type { ForeignCommand } from "../../../../src/core/skill/sandbox.ts";
 import type { ToolContext } from "../../../../src/core/skill/skill.ts";
-import type { Json } from "../../../../src/core/base/values.ts";
 import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
 import type { FormatOptions, LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";

@@ -9,7 +9,8 @@ import { cleanups, open, openScript } from "../open.ts";
 
 const EVERYTHING = join(
   import.meta.dirname,
-  "..", "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+  "..",
+  "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
 const PROMPTING: Answers = {

@@ -8,7 +8,8 @@ import { open, openScript } from "../open.ts";
 
 const EVERYTHING = join(
   import.meta.dirname,
-  "..", "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+  "..",
+  "../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
 /** A server that links, lists and gives resources, and notes each address that it is asked for. */

@@ -1,5 +1,5 @@
-import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import type { JsonObject } from "../../../base/values.ts";
+import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import type { ItemOutcome, Visit } from "../../fold/visit.ts";
 
 /** The data of a node that runs workflows, as far as they came: `{items, left, failed}`, or a call's own (G20). */

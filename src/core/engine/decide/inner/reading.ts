@@ -1,9 +1,9 @@
 import { placeOf } from "../../../document/inner/place.ts";
-import type { RecordedCall } from "../../event/call.ts";
 import type { ToolDescriptor } from "../../../skill/skill.ts";
-import { toolsAt } from "../offer.ts";
-import type { State } from "../../fold/state.ts";
+import type { RecordedCall } from "../../event/call.ts";
 import type { Program } from "../../fold/program.ts";
+import type { State } from "../../fold/state.ts";
+import { toolsAt } from "../offer.ts";
 import type { Scene } from "../scene.ts";
 
 /** What a visit may have read: in it, in the nodes whose results it was given, and in those around an inner run. */

@@ -1,6 +1,6 @@
-import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import { compileSchema } from "../../../base/schema/schema.ts";
 import { isObject, type JsonObject } from "../../../base/values.ts";
+import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import { parseAnswer } from "../route.ts";
 
 /** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */

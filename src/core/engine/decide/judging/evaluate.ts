@@ -1,7 +1,7 @@
-import type { Evaluator, FunctionRule } from "../../../document/workflow/evaluator.ts";
-import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
 import { type Json, type JsonObject, shorten, toJson } from "../../../base/values.ts";
 import { checkValues } from "../../../document/value-rule.ts";
+import type { Evaluator, FunctionRule } from "../../../document/workflow/evaluator.ts";
+import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
 
 const MOST_REASONING = 500;
 

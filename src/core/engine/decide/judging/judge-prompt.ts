@@ -1,6 +1,6 @@
+import { cutText, type Json, type JsonObject } from "../../../base/values.ts";
 import type { ToolCall } from "../../event/node-result.ts";
 import { type Prompt, type Section, sectioned } from "../../event/prompt.ts";
-import { cutText, type Json, type JsonObject } from "../../../base/values.ts";
 
 /** What a judge sees of the calls: all of them, or those that claims cite and the names of the others. */
 export type JudgedCalls =

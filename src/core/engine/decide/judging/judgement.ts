@@ -1,16 +1,16 @@
+import { defined, isObject, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
 import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
-import { defined, isObject, type JsonObject } from "../../../base/values.ts";
-import { leave } from "../leave.ts";
 import { ask } from "../../fold/limits.ts";
-import { toolsAt } from "../offer.ts";
-import type { Visit } from "../../fold/visit.ts";
-import { modelHere, type Scene, toolsHere } from "../scene.ts";
 import type { SingleStep } from "../../fold/step.ts";
+import type { Visit } from "../../fold/visit.ts";
+import { leave } from "../leave.ts";
+import { toolsAt } from "../offer.ts";
+import { modelHere, type Scene, toolsHere } from "../scene.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { installation, makeProject, runAt } from "../cli/program.ts";
+import { installation, makeProject, runAt } from "../../cli/program.ts";
 
 /** A program that uses the built library. Its run calls one tool, and `parts` adds code that forgets promises. */
 
