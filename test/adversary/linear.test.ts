@@ -14,7 +14,7 @@ import { type Pattern, readSources } from "./linear/sources.ts";
  * looks for. A linear reader needs milliseconds for that and a quadratic one needs minutes. The limit is far from both.
  */
 
-const LIMIT_MS = LONG ? 60_000 : 20_000;
+const LIMIT_MS = 60_000;
 
 /** Functions whose parameter is never long, with the reason. */
 const BOUNDED: Readonly<Record<string, string>> = {

@@ -58,7 +58,7 @@ describe("a run that comes to an approval", () => {
     const { cwd } = await waitingRun();
     const { code, stderr } = await runHere(["apply", "r", "--yes"], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain("skillflow signal r each[a]/ask --approve");
+    expect(stderr).toContain("skillflow signal r 'each[a]/ask' --approve");
   });
 });
 

@@ -21,7 +21,7 @@ import { hasTerminal, runOnTerminal } from "../pseudo-terminal.ts";
 
 const moduleOf = (id: string) => `
 import { writeFileSync } from "node:fs";
-writeFileSync(new URL("../../../imported-${id}", import.meta.url), "");
+writeFileSync(new URL("../../imported-${id}", import.meta.url), "");
 export default {
   id: "${id}", name: "N", description: "d", category: "general", config: {},
   tools: [{ name: "page", description: "d", input_schema: { type: "object" }, effect: "read", handler: () => "paged" }],
