@@ -30,14 +30,16 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   const guarded = guard(terminal, await inertFor(terminal));
   let code = 0;
   let begun: Begun = { command: "none", env: terminal.host.env };
-  const program = buildProgram(guarded.io, {
+  const course: Course = {
     begin(command) {
       begun = command;
     },
     finish(result) {
       code = result;
     },
-  });
+  };
+  const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
+  const program = buildProgram(guarded.io, course, argv.includes("--help-all"));
   const fault = new Promise<never>((_, reject) =>
     terminal.onFault((error) => {
       if (!guarded.takeStray(error)) reject(error);
@@ -45,7 +47,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   );
   try {
     refuseEnvFile(argv);
-    await Promise.race([program.parseAsync([...argv], { from: "user" }), fault]);
+    await Promise.race([program.parseAsync(words, { from: "user" }), fault]);
     return code;
   } catch (thrown) {
     const error = terminal.writeOption ? (await import("./refused.ts")).withHints(thrown, terminal) : thrown;
@@ -159,10 +161,12 @@ interface Course {
   finish(code: number): void;
 }
 
-function buildProgram(io: Io, course: Course): Command {
+function buildProgram(io: Io, course: Course, showsAll: boolean): Command {
   const program = new Command("skillflow")
-    .description("Runs workflows whose nodes are worked on by a model with skills.")
-    .version(VERSION, "-V, --version")
+    .description("Run workflows whose nodes are carried out by a model with skills.")
+    .version(VERSION, "-V, --version", "Print the version")
+    .helpOption("-h, --help", "Show this help")
+    .helpCommand("help [command]", "Show the help of a command")
     .exitOverride()
     .showSuggestionAfterError()
     .showHelpAfterError("(--help shows what is possible)")
@@ -171,24 +175,28 @@ function buildProgram(io: Io, course: Course): Command {
       writeErr: (text) => void io.err(text),
     })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });
-  for (const spec of COMMANDS) addCommand(program, spec, io, course);
+  for (const spec of COMMANDS) addCommand(program, spec, { io, course, showsAll });
   return program;
 }
 
-function addCommand(parent: Command, spec: CommandSpec, io: Io, course: Course): void {
+/** Options that the help shows without --help-all. A command with fewer shows all. */
+const MOST_SHOWN = 20;
+
+interface Surroundings {
+  readonly io: Io;
+  readonly course: Course;
+  readonly showsAll: boolean;
+}
+
+function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundings): void {
+  const { io, course } = surroundings;
   const command = parent.command(spec.usage).description(spec.summary);
   command.copyInheritedSettings(parent);
   if (spec.commands) {
-    for (const inner of spec.commands) addCommand(command, inner, io, course);
+    for (const inner of spec.commands) addCommand(command, inner, surroundings);
     return;
   }
-  if (spec.details) command.addHelpText("after", `\n${spec.details}`);
-  for (const [flags, description, extra] of [...(spec.options ?? []), ...SHARED_OPTIONS]) {
-    const option = new Option(flags, description);
-    if (extra?.choices) option.choices([...extra.choices]);
-    if (extra?.repeatable) option.argParser((value: string, all: string[] = []) => [...all, value]);
-    command.addOption(option);
-  }
+  addOptions(command, spec, surroundings.showsAll);
   command.action(async (...given: unknown[]) => {
     const flags = command.opts<Record<string, unknown>>();
     const args = given
@@ -209,6 +217,26 @@ function addCommand(parent: Command, spec: CommandSpec, io: Io, course: Course):
       documents?.remove();
     }
   });
+}
+
+function addOptions(command: Command, spec: CommandSpec, showsAll: boolean): void {
+  const options = [...(spec.options ?? []), ...SHARED_OPTIONS];
+  const hides = !showsAll && options.length > MOST_SHOWN;
+  for (const [flags, description, extra] of options) {
+    const option = new Option(flags, description).hideHelp(hides && extra?.isRare === true);
+    if (extra?.group && options.length > MOST_SHOWN) option.helpGroup(extra.group);
+    if (extra?.choices) option.choices([...extra.choices]);
+    if (extra?.repeatable) option.argParser((value: string, all: string[] = []) => [...all, value]);
+    command.addOption(option);
+  }
+  if (spec.details) command.addHelpText("after", `\n${spec.details}`);
+  const rare = options.filter(([, , extra]) => extra?.isRare).length;
+  if (hides && rare > 0) command.addHelpText("after", `\n${rare} more options: ${nameOfProgram(command)} --help-all`);
+}
+
+/** `skillflow runs show`, as it is typed. */
+function nameOfProgram(command: Command): string {
+  return command.parent ? `${nameOfProgram(command.parent)} ${command.name()}` : command.name();
 }
 
 interface Called {

@@ -1,20 +1,17 @@
 import type { CommandSpec } from "./command.ts";
 import { ENGINE, FILE_ROOT, FROM_REF, JSON_FLAG, PROJECT, STORE } from "./options.ts";
 
-/** What people ask who write workflows. */
+/** Commands for authors of workflows. */
 export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "validate [workflow...]",
-    summary: "find everything that is wrong with workflows, and what strangers may steer in them",
+    summary: "Check workflows for errors and for text from untrusted authors that may steer them",
     options: [
-      ["--format <kind>", "how findings are told", { choices: ["text", "json", "sarif", "github"] }],
-      ["--strict", "warnings are errors; notes are not"],
-      [
-        "--explain [code]",
-        "tell what a code of a finding or an error means, without a workflow; alone: list all codes",
-      ],
+      ["--format <kind>", "Set the output format", { choices: ["text", "json", "sarif", "github"] }],
+      ["--strict", "Treat warnings as errors"],
+      ["--explain [code]", "Explain the code of a finding or an error; without a code: list all codes"],
       FILE_ROOT,
-      ["--json", "the same as --format json"],
+      ["--json", "Same as --format json"],
       FROM_REF,
       ...PROJECT,
     ],
@@ -23,44 +20,44 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "init [name]",
     summary:
-      "write a workflow that runs without a key, its test, .skillflow.yml and .env.example (default name: triage)",
-    details: "Looks at the project first; on a terminal it asks two questions. A file that is there stays as it is.",
+      "Write a workflow that runs without a key, its test, .skillflow.yml and .env.example (default name: triage)",
+    details: "Examines the project first, and asks two questions on a terminal. Does not change existing files.",
     options: [
-      ["--from <workflow>", "start from a shipped workflow", { choices: ["triage", "board", "review"] }],
-      ["--ci <system>", "write the CI job too", { choices: ["github", "gitlab"] }],
+      ["--from <workflow>", "Start from a shipped workflow", { choices: ["triage", "board", "review"] }],
+      ["--ci <system>", "Also write the CI job", { choices: ["github", "gitlab"] }],
       ...PROJECT,
     ],
     load: async () => (await import("../commands/init/init.ts")).init,
   },
   {
     usage: "test [place...]",
-    summary: "run the tests of workflows: *.test.yml in these folders, or these files (default: the project here)",
+    summary: "Run workflow tests: *.test.yml in these folders, or these files (default: the current project)",
     options: [
-      ["-u, --update", "write the new outcome into the tests; list the changes, and ask before a test becomes weaker"],
-      ["--yes", "with -u: also accept changes that make a test weaker"],
-      ["--watch", "run again what depends on a file that changes"],
-      ["--filter <text>", "run only the cases whose name holds this"],
-      ["--repeat <n>", "run each case so often; it passes when all of them do"],
+      ["-u, --update", "Write the new outcomes into the tests; list the changes, and ask before weakening a test"],
+      ["--yes", "With -u: also accept changes that weaken a test"],
+      ["--watch", "Rerun the tests that depend on a changed file"],
+      ["--filter <text>", "Run only the cases whose name contains this text"],
+      ["--repeat <n>", "Run each case this many times; it passes if all runs pass"],
       [
         "--model <provider:name>",
-        "ask this model in place of the tests' own; two of them are shown beside each other",
+        "Use this model instead of the tests' own; pass two to compare them",
         { repeatable: true },
       ],
-      ["--from <run>", "write a test and a recording from a recorded run, beside its workflow"],
-      ["--report <kind=path>", "write a report: junit", { repeatable: true }],
-      ["--json", "print what came of each case"],
+      ["--from <run>", "Write a test and a recording from a recorded run, next to its workflow"],
+      ["--report <kind=path>", "Write a report: junit", { repeatable: true }],
+      ["--json", "Print the result of each case"],
       FROM_REF,
       ...PROJECT,
-      ["--store <dir>", "keep the runs of the tests here (default: they are not kept)"],
+      ["--store <dir>", "Store the test runs in this folder (default: they are not stored)"],
       ...ENGINE,
     ],
     load: async () => (await import("../commands/testing/test.ts")).test,
   },
   {
     usage: "graph <workflow-or-run>",
-    summary: "draw a workflow with its taint, or the path that a run took",
+    summary: "Draw a workflow with its taint, or the path of a run",
     options: [
-      ["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot", "svg"] }],
+      ["--format <kind>", "Set the output format (default: mermaid)", { choices: ["mermaid", "dot", "svg"] }],
       FROM_REF,
       ...PROJECT,
       ...STORE,
@@ -69,8 +66,14 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "doctor [workflow]",
-    summary: "tell which skills and models can be used, and what the others need",
-    options: [["--live", "ask each configured service, by reading only"], JSON_FLAG, FROM_REF, ...PROJECT, ...ENGINE],
+    summary: "Show which skills and models are available, and what the others need",
+    options: [
+      ["--live", "Send a read-only request to each configured service"],
+      JSON_FLAG,
+      FROM_REF,
+      ...PROJECT,
+      ...ENGINE,
+    ],
     load: async () => (await import("../commands/author/doctor.ts")).doctor,
   },
 ];

@@ -6,7 +6,7 @@ import { RUN_COMMANDS } from "./run-commands.ts";
 import { SERVER_COMMANDS } from "./server-commands.ts";
 import { SKILL_COMMANDS } from "./skill-commands.ts";
 
-/** The whole command line, in the order of its help. */
+/** All commands, in the order of the help. */
 export const COMMANDS: readonly CommandSpec[] = [
   ...RUN_COMMANDS,
   ...AUTHOR_COMMANDS,
@@ -15,24 +15,24 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SERVER_COMMANDS,
   {
     usage: "mcp-lock [workflow...]",
-    summary: "write skillflow.lock: what MCP servers offer now, for runs to be held to",
+    summary: "Pin the tools that MCP servers offer in skillflow.lock",
     details:
-      "Asks the servers of all skills and of the workflows (without any, those in the project's workflows/), if they are trusted.",
+      "Connects the trusted servers of all skills and of the workflows (default: those in the project's workflows/).",
     options: [...PROJECT],
     load: async () => (await import("../commands/author/mcp-lock.ts")).mcpLock,
   },
   {
     usage: "schema <document>",
     summary:
-      "print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, event or record; protocol: the tools that serve answers",
-    options: [["--for <provider>", "the tools of the protocol as openai or anthropic takes them"]],
+      "Print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, event or record; protocol: the methods of serve",
+    options: [["--for <provider>", "Print the protocol's tools in the form of openai or anthropic"]],
     load: async () => (await import("../commands/author/schema.ts")).printSchema,
   },
   {
     usage: "completion <shell> [word...]",
-    summary: "print what completes commands, flags, files, runs and skills in bash, zsh or fish",
-    details: "The script asks by --words N -- WORDS...: what may stand in place of word N, the program being word 0.",
-    options: [["--words <n>", "tell what completes this word of a command line"]],
+    summary: "Print a script that completes commands, flags, files, runs and skills in bash, zsh or fish",
+    details: "The script calls --words N -- WORDS... to complete word N. The program is word 0.",
+    options: [["--words <n>", "Print completions of this word of a command line"]],
     load: async () => (await import("../commands/author/completion.ts")).completion,
   },
 ];

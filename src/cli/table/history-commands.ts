@@ -1,38 +1,39 @@
 import type { CommandSpec } from "./command.ts";
 import { ENGINE, JSON_FLAG, STATE, STORE } from "./options.ts";
 
-/** What earlier runs did, and what they left. */
+/** Commands that show earlier runs and their state. */
 export const HISTORY_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "runs",
-    summary: "the history of runs",
+    summary: "Show, compare, verify, export and remove runs",
     commands: [
       {
         usage: "list",
-        summary: "the runs, newest first",
+        summary: "List runs, newest first",
         options: [JSON_FLAG, ...STORE],
         load: async () => (await import("../commands/runs/list.ts")).listRuns,
       },
       {
         usage: "show <run> [node]",
-        summary: "what a run did and found (an unambiguous beginning of its id, or latest)",
+        summary: "Show what a run did and found (by an unambiguous prefix of its id, or latest)",
         details:
-          "With a node: each of its visits with what the model was asked, what it answered, the calls, evals, tokens and cost.\nNODE#2 is the second visit alone. Long texts are shortened: --verbose shows them whole, --json all there is.",
-        options: [JSON_FLAG, ["--stream", "print every event, one JSON document per line"], ...STORE],
+          "With a node: shows the prompt, answer, calls, evals, tokens and cost of each visit. NODE#2 is the second visit.\nLong texts are shortened unless you pass --verbose or --json.",
+        options: [JSON_FLAG, ["--stream", "Print every event, one JSON document per line"], ...STORE],
         load: async () => (await import("../commands/runs/show.ts")).showRun,
       },
       {
         usage: "diff <run> <other-run>",
-        summary: "what two runs did otherwise: the way, calls, results, prompts and cost",
-        options: [["--exit-code", "end with 1 where they differ"], JSON_FLAG, ...STORE],
+        summary: "Compare two runs: path, calls, results, prompts and cost",
+        options: [["--exit-code", "Exit with 1 if they differ"], JSON_FLAG, ...STORE],
         load: async () => (await import("../commands/runs/diff.ts")).diffRuns,
       },
       {
         usage: "verify <run>",
-        summary: "whether a run's record is as it was written: 0 it is, 4 altered, 1 unfinished or without digests",
-        details: "The run is named as for `show`, or by the path of a copy of its record.",
+        summary:
+          "Check that a run's record was not altered: exits with 0, with 4 if altered, with 1 if unfinished or without digests",
+        details: "Name the run as for `show`, or by the path of a copy of its record.",
         options: [
-          ["--digest <digest>", "what its last digest has to be: that shows a record that was written anew, too"],
+          ["--digest <digest>", "Require this last digest, which also detects a record that was rewritten"],
           JSON_FLAG,
           ...STORE,
         ],
@@ -40,23 +41,27 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
       },
       {
         usage: "export <run>",
-        summary: "give a run to other tools: spans for OpenTelemetry, or a trajectory",
-        details: "Without --otlp and --format the spans are sent to SKILLFLOW_OTLP_URL.",
+        summary: "Export a run as OpenTelemetry spans or as a trajectory",
+        details: "Without --otlp and --format, sends spans to SKILLFLOW_OTLP_URL.",
         options: [
-          ["--otlp <url>", "send its spans to this address, as OTLP/JSON (headers: OTEL_EXPORTER_OTLP_HEADERS)"],
-          ["--otlp-content", "send prompts, answers, arguments and results along"],
-          ["--format <kind>", "write it: atif, the exchange format of agent trajectories", { choices: ["atif"] }],
-          ["--out <file>", "where to write it (default: standard output)"],
+          ["--otlp <url>", "Send spans to this address as OTLP/JSON (headers: OTEL_EXPORTER_OTLP_HEADERS)"],
+          ["--otlp-content", "Include prompts, answers, arguments and results"],
+          [
+            "--format <kind>",
+            "Write the run as atif, the exchange format of agent trajectories",
+            { choices: ["atif"] },
+          ],
+          ["--out <file>", "Write to this file (default: standard output)"],
           ...STORE,
         ],
         load: async () => (await import("../commands/runs/export.ts")).exportRun,
       },
       {
         usage: "prune",
-        summary: "remove old runs, with their blobs",
+        summary: "Remove old runs and their blobs",
         options: [
-          ["--keep <n>", "keep this many of the newest runs"],
-          ["--older-than <duration>", "remove only runs that began longer ago (90s, 10m, 14d)"],
+          ["--keep <n>", "Keep this many of the newest runs"],
+          ["--older-than <duration>", "Remove only runs that started longer ago than this (90s, 10m, 14d)"],
           JSON_FLAG,
           ...STORE,
         ],
@@ -66,33 +71,33 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "state",
-    summary: "what runs remember for later runs",
+    summary: "Show, export and remove what runs keep for later runs",
     details:
-      "A state is named as its workflow declares it. _days and _cool_downs count what limits.per_day and cool_down go by.",
+      "Name a state as its workflow declares it. _days and _cool_downs hold the counts for limits.per_day and cool_down.",
     commands: [
       {
         usage: "list",
-        summary: "the states, and how much each holds",
+        summary: "List states and their sizes",
         options: [JSON_FLAG, STATE, ...ENGINE],
         load: async () => (await import("../commands/state/list.ts")).listStates,
       },
       {
         usage: "show <state> [key]",
-        summary: "the entries of a state, those seen last first; or one of them, whole",
+        summary: "Show the entries of a state, last seen first, or one whole entry",
         options: [JSON_FLAG, STATE, ...ENGINE],
         load: async () => (await import("../commands/state/show.ts")).showState,
       },
       {
         usage: "forget <state> [key...]",
-        summary: "remove entries of a state",
-        options: [["--all", "all of them"], ["--yes", "do not ask"], JSON_FLAG, STATE, ...ENGINE],
+        summary: "Remove entries of a state",
+        options: [["--all", "Remove all entries"], ["--yes", "Do not ask"], JSON_FLAG, STATE, ...ENGINE],
         load: async () => (await import("../commands/state/forget.ts")).forgetState,
       },
       {
         usage: "export <state>",
-        summary: "write a state to standard output",
+        summary: "Write a state to standard output",
         options: [
-          ["--format <kind>", "how (default: json)", { choices: ["json", "jsonl", "csv"] }],
+          ["--format <kind>", "Set the format (default: json)", { choices: ["json", "jsonl", "csv"] }],
           JSON_FLAG,
           STATE,
           ...ENGINE,
@@ -103,9 +108,9 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "ui",
-    summary: "a local page over all runs, and over one under way as it goes",
-    details: "Prints its address, which holds a token and is for this machine alone. It reads, and changes nothing.",
-    options: [["--port <number>", "default: a free one"], ...STORE],
+    summary: "Serve a local page that shows all runs, also while they are running",
+    details: "Prints the page's address, which contains a token and works on this machine only. The page is read-only.",
+    options: [["--port <number>", "Set the port (default: a free port)"], ...STORE],
     load: async () => (await import("../commands/serve/ui.ts")).ui,
   },
 ];

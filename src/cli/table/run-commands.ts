@@ -3,9 +3,11 @@ import {
   DRIVING,
   FROM_REF,
   FROZEN,
+  INPUT,
   JSON_FLAG,
   PROJECT,
   REPORTS,
+  RUN_ID,
   RUNNING,
   SOURCES,
   STATE,
@@ -13,28 +15,30 @@ import {
   WORKDIR,
 } from "./options.ts";
 
-/** What runs workflows, and goes on with runs. */
+/** Of options that matter with a queue or a listener. */
+const QUEUED = { group: "Runs and state:", isRare: true } as const;
+
+/** Commands that run workflows and continue runs. */
 export const RUN_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "run <workflow>",
-    summary: "validate a workflow, then run it",
+    summary: "Run a workflow",
     options: [
-      ["--input <json>", "the input object: JSON, @FILE, or - for standard input"],
-      ["-i <key=value>", "one field of the input, typed by the workflow's `inputs`", { repeatable: true }],
-      ["--dry-run", "ask models and use tools up to the first edge with when, and stop there; connect no MCP server"],
-      ["--run-id <id>", "name the run"],
-      ["--detach", "with the engine dbos: record the run for a worker, and print its id"],
-      ["--no-cool-down", "run although one of the same key has ended within the workflow's cool-down"],
+      ...INPUT,
       ...RUNNING,
+      ["--dry-run", "Run up to the first edge with `when` and connect no MCP server", { group: "Writes and trust:" }],
+      RUN_ID,
+      ["--detach", "With the engine dbos: record the run for a worker and print its id", QUEUED],
+      ["--no-cool-down", "Run even if a run with the same key ended within the workflow's cool-down", QUEUED],
     ],
     load: async () => (await import("../commands/run/run.ts")).run,
   },
   {
     usage: "resume <run>",
-    summary: "carry on a run that stopped: a crash, a kill, a limit, a failed node",
+    summary: "Resume a run that stopped: after a crash, a kill, a limit or a failed node",
     options: [
-      ["--from <node>", "redo from this node"],
-      ["--detach", "with the engine dbos: leave the run to a worker"],
+      ["--from <node>", "Start again from this node"],
+      ["--detach", "With the engine dbos: leave the run to a worker", QUEUED],
       ...RUNNING,
     ],
     continues: "run",
@@ -42,14 +46,14 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "signal <run> <node>",
-    summary: "give a person's word to a run that waits for it, and carry the run on",
-    details: "NODE is named as the run names it: ask, or top/each[fp-81]/ask inside other nodes.",
+    summary: "Approve or deny a waiting run, and continue it",
+    details: "NODE is the node that waits: ask, or top/each[fp-81]/ask for a node inside other nodes.",
     options: [
-      ["--approve", "the word is yes"],
-      ["--deny", "the word is no"],
-      ["--note <text>", "why: kept with the word, and seen by later nodes"],
-      ["--no-run", "record the word alone; resume carries on"],
-      ["--detach", "with the engine dbos: record the word, and leave the run to a worker"],
+      ["--approve", "Approve"],
+      ["--deny", "Deny"],
+      ["--note <text>", "Record the reason, which later nodes see"],
+      ["--no-run", "Record the decision without continuing the run"],
+      ["--detach", "With the engine dbos: record the decision and leave the run to a worker", QUEUED],
       ...RUNNING,
     ],
     continues: "run",
@@ -57,11 +61,11 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "replay <run-or-trace>",
-    summary: "run again with every model reply answered from the recording",
+    summary: "Run again with the recorded model replies",
     options: [
-      ["--tools <source>", "where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
-      ["--allow-changes", "succeed although prompts or tools differ from the recording"],
-      ["--run-id <id>", "name the run"],
+      ["--tools <source>", "Set where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
+      ["--allow-changes", "Succeed even if prompts or tools differ from the recording"],
+      RUN_ID,
       ...SOURCES,
       ...PROJECT,
       WORKDIR,
@@ -72,23 +76,27 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "report <run-or-trace>",
-    summary: "write reports again from a recorded run",
-    details: "The run is named by its id, an unambiguous beginning of it, or latest; a trace by its path.",
+    summary: "Write reports of a recorded run",
+    details: "Name the run by its id, an unambiguous prefix of it, or latest. Name a trace by its path.",
     options: [...REPORTS, ...STORE],
     load: async () => (await import("../commands/run/report.ts")).report,
   },
   {
     usage: "apply <run-or-plan>",
-    summary: "carry out the writes that a run planned: shows them, and asks",
+    summary: "Carry out the writes that a run planned, after showing them and asking",
     options: [
-      ["--yes", "approve all of them"],
-      ["--approve <ops>", "approve some: op-1,op-3, or op-1@DIGEST", { repeatable: true }],
-      ["--plan-digest <digest>", "refuse where the plan is not the one that was reviewed"],
-      ["--resolve <op=word>", "an operation in doubt: op-2=applied or op-2=not-applied", { repeatable: true }],
-      ["--again", "write anew what another run has written already"],
+      ["--yes", "Approve all operations"],
+      ["--approve <ops>", "Approve some operations: op-1,op-3 or op-1@DIGEST", { repeatable: true }],
+      ["--plan-digest <digest>", "Fail if the plan differs from the reviewed one"],
+      [
+        "--resolve <op=outcome>",
+        "Settle an operation in doubt: op-2=applied or op-2=not-applied",
+        { repeatable: true },
+      ],
+      ["--again", "Repeat writes that another run has already made"],
       [
         "--report <kind=path>",
-        "write the plan for review: md or html; nothing is applied without --yes or --approve",
+        "Write the plan for review as md or html; applies nothing without --yes or --approve",
         { repeatable: true },
       ],
       FROZEN,

@@ -1,16 +1,16 @@
 import type { CommandSpec } from "./command.ts";
-import { CHOICES, DATABASE, FROM_REF, FROZEN, PROJECT, STATE, STORE, WORKDIR } from "./options.ts";
+import { CHOICES, DATABASE, FROM_REF, FROZEN, OTLP_CONTENT, PROJECT, STATE, STORE, WORKDIR } from "./options.ts";
 
-/** What serves others until it is told to end. */
+/** Commands that serve until they are stopped. */
 export const SERVER_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "serve",
-    summary: "serve the skills to other programs: the Skills Protocol over JSON-RPC 2.0",
+    summary: "Serve skills to other programs with the Skills Protocol over JSON-RPC 2.0",
     options: [
-      ["--port <number>", "default: 8080; 0 takes a free one"],
-      ["--host <address>", "default: 127.0.0.1; any other needs --token-env"],
-      ["--token-env <name>", "the variable that holds the token callers have to give"],
-      ["--json", "print the address as JSON"],
+      ["--port <number>", "Set the port (default: 8080; 0 for a free port)"],
+      ["--host <address>", "Set the address (default: 127.0.0.1; others need --token-env)"],
+      ["--token-env <name>", "Require the token in this variable from callers"],
+      ["--json", "Print the address as JSON"],
       ...PROJECT,
       WORKDIR,
     ],
@@ -18,14 +18,14 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "mcp [workflow...]",
-    summary: "serve the skills and workflows as an MCP server, over standard input and output",
-    details: "Workflows are files or folders; without any, those in the project's workflows/ are served.",
+    summary: "Serve skills and workflows as an MCP server over standard input and output",
+    details: "Pass workflows as files or folders. By default, serves those in the project's workflows/.",
     options: [
-      ["--http", "serve over streamable HTTP instead"],
-      ["--port <number>", "with --http, default: 8080; 0 takes a free one"],
-      ["--host <address>", "with --http, default: 127.0.0.1; any other needs --token-env"],
-      ["--token-env <name>", "with --http: the variable that holds the token callers have to give"],
-      ["--json", "with --http: print the address as JSON"],
+      ["--http", "Serve over streamable HTTP instead"],
+      ["--port <number>", "With --http: set the port (default: 8080; 0 for a free port)"],
+      ["--host <address>", "With --http: set the address (default: 127.0.0.1; others need --token-env)"],
+      ["--token-env <name>", "With --http: require the token in this variable from callers"],
+      ["--json", "With --http: print the address as JSON"],
       ...CHOICES,
       ...PROJECT,
       WORKDIR,
@@ -35,13 +35,13 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "worker",
-    summary: "take runs from the queue of the engine dbos, with the skills, config and models of this project",
+    summary: "Take runs from the queue of the engine dbos, with this project's skills, config and models",
     details:
-      "Takes up the runs of workers that died, too. SIGTERM: takes no more, and ends once those under way have; a second one ends at once, and another worker takes them up.",
+      "Also resumes the runs of workers that died. On SIGTERM, takes no more runs and exits when the current ones end.\nA second SIGTERM exits at once, and another worker resumes the runs.",
     options: [
-      ["--concurrency <n>", "drive so many runs at a time (default: 4)"],
+      ["--concurrency <n>", "Drive this many runs at a time (default: 4)"],
       DATABASE,
-      ["--engine <name>", "the one with a queue (default: dbos)", { choices: ["dbos"] }],
+      ["--engine <name>", "Set the engine (default: dbos, the one with a queue)", { choices: ["dbos"] }],
       FROZEN,
       ...PROJECT,
       WORKDIR,
@@ -50,16 +50,16 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "listen",
-    summary: "start runs by webhooks of alerting systems, and drive them",
+    summary: "Start and drive runs from webhooks of alerting systems",
     details:
-      "Each source of listen.yml is POST /NAME; only what its secret signed, or bears its token, starts anything, so another --host needs no more. SIGTERM: takes no more webhooks, and ends once the runs under way have; what is left goes on at the next start.",
+      "Each source of listen.yml is POST /NAME and starts a run only with a valid signature or token.\nOn SIGTERM, accepts no more webhooks and exits when the current runs end. Unfinished runs resume at the next start.",
     options: [
-      ["--config <path>", "who may start what (default: listen.yml)"],
-      ["--port <number>", "default: the file's, or 8080; 0 takes a free one"],
-      ["--host <address>", "default: the file's, or 127.0.0.1"],
-      ["--json", "print the address as JSON"],
-      ["--no-cool-down", "begin a run for every webhook, also where one of the same cause is under way"],
-      ["--otlp-content", "with SKILLFLOW_OTLP_URL: send prompts, answers, arguments and results along with the spans"],
+      ["--config <path>", "Read the sources from this file (default: listen.yml)"],
+      ["--port <number>", "Set the port (default: from the file, or 8080; 0 for a free port)"],
+      ["--host <address>", "Set the address (default: from the file, or 127.0.0.1)"],
+      ["--json", "Print the address as JSON"],
+      ["--no-cool-down", "Start a run for every webhook, even if one for the same cause is running"],
+      OTLP_CONTENT,
       ...CHOICES,
       FROM_REF,
       ...PROJECT,
