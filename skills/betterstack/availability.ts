@@ -114,7 +114,7 @@ const responses = z.object({
   }),
 });
 
-/** Not among them: the address, by which whoever knows it gives the sign of life. */
+/** Omits the heartbeat's URL: anyone who knows it can send the signal. */
 const heartbeat = z.object({
   id: idAnswer,
   attributes: z.object({
@@ -133,7 +133,7 @@ function pointOf({ at, response_time }: ResponseTime): Point {
 
 const PARTS = ["name_lookup_time", "connection_time", "tls_handshake_time", "data_transfer_time"] as const;
 
-/** The part of a check that took the most time over the day, and its mean. */
+/** Returns the slowest phase of a check by its mean over the day. */
 function partsOf(times: readonly ResponseTime[]) {
   const means = PARTS.map((part) => {
     const sum = times.reduce((all, time) => all + (time[part] ?? 0), 0);

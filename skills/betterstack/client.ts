@@ -2,21 +2,21 @@ import { type Json, patiently, requestsOf, type ToolContext, trim } from "skillf
 import type * as z from "zod";
 import { BetterStackFailure, explain, parse, pauseAfter } from "./failure.ts";
 
-/** One request, and what an answer to it must look like. */
+/** Request and the schema of its response. */
 export interface Asking<Answer extends z.ZodType> {
   readonly product?: "uptime" | "telemetry";
-  /** Without host; made of fixed text and of checked numbers only. */
+  /** Path without the host, built from fixed text and checked numbers only. */
   readonly path: string;
-  /** Present: the request is a POST, and a write. */
+  /** Request body. If set, the request is a POST and counts as a write. */
   readonly body?: unknown;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly answer: Answer;
 }
 
-/** Better Stack's REST API for one tool call. */
+/** Sends a request to Better Stack's REST API within one tool call. */
 export type Ask = <Answer extends z.ZodType>(asking: Asking<Answer>) => Promise<z.infer<Answer>>;
 
-/** Does a tool's work on Better Stack: what goes wrong is explained, what comes out is trimmed. */
+/** Runs a tool's work on Better Stack: explains its errors and trims its result. */
 export async function withBetterStack(context: ToolContext, work: (ask: Ask) => Promise<unknown>): Promise<Json> {
   try {
     return trim(await work((asking) => askPatiently(asking, context)));

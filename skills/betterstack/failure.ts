@@ -1,6 +1,6 @@
 import { createRedactor, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 
-/** A request that came to nothing. Without `answer`, none came. It never leaves the skill: `explain` speaks for it. */
+/** Failed request. `answer` is missing if there was no response. `explain` turns it into a message for the model. */
 export class BetterStackFailure extends Error {
   constructor(
     readonly request: { readonly line: string; readonly effect: "read" | "write" },
@@ -17,21 +17,21 @@ export class BetterStackFailure extends Error {
 
 const SECRETS = ["BETTERSTACK_API_TOKEN", "BETTERSTACK_QUERY_USERNAME", "BETTERSTACK_QUERY_PASSWORD"];
 
-/** An error's message for the model: it states what to change, without a secret. */
+/** Returns an error's message for the model: what to change, without secrets. */
 export function explain(error: unknown, { config }: ToolContext): string {
   const secrets = SECRETS.map((name) => ({ name, value: config[name] ?? "" }));
   return createRedactor(secrets).text(adviceFor(error));
 }
 
 /**
- * How long to wait before asking again, in milliseconds: after a rate limit nothing was done, and a read may be
- * repeated when Better Stack failed. A write whose outcome is unclear is not repeated here: the executor decides.
+ * Returns how many milliseconds to wait before a retry, or undefined for none. A rate-limited request was not carried
+ * out, and reads can be repeated. The executor decides about writes whose outcome is unknown.
  */
 export function pauseAfter(failure: unknown, attempt: number): number | undefined {
   if (!(failure instanceof BetterStackFailure)) return undefined;
   const { request, answer } = failure;
   if (answer?.status === 429) return limitedFor(answer.headers);
-  // A verdict of the database on a query stays the same.
+  // A query that the database rejects would be rejected again.
   const isFailed = answer
     ? answer.status >= 500 && exceptionCode(answer.text) === undefined
     : failure.cause instanceof TypeError;
@@ -39,7 +39,7 @@ export function pauseAfter(failure: unknown, attempt: number): number | undefine
   return retryAfter(answer?.headers.get("retry-after")) ?? untoldPause(attempt);
 }
 
-/** The number by which ClickHouse names what went wrong. */
+/** Returns ClickHouse's error code from a response. */
 export function exceptionCode(text: string): number | undefined {
   const code = /(?:^|\n)Code: (\d{1,4})\. DB::/.exec(text)?.[1];
   return code === undefined ? undefined : Number(code);
@@ -59,7 +59,7 @@ function adviceFor(error: unknown): string {
   return request.line === QUERY_LINE ? queryAdvice(answer, code) : answerAdvice(error, answer);
 }
 
-/** How the SQL API's requests are named. */
+/** Label of SQL API requests in messages. */
 export const QUERY_LINE = "the SQL query";
 
 type Answer = NonNullable<BetterStackFailure["answer"]>;
@@ -99,10 +99,10 @@ function queryAdvice(answer: Answer, code: number | undefined): string {
   return `The SQL API refused the query (${status}): check BETTERSTACK_QUERY_ENDPOINT.`;
 }
 
-// Limits of rows, bytes, memory, time and depth.
+// ClickHouse error codes for limits on rows, bytes, memory, time and depth.
 const TOO_MUCH: readonly number[] = [158, 159, 160, 162, 167, 191, 241, 307, 396];
 
-/** ClickHouse's text without its code, its stack and its version. */
+/** Returns ClickHouse's message without its code, stack trace and version. */
 function clickhouseWords(text: string): string {
   const words = /DB::(?:Exception|NetException): ([\s\S]*)/.exec(text)?.[1] ?? "";
   const short = words
@@ -128,7 +128,7 @@ function outcome(effect: "read" | "write"): string {
   return effect === "read" ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
 }
 
-/** `errors` is a text, a list of texts, or texts by attribute; `invalid_attributes` names the attributes. */
+/** Returns the reason given in an error response. `errors` is a string, a list, or strings by attribute. */
 function said({ text }: Answer): string {
   const body = parse(text);
   const parts = wordsOf(propertyOf(body, "errors") ?? propertyOf(body, "error"));

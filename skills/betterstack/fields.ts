@@ -1,7 +1,7 @@
 import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
-/** The parameters that several tools share, and the parts of answers that several have. */
+/** Parameters and response fields that several tools share. */
 
 const ID = /^[1-9]\d{0,18}$/;
 
@@ -15,23 +15,23 @@ export const limit = z.int().min(1).max(50).optional();
 
 export const page = z.int().min(1).max(100).optional();
 
-/** The id is part of a path. */
+/** Throws if an id has anything but digits, because it becomes part of a path. */
 export function checkedId(text: string): string {
   if (ID.test(text)) return text;
   throw new Error(`"${text.slice(0, 40)}" is not an id: it is written in digits only.`);
 }
 
-/** Better Stack's paging parameters for a tool's. */
+/** Converts a tool's paging parameters to Better Stack's. */
 export function paging(input: { readonly limit?: number | undefined; readonly page?: number | undefined }) {
   return { per_page: input.limit ?? 10, page: input.page ?? 1 };
 }
 
-/** The schema of a page: its list is always there, empty where nothing fits. */
+/** Returns the schema of a page. Its list is always present, and empty if nothing matches. */
 export function pageSchema(list: string, item: Shape) {
   return resultSchema({ [list]: [item], next_page: "number" }, list);
 }
 
-/** A part of another type than published counts as absent: one odd field does not spoil a result. */
+/** Fields of an unexpected type count as absent, so that one odd field does not fail the whole result. */
 export const text = z.string().nullish().catch(undefined);
 
 export const number = z.number().nullish().catch(undefined);
@@ -51,7 +51,7 @@ export function nextPage(answer: {
   return number === undefined ? undefined : Number(number);
 }
 
-/** An address without the password that someone put into it. */
+/** Returns a URL without the user name and password in it. */
 export function withoutLogin(address: string | null | undefined): string | undefined {
   return address?.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
 }

@@ -124,7 +124,7 @@ export const listAnswer = z.object({ data: z.array(incident), pagination });
 
 export const incidentAnswer = z.object({ data: incident });
 
-/** What a list shows of an incident. */
+/** Returns the fields of an incident that lists show. */
 export function briefOf({ id, attributes, relationships }: Incident) {
   const { name, cause, status, team_name, started_at, regions } = attributes;
   const { acknowledged_at, acknowledged_by, resolved_at, resolved_by } = attributes;
@@ -154,7 +154,7 @@ function wholeOf(found: Incident) {
   };
 }
 
-/** Version 3 gives each key a list of `{type, value}`. */
+/** Simplifies version 3 metadata, where each key has a list of `{type, value}`. */
 function plainMetadata(metadata: Readonly<Record<string, unknown>>) {
   const valued = z.array(z.object({ value: z.unknown() }));
   return Object.fromEntries(

@@ -95,7 +95,7 @@ export const monitorTools = [
   }),
 ];
 
-/** Not among them: request headers and body, user names and passwords, which may hold secrets of the monitored. */
+/** Omits request headers, bodies, user names and passwords, which may contain secrets of the monitored service. */
 const monitor = z.object({
   id: idAnswer,
   attributes: z.object({

@@ -76,7 +76,7 @@ export const respondTools = [
   }),
 ];
 
-/** Better Stack answers 409 to what has been done before. */
+/** Acknowledges or resolves an incident. A 409 response means that this was already done. */
 async function settle(
   ask: Ask,
   { id, verb, body }: { readonly id: string; readonly verb: "acknowledge" | "resolve"; readonly body: object },
@@ -97,7 +97,7 @@ async function settle(
 const DAY_MS = 86_400_000;
 const PAGE_SIZE = 50;
 
-/** The incident that an earlier attempt of the same call reported. */
+/** Finds the incident that an earlier attempt of the same call reported. */
 async function findIncident(ask: Ask, marker: string): Promise<Incident | undefined> {
   const from = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
   const query = { from, per_page: PAGE_SIZE, page: 1 };
@@ -105,7 +105,7 @@ async function findIncident(ask: Ask, marker: string): Promise<Incident | undefi
   return data.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
 }
 
-/** Names the call that reported an incident, in the one line that Better Stack hands back. */
+/** Returns a mark that identifies the call in a field that Better Stack returns unchanged. */
 function callMark(context: ToolContext, input: unknown): string {
   return `[skillflow ${callDigest(context, input).slice(0, 12)}]`;
 }

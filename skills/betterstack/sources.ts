@@ -42,7 +42,7 @@ export const sourceTools = [
   }),
 ];
 
-/** Not among them: the token by which anyone could send logs, and what is needed to scrape. */
+/** Omits the ingestion token, with which anyone could send logs, and the scrape settings. */
 const source = z.object({
   id: idAnswer,
   attributes: z.object({

@@ -14,7 +14,7 @@ import {
   text,
 } from "./fields.ts";
 
-/** What people did about an incident, and who is there to do something. */
+/** Tools for an incident's timeline and the on-call calendars. */
 
 const MOST_ITEMS = 50;
 
@@ -130,7 +130,7 @@ function writtenOf({ id, attributes }: z.infer<typeof comment>) {
   return { id, created_at: attributes.created_at };
 }
 
-/** Not among them: telephone numbers. */
+/** Omits telephone numbers. */
 const calendarsAnswer = z.object({
   data: z.array(
     z.object({

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { withCloudWatch } from "./service.ts";
 
-/** Asks for one alarm of any. */
+/** Checks access by requesting one alarm. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withCloudWatch("monitoring", context, async (act) => {
     await act("DescribeAlarms", {

@@ -164,7 +164,7 @@ function timeOf(seconds: number | null | undefined): string | undefined {
   return typeof seconds === "number" ? isoTime(seconds * 1000) : undefined;
 }
 
-/** Of the JSON that is kept of a change, the sentence for people. */
+/** Extracts the readable reason from the JSON of a state change, which may be cut off. */
 function reasonOf(data: string | null | undefined): string | undefined {
   const [, state = ""] = (data ?? "").split(/"newState"\s*:/, 2);
   const [, reason, end] = /"stateReason"\s*:\s*"((?:[^"\\]|\\.)*)("?)/s.exec(state) ?? [];

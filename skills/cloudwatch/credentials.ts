@@ -7,14 +7,12 @@ import type { Credentials } from "./signature.ts";
 
 const PACKAGE = "@aws-sdk/credential-providers";
 
-/** What is used of AWS's own package. */
+/** Part of the AWS credentials package that is used here. */
 export interface Providers {
   fromNodeProviderChain(options: { readonly profile?: string }): () => Promise<Credentials>;
 }
 
-/**
- * Keys of config, or else what AWS's own chain finds: profiles, single sign-on, web identities, containers and instances.
- */
+/** Returns the keys from the config, or what AWS's credential chain finds, such as profiles or web identities. */
 export async function credentialsOf(
   { config, offline }: Pick<ToolContext, "config" | "offline">,
   load: () => Providers | undefined = loadProviders,
@@ -34,7 +32,7 @@ const UNSET = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set";
 const NO_KEYS = `${UNSET}, and the package ${PACKAGE}, which finds credentials elsewhere, is not installed beside skillflow`;
 const SET_KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 
-/** Reports why no credentials can be found. Nothing is contacted: a chain of which this machine has a part counts as usable. */
+/** Reports why no credentials can be found, without network access. A partly set up chain counts as usable. */
 export function lackingCredentials(
   { config }: Pick<ToolContext, "config">,
   { load = loadProviders, exists = existsSync }: Partial<Machine> = {},
@@ -50,13 +48,13 @@ export function lackingCredentials(
   return { kind: "config_missing", reason, fix: `${SET_KEYS}, or AWS_PROFILE` };
 }
 
-/** What is known of a machine without asking another one. */
+/** Facts about this machine that need no network access. */
 interface Machine {
   readonly load: () => Providers | undefined;
   readonly exists: (path: string) => boolean;
 }
 
-/** Variables by which AWS's own chain finds credentials; it reads them from the process. */
+/** Variables that AWS's credential chain reads from the process. */
 export const CHAIN = [
   "AWS_SHARED_CREDENTIALS_FILE",
   "AWS_CONFIG_FILE",
@@ -65,7 +63,7 @@ export const CHAIN = [
   "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 ] as const;
 
-/** Reports whether the firmware of this machine says that it is an instance of EC2. */
+/** Returns true if the firmware identifies this machine as an EC2 instance. */
 function isInstance(): boolean {
   return ["devices/virtual/dmi/id/sys_vendor", "hypervisor/uuid"].some((file) => {
     try {
@@ -76,7 +74,7 @@ function isInstance(): boolean {
   });
 }
 
-/** Beside us, as those who installed us did; never in a checkout. */
+/** Loads the AWS package if it is installed next to skillflow, never from a checkout. */
 function loadProviders(): Providers | undefined {
   const near = createRequire(import.meta.url);
   try {

@@ -71,7 +71,7 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2000;
 const LONGEST_MS = 45_000;
 
-/** What there is when it ended, or when it took too long: then it is stopped. */
+/** Polls a query until it ends. If it takes too long, stops it and returns the results so far. */
 async function waitFor(act: Act, queryId: string, { signal }: ToolContext): Promise<Told> {
   let waited = 0;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -96,7 +96,7 @@ const results = z.object({
 });
 type Told = z.infer<typeof results>;
 
-/** Without the pointer to the line itself, which is long and of no use here. */
+/** Converts a row, without the long pointer to the line, which has no use here. */
 function rowOf(
   row: readonly { readonly field?: string | null | undefined; readonly value?: string | null | undefined }[],
 ) {

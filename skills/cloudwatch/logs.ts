@@ -108,7 +108,7 @@ export const logTools = [
   }),
 ];
 
-/** AWS gives pages that are empty and go on: so many are gone through. */
+/** Maximum number of pages to read. AWS may return empty pages before pages with events. */
 const MOST_PAGES = 10;
 const LONGEST_MESSAGE = 2000;
 

@@ -180,7 +180,7 @@ function queryOf(
 const POINTS = 240;
 const DAY_MS = 8.64e7;
 
-/** What gives some 240 points, in steps that are still kept of such a time. */
+/** Returns a period in seconds that gives about 240 points and that AWS still keeps for data of this age. */
 function stepOf({ from: start, to: end }: Period, now = Date.now()): number {
   const age = now - start;
   const least = age > 63 * DAY_MS ? 3600 : age > 15 * DAY_MS ? 300 : 60;

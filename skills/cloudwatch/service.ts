@@ -3,24 +3,24 @@ import * as z from "zod";
 import { credentialsOf } from "./credentials.ts";
 import { type Credentials, signed } from "./signature.ts";
 
-/** The two services of AWS that are CloudWatch, as addresses and signatures call them. */
+/** AWS services that make up CloudWatch, as named in URLs and signatures. */
 const SERVICES = {
   logs: { prefix: "Logs_20140328", version: "1.1", rights: "logs" },
   monitoring: { prefix: "GraniteServiceVersion20100801", version: "1.0", rights: "cloudwatch" },
 } as const;
 type Kind = keyof typeof SERVICES;
 
-/** One action of AWS's, and what its answer must look like. */
+/** Input of an AWS action and the schema of its response. */
 interface Action<Answer extends z.ZodType> extends Pick<Asking<Answer>, "instead" | "answer"> {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** One of the two services, for one tool call. */
+/** Calls an action of one of the two services within one tool call. */
 export type Act = <Answer extends z.ZodType>(name: string, action: Action<Answer>) => Promise<z.infer<Answer>>;
 
 const KEYS = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
 
-/** Does a tool's work on CloudWatch's logs, or on its metrics and alarms. */
+/** Runs a tool's work on CloudWatch Logs, or on metrics and alarms. */
 export async function withCloudWatch(kind: Kind, context: ToolContext, work: (act: Act) => Promise<unknown>) {
   const region = context.config["AWS_REGION"]?.trim() ?? "";
   const own = context.config["AWS_ENDPOINT_URL"]?.trim();
@@ -46,7 +46,7 @@ function addressOf(kind: Kind, region: string): string {
   return `https://${kind}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 }
 
-/** The action stands in the address until here: AWS wants it as a header, and all signed. */
+/** Wraps fetch: moves the action from the URL to a header, as AWS expects, and signs the request. */
 function signing(send: typeof fetch, kind: Kind, region: string, credentials: Credentials): typeof fetch {
   return async (input, init) => {
     const asked = new URL(String(input));
@@ -67,7 +67,7 @@ function signing(send: typeof fetch, kind: Kind, region: string, credentials: Cr
   };
 }
 
-/** AWS answers 400 to nearly everything: what is behind it is told by its name. */
+/** HTTP status by error name, because AWS answers nearly every error with 400. */
 const MEANINGS: readonly (readonly [RegExp, number])[] = [
   [/AccessDenied|NotAuthorized|OptInRequired/, 403],
   [
@@ -110,12 +110,12 @@ export const pairs = z
   .nullish()
   .catch(undefined);
 
-/** Dimensions by their names. */
+/** Converts a list of dimensions to an object. */
 export function namedOf(found: z.infer<typeof pairs>) {
   return Object.fromEntries((found ?? []).map(({ Name, Value }) => [Name ?? "", Value ?? ""]));
 }
 
-/** AWS counts in seconds here. */
+/** Converts milliseconds to the whole seconds that AWS expects. */
 export function secondsOf(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
 }

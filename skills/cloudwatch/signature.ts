@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 
-/** AWS Signature Version 4, as far as a POST without a query needs it. */
+/** AWS Signature Version 4 for a POST without a query string. */
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -10,12 +10,12 @@ export interface Credentials {
 
 export interface Scope {
   readonly region: string;
-  /** As AWS signs for it: logs, monitoring. */
+  /** Service name in the signature: logs or monitoring. */
   readonly service: string;
   readonly now: Date;
 }
 
-/** The headers of a POST to an address, with those that sign it. */
+/** Returns the headers of a POST, with those that sign it. */
 export function signed(
   url: URL,
   headers: Readonly<Record<string, string>>,

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { withDatadog } from "./client.ts";
 
-/** Both keys at once: the API key lets nobody read monitors, the application key alone is none. */
+/** Checks both keys with one request: reading monitors needs the API key and the application key. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withDatadog(context, async (ask) => {
     const query = { page_size: 1, page: 0 };

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { number, text } from "./answers.ts";
 import { DEFAULT_LIMIT } from "./fields.ts";
 
-/** Counting and measuring, of logs and of spans alike. */
+/** Parameters for counting and measuring logs and spans. */
 
 const facet = z
   .string()
@@ -50,7 +50,7 @@ const MOST_STEPS = 100;
 
 const step = z.object({ time: text, value: number });
 
-/** A total is a number; a series is a list of steps. */
+/** Returns a total as a number, or a series as a list of points. */
 export function measured(value: unknown) {
   const steps = z.array(step).safeParse(value);
   if (!steps.success) return { value };

@@ -1,7 +1,7 @@
 import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
-/** Parts of answers. A part of another type than published counts as absent: one odd field does not spoil a result. */
+/** Fields of responses. One of an unexpected type counts as absent, so that it does not fail the whole result. */
 
 export const text = z.string().nullish().catch(undefined);
 
@@ -11,7 +11,7 @@ export const texts = z.array(z.string()).nullish().catch(undefined);
 
 export const anything = z.record(z.string(), z.unknown()).nullish().catch(undefined);
 
-/** Where the page after this one begins, in what version 2 calls `meta`. */
+/** Metadata of version 2 with the next page's cursor. */
 export const cursorMeta = z
   .object({
     page: z.object({ after: text }).nullish().catch(undefined),
@@ -24,7 +24,7 @@ export const cursorMeta = z
   .nullish()
   .catch(undefined);
 
-/** What a page says of itself: where the next one begins, and whether it is whole. */
+/** Returns the next page's cursor, warnings, and whether the page is incomplete. */
 export function pageNotes(meta: z.infer<typeof cursorMeta>) {
   const warnings = meta?.warnings?.map(({ title, detail }) => [title, detail].filter(Boolean).join(": "));
   return {
@@ -34,7 +34,7 @@ export function pageNotes(meta: z.infer<typeof cursorMeta>) {
   };
 }
 
-/** The schema of a result that may be one page of several: its list is always there, empty where nothing matches. */
+/** Returns the schema of a result with pages. Its list is always present, and empty if nothing matches. */
 export function pageSchema(list: string, item: Shape, more: { readonly [member: string]: Shape } = {}) {
   return resultSchema(
     { ...more, [list]: [item], next_cursor: "text", next_page: "number", incomplete: "text", warnings: ["text"] },
@@ -42,7 +42,7 @@ export function pageSchema(list: string, item: Shape, more: { readonly [member: 
   );
 }
 
-/** The value at a dotted path; a member whose own name has dots is found too. */
+/** Returns the value at a dotted path. Also finds a member whose own name contains dots. */
 export function valueAt(root: unknown, path: string): unknown {
   if (typeof root !== "object" || root === null) return undefined;
   const members = root as Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ export function valueAt(root: unknown, path: string): unknown {
   return rest.length > 0 && Object.hasOwn(members, first) ? valueAt(members[first], rest.join(".")) : undefined;
 }
 
-/** The asked-for attributes that are there, by their paths. */
+/** Returns the requested attributes that exist, by path. */
 export function picked(root: unknown, paths: readonly string[] | undefined) {
   const found = (paths ?? []).map((path) => [path, valueAt(root, path)] as const);
   const present = found.filter(([, value]) => value !== undefined);

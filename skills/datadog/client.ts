@@ -3,26 +3,26 @@ import type * as z from "zod";
 import { DatadogFailure, explain, pauseAfter } from "./failure.ts";
 import { apiUrl } from "./site.ts";
 
-/** One request, and what an answer to it must look like. */
+/** Request and the schema of its response. */
 export interface Asking<Answer extends z.ZodType> {
-  /** Without host; made of fixed text and of what was checked or encoded. */
+  /** Path without the host, built from fixed text and checked or encoded values. */
   readonly path: string;
-  /** Else POST where there is a body, and GET where there is none. */
+  /** Defaults to POST if there is a body, otherwise to GET. */
   readonly method?: "DELETE";
-  /** Present: the request is a POST. */
+  /** Request body. If set, the request is a POST. */
   readonly body?: unknown;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** A read is asked again when Datadog fails to answer; searches are reads that are posted. */
+  /** Reads are retried when Datadog fails to respond. Searches are reads even though they use POST. */
   readonly effect?: "read" | "write";
-  /** The permission that it takes, as Datadog names it. */
+  /** Datadog's name for the required permission. */
   readonly permission?: string;
   readonly answer: Answer;
 }
 
-/** Datadog for one tool call. */
+/** Sends a request to Datadog within one tool call. */
 export type Ask = <Answer extends z.ZodType>(asking: Asking<Answer>) => Promise<z.infer<Answer>>;
 
-/** Does a tool's work on Datadog: what goes wrong is explained, what comes out is trimmed. */
+/** Runs a tool's work on Datadog: explains its errors and trims its result. */
 export async function withDatadog(context: ToolContext, work: (ask: Ask) => Promise<unknown>): Promise<Json> {
   const ask: Ask = (asking) => askPatiently(asking, context);
   try {
@@ -63,7 +63,7 @@ async function askOnce(asking: Asking<z.ZodType>, context: ToolContext): Promise
   });
 }
 
-// The keys travel in headers of Datadog's own, which fetch would hand on to wherever a redirect points.
+// fetch would send Datadog's custom key headers along to the target of a redirect.
 async function send(
   url: URL,
   { method, body }: { readonly method: string; readonly body?: unknown },
@@ -84,7 +84,7 @@ async function send(
   return { response, text: await response.text() };
 }
 
-/** Datadog answers 403 to a wrong API key, a wrong application key and a missing permission alike. */
+/** Checks the API key alone. Datadog answers 403 for either wrong key and for a missing permission. */
 async function keyState(context: ToolContext): Promise<"valid" | "refused" | undefined> {
   const url = new URL(`${apiUrl(context.config)}/api/v1/validate`);
   try {

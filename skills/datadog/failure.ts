@@ -1,6 +1,6 @@
 import { clip, createRedactor, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 
-/** A request that came to nothing. Without `answer`, none came. It never leaves the skill: `explain` speaks for it. */
+/** Failed request. `answer` is missing if there was no response. `explain` turns it into a message for the model. */
 export class DatadogFailure extends Error {
   constructor(
     readonly request: {
@@ -19,15 +19,15 @@ export class DatadogFailure extends Error {
   }
 }
 
-/** An error's message for the model: it states what to change, without a secret. */
+/** Returns an error's message for the model: what to change, without secrets. */
 export function explain(error: unknown, { config }: ToolContext, key?: "valid" | "refused"): string {
   const secrets = ["DD_API_KEY", "DD_APP_KEY"].map((name) => ({ name, value: config[name] ?? "" }));
   return createRedactor(secrets).text(adviceFor(error, key));
 }
 
 /**
- * How long to wait before asking again, in milliseconds: after a rate limit nothing was done, and a read may be
- * repeated when Datadog failed. A write whose outcome is unclear is not repeated here: the executor decides.
+ * Returns how many milliseconds to wait before a retry, or undefined for none. A rate-limited request was not carried
+ * out, and reads can be repeated. The executor decides about writes whose outcome is unknown.
  */
 export function pauseAfter(failure: unknown, attempt: number): number | undefined {
   if (!(failure instanceof DatadogFailure)) return undefined;
@@ -38,7 +38,7 @@ export function pauseAfter(failure: unknown, attempt: number): number | undefine
   return retryAfter(answer?.headers.get("retry-after")) ?? untoldPause(attempt);
 }
 
-/** X-RateLimit-Reset counts the seconds until the limit's period ends. */
+/** Returns the wait after a rate limit. X-RateLimit-Reset has the seconds until the limit's period ends. */
 function limitedFor(headers: Headers): number {
   return retryAfter(headers.get("retry-after")) ?? retryAfter(headers.get("x-ratelimit-reset")) ?? UNTOLD_LIMIT_MS;
 }
@@ -91,7 +91,7 @@ function outcome({ request }: DatadogFailure): string {
     : " Whether it took effect is unclear: look before doing it again.";
 }
 
-/** Version 1 answers `{errors: [text]}`, version 2 `{errors: [{title, detail}]}`. */
+/** Returns the reason given: version 1 answers `{errors: [text]}`, version 2 `{errors: [{title, detail}]}`. */
 function said({ answer }: DatadogFailure): string {
   const errors = propertyOf(answer?.body, "errors");
   const texts = (Array.isArray(errors) ? errors : [errors]).slice(0, 5).map(textOf);

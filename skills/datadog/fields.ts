@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The parameters that several tools share. */
+/** Parameters that several tools share. */
 
 export const query = z.string().min(1).max(2000);
 
@@ -28,14 +28,14 @@ export const monitorId = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
 export const DEFAULT_LIMIT = 10;
 
-/** The period of a search, as Datadog takes it. */
+/** Returns the period of a search in Datadog's form. */
 export function period(input: { readonly from?: string | undefined; readonly to?: string | undefined }) {
   return { from: input.from ?? "now-1h", to: input.to ?? "now" };
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** A time as seconds since 1970: the metrics API knows no other form. */
+/** Converts a time to Unix seconds, the only form that the metrics API accepts. */
 export function seconds(text: string): number {
   const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
   const milliseconds = text.startsWith("now")

@@ -8,7 +8,7 @@ import { pageUrl } from "./site.ts";
 const PERMISSION = "incident_read";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The id is part of a path. */
+/** Throws if an id is not a UUID, because it becomes part of a path. */
 function uuid(text: string): string {
   if (UUID.test(text)) return text;
   throw new Error("An incident's id is a UUID: take `id` from list_incidents.");
@@ -167,7 +167,7 @@ const todosAnswer = z.object({
   ),
 });
 
-/** What Datadog dates of an incident, in its order. Its API hands out no other part of the timeline. */
+/** Returns an incident's dated facts in order. Datadog's API offers no other part of the timeline. */
 function timelineOf(about: z.infer<typeof incident>) {
   const dated = [
     [about.customer_impact_start, "customers are affected"],

@@ -54,7 +54,7 @@ export const metricTools = [
           permission: "timeseries_query",
           answer: seriesAnswer,
         });
-        // A query that is wrong comes with status 200.
+        // Datadog reports an invalid query with status 200.
         if (answer.error) throw new Error(`Datadog found the query wrong: ${clip(answer.error, 500)}`);
         const series = (answer.series ?? []).map((one) => summarise(one, input.points ?? MOST_POINTS));
         const highest = series.sort((a, b) => (b.max ?? -Infinity) - (a.max ?? -Infinity));
@@ -136,7 +136,7 @@ const tagsAnswer = z.object({ data: z.object({ attributes: z.object({ tags: text
 const MOST_KEYS = 40;
 const MOST_VALUES = 8;
 
-/** `env:prod` and its like, by key; of each key some values. */
+/** Groups tags such as `env:prod` by key, with some values of each key. */
 function tagsOf(tags: readonly string[]) {
   const byKey = new Map<string, string[]>();
   for (const tag of tags) {
@@ -202,13 +202,13 @@ function summarise(series: Series, most: number) {
   };
 }
 
-/** `bytes` or `requests/s`: a second unit is what the first is divided by. */
+/** Returns a unit such as `bytes` or `requests/s`. The second unit is the divisor. */
 function unitOf({ unit }: Series): string | undefined {
   const names = (unit ?? []).flatMap((part) => part?.short_name ?? part?.name ?? []);
   return names.length > 0 ? names.join("/") : undefined;
 }
 
-/** At most so many points, each the mean of its neighbours at the time of the first. */
+/** Reduces a series to `most` points, each the mean of a group at the time of its first point. */
 function thinned(points: readonly Point[], most: number): readonly Point[] {
   const size = Math.ceil(points.length / most);
   if (size <= 1) return points;

@@ -180,7 +180,7 @@ const monitorAnswer = z.object({
     .catch(undefined),
 });
 
-/** The groups that are not OK, the one that alerted last first. */
+/** Returns the groups that are not OK, the most recent alert first. */
 function unhealthyGroups(groups: Readonly<Record<string, z.infer<typeof group>>>) {
   const unhealthy = Object.entries(groups).filter(([, { status: is }]) => is !== "OK");
   const latest = unhealthy.sort(([, a], [, b]) => (b.last_triggered_ts ?? 0) - (a.last_triggered_ts ?? 0));
@@ -199,7 +199,7 @@ function secondsTime(seconds: number | null | undefined): string | undefined {
   return seconds ? isoTime(seconds * 1000) : undefined;
 }
 
-/** The id is part of a path. */
+/** Throws if an id is not a positive integer, because it becomes part of a path. */
 export function wholeNumber(id: number): number {
   if (Number.isSafeInteger(id) && id > 0) return id;
   throw new Error("A monitor's id is a whole number: take it from list_monitors.");

@@ -110,7 +110,7 @@ interface Muting {
   readonly marker: string;
 }
 
-/** The downtime that an earlier attempt of the same call made. */
+/** Finds the downtime that an earlier attempt of the same call created. */
 async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<Downtime | undefined> {
   for await (const downtime of currentDowntimes(ask)) {
     const { monitor_identifier, message } = downtime.attributes;
@@ -119,7 +119,7 @@ async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<
   return undefined;
 }
 
-/** All of them, however many: Datadog lists them of no one monitor. */
+/** Yields all current downtimes, because Datadog cannot list those of one monitor. */
 async function* currentDowntimes(ask: Ask): AsyncGenerator<Downtime> {
   for (let offset = 0; ; offset += PAGE_SIZE) {
     const { data } = await ask({
@@ -138,7 +138,7 @@ async function endDowntime(ask: Ask, id: string): Promise<void> {
   try {
     await ask({ path, method: "DELETE", effect: "write", permission: PERMISSION, answer: z.null() });
   } catch (error) {
-    // Somebody was faster, or it ended by itself.
+    // The downtime already ended, or another caller canceled it.
     if (!(error instanceof DatadogFailure && error.answer?.status === 404)) throw error;
   }
 }
@@ -168,7 +168,7 @@ async function createDowntime(
   return data;
 }
 
-/** Datadog notifies whom a message names with @ and fills in what stands in double braces. */
+/** Disables mentions and template variables: Datadog notifies @names and expands double braces. */
 function plain(reason: string): string {
   return reason.replaceAll("@", "(at)").replaceAll("{{", "{ {");
 }

@@ -1,9 +1,9 @@
 import type { ToolContext } from "skillflow";
 
-// Datadog's own domains: a site is where the keys are sent.
+// Datadog's own domains only: the keys are sent to the site.
 const SITE = /^(?:[a-z0-9]{2,8}\.)?(?:datadoghq\.com|datadoghq\.eu|ddog-gov\.com)$/;
 
-/** The API's address, without a slash at its end. */
+/** Returns the API's URL without a trailing slash. */
 export function apiUrl(config: ToolContext["config"]): string {
   const url = config["DD_API_URL"];
   if (!url) return `https://api.${siteOf(config)}`;
@@ -11,7 +11,7 @@ export function apiUrl(config: ToolContext["config"]): string {
   throw new Error("DD_API_URL is not an http or https address.");
 }
 
-/** A page of Datadog's application, for people. */
+/** Returns the URL of a page in Datadog's web application. */
 export function pageUrl(config: ToolContext["config"], path: string): string {
   const site = siteOf(config);
   return `https://${site.split(".").length > 2 ? site : `app.${site}`}/${path}`;

@@ -211,7 +211,7 @@ type Span = Partial<z.infer<typeof span>>;
 
 const DEEPEST = 50;
 
-/** How many of the spans that were found lie above it. */
+/** Counts a span's ancestors among the spans found. */
 function depthOf(one: Span, spans: readonly Span[]): number {
   let depth = 0;
   for (let at: Span | undefined = one; at && depth < DEEPEST; depth++) {

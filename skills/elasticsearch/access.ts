@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { withElasticsearch } from "./service.ts";
 
-/** Which cluster answers, and in which version. */
+/** Returns the cluster's name and version. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withElasticsearch(context, async (ask) => {
     const version = z.object({ number: z.string(), distribution: z.string().optional() });

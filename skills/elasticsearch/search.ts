@@ -244,7 +244,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Filters alone: nothing is scored, and nothing of a request's text is run. */
+/** Builds a query of filters only: it needs no scores and runs no script from the input. */
 function queryOf(text: string | undefined, time: string, { from: begin, to: end }: Span) {
   const range = { range: { [time]: { gte: begin, lt: end, format: "epoch_millis" } } };
   const words = text === undefined ? [] : [{ query_string: { query: text, default_operator: "AND" } }];

@@ -13,7 +13,6 @@ const ELASTICSEARCH: Service = {
   },
 };
 
-/** Does a tool's work on Elasticsearch. */
 export function withElasticsearch(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(ELASTICSEARCH, context, work);
 }

@@ -49,7 +49,7 @@ export function readFileAt(input: LinesInput, context: ToolContext) {
     const blob = await git(["cat-file", "blob", entry.id], { most: FILE_READ, skipLines: start - 1 });
     if (blob.bytes.subarray(0, 8000).includes(0)) throw new Error(`${path} is a binary file of ${entry.bytes} bytes`);
     const all = blob.text.split("\n");
-    // What follows the last line end, and a line that was cut, is no line.
+    // Drops the empty string after the last line break, or an incomplete last line.
     if (blob.truncated ? all.length > 1 : all.at(-1) === "") all.pop();
     if (all.length === 0 && start > 1) throw new Error(`${path} ends before line ${start}`);
     const wanted = all.slice(0, end - start + 1).map((line, index) => `${start + index}: ${shortened(line)}`);
@@ -69,7 +69,7 @@ export function readFileAt(input: LinesInput, context: ToolContext) {
 
 const FILE_READ = 256 * 1024;
 
-/** A file in a commit's tree. Throws an Error that tells what lies at the path instead. */
+/** Finds a file in a commit's tree. If the path is not a file, throws an Error that describes it. */
 async function readEntry(git: Git, commit: string, path: string) {
   const { text } = await git(["ls-tree", "-z", "--long", "--full-tree", commit, "--", path]);
   const match = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-|BAD)\t/.exec(text);

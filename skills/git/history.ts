@@ -5,15 +5,15 @@ export interface Commit {
   readonly id: string;
   readonly parents: readonly string[];
   readonly author: string;
-  /** When it was committed. */
+  /** Commit date. */
   readonly date: string;
   readonly subject: string;
   readonly body: string;
 }
 
-/** Commits as `git log` gives them for these arguments. */
+/** Returns the commits that `git log` lists for these arguments. */
 export async function readCommits(git: Git, args: readonly string[]): Promise<readonly Commit[]> {
-  // Names and messages cannot hold NUL, so nobody can forge a field.
+  // Names and messages cannot contain NUL, so they cannot forge a field.
   const format = ["%H", "%P", "%an <%ae>", "%ct", "%s", "%b"].join("%x00");
   // A search for text reads the files like a diff does.
   const options = ["-z", "--no-patch", "--no-show-signature", "--encoding=UTF-8", `--format=${format}`, ...PLAIN_DIFF];
@@ -35,16 +35,16 @@ export interface ChangedFile {
   readonly was?: string;
 }
 
-/** Two trees to compare; a commit without parent is compared with nothing. */
+/** Two trees to compare. A commit without a parent is compared with an empty tree. */
 export type Comparison = readonly [from: string, to: string] | readonly [root: string];
 
-/** What a commit changed, against its first parent. */
+/** Returns the comparison of a commit with its first parent. */
 export function changeOf(commit: Commit): Comparison {
   const [parent] = commit.parents;
   return parent === undefined ? [commit.id] : [parent, commit.id];
 }
 
-/** Changed files with the number of their lines, the largest changes first. */
+/** Returns the changed files with their numbers of changed lines, the largest changes first. */
 export async function readChangedFiles(git: Git, change: Comparison, path?: string): Promise<readonly ChangedFile[]> {
   const { text } = await git(["diff-tree", "-r", "-z", "--numstat", "-M", ...PLAIN_DIFF, ...treesOf(change, path)]);
   const parts = text.split("\0");
@@ -53,7 +53,7 @@ export async function readChangedFiles(git: Git, change: Comparison, path?: stri
     const [added, deleted, name] = (parts[at] ?? "").split("\t");
     if (added === undefined || deleted === undefined || name === undefined) continue;
     const counts = { added: countOf(added), deleted: countOf(deleted) };
-    // A rename leaves the name empty; the old and the new one follow.
+    // A rename has an empty name, followed by the old and the new name.
     if (name !== "") files.push({ path: name, ...counts });
     else files.push({ path: parts[at + 2] ?? "", ...counts, was: parts[at + 1] ?? "" });
     if (name === "") at += 2;
@@ -63,7 +63,7 @@ export async function readChangedFiles(git: Git, change: Comparison, path?: stri
 
 export interface Patch {
   readonly text: string;
-  /** Where to go on when the text is cut; undefined when it is whole. */
+  /** Line to continue at if the text is cut, otherwise undefined. */
   readonly nextLine: number | undefined;
 }
 
@@ -77,14 +77,14 @@ export interface PatchOptions {
 
 const LINE_SHOWN = 1000;
 
-/** A change as a patch, from a line on and up to a number of bytes, always cut between lines. */
+/** Returns part of a change as a patch: from a line on, up to a number of bytes, cut between lines. */
 export async function readPatch(git: Git, change: Comparison, options: PatchOptions): Promise<Patch> {
   const { path, context = 3, fromLine = 1, most } = options;
   const args = ["diff-tree", "-r", "-p", "-M", `-U${context}`, ...PLAIN_DIFF, ...treesOf(change, path)];
   const { text, truncated } = await git(args, { most, skipLines: fromLine - 1 });
   const lines = text.split("\n");
   if (!truncated) return { text: lines.map(shortened).join("\n"), nextLine: undefined };
-  // The last line is a part of one; a line longer than everything is passed over.
+  // The last line is incomplete. A single overlong line is shortened, and the next page starts after it.
   const whole = lines.length > 1 ? lines.slice(0, -1) : lines;
   return { text: whole.map(shortened).join("\n"), nextLine: fromLine + whole.length };
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Parts } from "./run-git.ts";
 
 /**
- * A repository among the files must not lend what another place holds: every part that git reads of it is a file or folder
- * of its own, no link, and it borrows no objects. Throws an Error that says so.
+ * Throws an Error if a repository inside the working directory uses data from outside. All parts that git reads must be
+ * regular files or directories, not links, and it must not borrow objects.
  */
 export async function checkOwn({ gitDir, commonDir }: Parts, name: string, signal: AbortSignal): Promise<void> {
   const files = [join(gitDir, "HEAD"), ...["config", "packed-refs", "shallow"].map((file) => join(commonDir, file))];

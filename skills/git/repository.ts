@@ -7,11 +7,11 @@ import { type Git, type Parts, USUAL_PATH, withGit } from "./run-git.ts";
 
 export interface Repository {
   readonly git: Git;
-  /** History ends early, as in a checkout of depth 1. */
+  /** True if the history is cut off, as in a checkout of depth 1. */
   readonly shallow: boolean;
 }
 
-/** Lends the repository that a tool's input names, else the configured one, else the working directory. */
+/** Calls `use` with the repository that the input names, or the configured one, or the working directory. */
 export async function withRepository<T>(
   wanted: string | undefined,
   context: ToolContext,
@@ -23,7 +23,7 @@ export async function withRepository<T>(
 
 async function findParts(wanted: string | undefined, context: ToolContext): Promise<Parts> {
   const configured = context.config["GIT_REPOSITORY"];
-  // The operator's choice may lie anywhere; the model's lies in the working directory.
+  // The operator may choose any directory, the model only one in the working directory.
   if (wanted === undefined && configured) {
     const path = resolve(context.workDir, configured);
     const place = await resolveInside(path, ".");
@@ -41,7 +41,7 @@ async function findParts(wanted: string | undefined, context: ToolContext): Prom
 
 const MOST_NAMES = 5000;
 
-/** Reports that git is not installed, or that no repository is configured, in the working directory, or named by a text. */
+/** Reports if git is not installed, or if neither the config, the working directory nor a text has a repository. */
 export async function lacksRepository({ config, workDir, texts }: RunOutlook): Promise<Lack | undefined> {
   const folders = (config["PATH"] ?? USUAL_PATH).split(delimiter);
   if (!(await isAny(folders, (folder) => exists(join(folder, "git")))))
@@ -86,7 +86,7 @@ async function checkDirectory(path: string, name: string): Promise<void> {
   await partsOf((await exists(inner)) ? await followFile(inner, anyPlace) : path, name, anyPlace);
 }
 
-/** Where a path leads that the repository itself names. */
+/** Resolves a path that comes from the repository itself. */
 type Follow = (path: string) => Promise<string>;
 
 const anyPlace: Follow = async (path) => path;
@@ -103,13 +103,13 @@ async function partsAt(place: Inside, name: string, context: ToolContext, follow
   return partsOf((await exists(inner)) ? await followFile(await follow(inner), follow) : place.path, name, follow);
 }
 
-/** In a linked working tree `.git` is a file that names the directory. */
+/** Follows the `.git` file of a linked working tree, which names the git directory. */
 async function followFile(path: string, follow: Follow): Promise<string> {
   const target = /^gitdir: (.+)$/m.exec((await textOf(path)) ?? "")?.[1]?.trim();
   return target ? follow(resolve(path, "..", target)) : path;
 }
 
-/** In a linked working tree everything but HEAD lies in the directory that `commondir` names. */
+/** Returns a repository's parts. A linked working tree has only HEAD; `commondir` names the main directory. */
 async function partsOf(gitDir: string, name: string, follow: Follow): Promise<Parts> {
   const common = await textOf(join(gitDir, "commondir"));
   const commonDir = common ? await follow(resolve(gitDir, common)) : gitDir;
@@ -119,7 +119,7 @@ async function partsOf(gitDir: string, name: string, follow: Follow): Promise<Pa
   return { gitDir, commonDir, shallow: await isFile(join(commonDir, "shallow")) };
 }
 
-/** Unpacked bundles by path, size and time: each is unpacked once in a process and left to the system's temp cleaning. */
+/** Unpacked bundles by path, size and time. A process unpacks each one once and leaves it in the temp directory. */
 const bundles = new Map<string, Promise<string>>();
 
 async function unpackedBundle(place: Inside, name: string, context: ToolContext): Promise<string> {
@@ -133,7 +133,7 @@ async function unpackedBundle(place: Inside, name: string, context: ToolContext)
       return await unpacking;
     } catch (error) {
       if (bundles.get(key) === unpacking) bundles.delete(key);
-      // Another call's end is no failure of this one.
+      // Another call's abort must not fail this call.
       if (!known || context.signal.aborted || !isAbort(error)) throw error;
     }
   }
@@ -178,7 +178,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The text of a regular file; opening anything else might wait for ever. */
+/** Returns the text of a regular file. Opening anything else might block forever. */
 async function textOf(path: string): Promise<string | undefined> {
   return (await isFile(path)) ? (await readFile(path, "utf8")).trim() : undefined;
 }

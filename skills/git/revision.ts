@@ -1,7 +1,7 @@
 import type { Git } from "./run-git.ts";
 import { utc } from "./text.ts";
 
-/** The full id of the commit that a name stands for. Throws an Error that tells which names there are. */
+/** Returns the full commit id for a name. Throws an Error that lists the names that exist. */
 export async function resolveCommit(git: Git, name: string): Promise<string> {
   checkName(name);
   const found = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
@@ -12,9 +12,9 @@ export async function resolveCommit(git: Git, name: string): Promise<string> {
   throw new Error(`no commit, branch or tag named ${name}. ${await whatIsThere(git)}`);
 }
 
-/** Branches and tags that stand for commits, newest first. */
+/** Returns branches and tags that point to commits, newest first. */
 export async function listRefs(git: Git, limit: number): Promise<readonly Ref[]> {
-  // What an annotated tag stands for is told with a star; a branch, and a plain tag, stand for a commit themselves.
+  // The fields with a star describe the target of an annotated tag. Branches and plain tags point to a commit directly.
   const fields = [
     "refname",
     "objecttype",
@@ -44,7 +44,7 @@ export interface Ref {
   readonly date: string;
 }
 
-/** A path in the repository, without a leading `./`. Throws an Error for one that is none. */
+/** Returns a repository path without a leading `./`. Throws an Error if it is not a valid path. */
 export function checkPath(path: string): string {
   const tidy = path.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, "");
   const isBad = /[\0\\\n]/.test(tidy) || tidy.startsWith("-") || tidy.startsWith("/") || tidy.split("/").includes("..");
@@ -61,7 +61,7 @@ function kindOf(ref: string): Ref["kind"] {
 function checkName(name: string): void {
   if (name.startsWith("-")) throw new Error(`${name} is no commit, branch or tag: a name does not begin with -`);
   if (name.includes("..")) throw new Error(`${name} is a range; give its two ends as \`from\` and \`to\``);
-  // ^{/…} and :/… search all messages with a regular expression, and name:path is no commit.
+  // ^{/…} and :/… search all messages with a regular expression, and name:path is not a commit.
   if (!/^[^\s:?*[\\\p{Cc}]+$/u.test(name) || name.includes("{/")) {
     throw new Error(`${name} is no commit, branch or tag; write a commit id, a name, or one like HEAD~3`);
   }

@@ -7,41 +7,41 @@ import type { ToolContext } from "skillflow";
 export interface GitOutput {
   readonly text: string;
   readonly bytes: Buffer;
-  /** The output went on after `most` bytes. */
+  /** True if there was more output than `most` bytes. */
   readonly truncated: boolean;
   readonly code: number;
   readonly errors: string;
 }
 
 export interface GitOptions {
-  /** Bytes to take; git is stopped at that point. */
+  /** Number of bytes to read before git is stopped. */
   readonly most?: number;
-  /** Lines to pass over first. */
+  /** Number of lines to skip first. */
   readonly skipLines?: number;
-  /** Git's exit code may tell a fact instead of a failure. */
+  /** Accepts a nonzero exit code, which may be a result instead of a failure. */
   readonly mayFail?: boolean;
 }
 
-/** Runs one git command; throws what is wrong when it fails. */
+/** Runs one git command. Throws an Error with the cause if it fails. */
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitOutput>;
 
 export const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 const USUAL_BYTES = 4 * 1024 * 1024;
 const ERRORS_KEPT = 4096;
 
-/** Where the parts of a repository lie. */
+/** Locations of a repository's parts. */
 export interface Parts {
-  /** Holds HEAD. */
+  /** Contains HEAD. */
   readonly gitDir: string;
-  /** Holds objects and references; the same but for a linked working tree. */
+  /** Contains objects and references. Differs from `gitDir` only in a linked working tree. */
   readonly commonDir: string;
   readonly shallow: boolean;
 }
 
 /**
- * Lends a git that works on one repository (none: outside any) and cannot be made to run or read anything else by it: it
- * sees objects and references through a git directory of its own, so that no configuration, hook, attribute or index of the
- * repository counts. It works in an empty private directory that is removed afterwards.
+ * Calls `use` with a git for one repository, or for none. The repository cannot make it run or read anything else. Git
+ * sees objects and references through a separate git directory, without the repository's configuration, hooks,
+ * attributes and index. It runs in an empty private directory that is removed afterwards.
  */
 export async function withGit<T>(
   parts: Parts | undefined,
@@ -50,7 +50,7 @@ export async function withGit<T>(
 ): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), "git-skill-"));
   try {
-    // Unpacking a bundle, the one thing done outside a repository, counts as a transfer from a file.
+    // Git treats unpacking a bundle, the only work outside a repository, as a transfer from a file.
     const env = environment(home, context, parts ? "none" : "file");
     const outside: Git = (args, options = {}) =>
       runGit([...FRONT, ...args], { cwd: home, env, signal: context.signal }, options);
@@ -67,7 +67,7 @@ export async function withGit<T>(
 
 const FRONT = ["--no-pager", "--literal-pathspecs"];
 
-/** Makes a git directory that shows another one's objects and references and has nothing else of it; what leads git there. */
+/** Creates a git directory with only another one's objects and references. Returns the variables to select it. */
 async function createView(view: string, parts: Parts, git: Git): Promise<NodeJS.ProcessEnv> {
   const { gitDir, commonDir, shallow } = parts;
   const head = await readFile(join(gitDir, "HEAD"), "utf8");
@@ -81,7 +81,7 @@ async function createView(view: string, parts: Parts, git: Git): Promise<NodeJS.
   return { GIT_DIR: view, GIT_OBJECT_DIRECTORY: join(commonDir, "objects") };
 }
 
-/** How objects are named, the one thing of a repository's configuration without which it cannot be read. */
+/** Reads the object format, the only setting of a repository that reading it requires. */
 async function readFormat(config: string, git: Git): Promise<string> {
   const args = [
     "config",
@@ -101,7 +101,7 @@ function configOf(format: string): string {
   return [
     "[core]",
     "repositoryFormatVersion = 1",
-    // The index over packs names them by path, also by one that leads elsewhere.
+    // The multi-pack index refers to packs by path, possibly outside the repository.
     "multiPackIndex = false",
     "hooksPath = /dev/null",
     "attributesFile = /dev/null",
@@ -115,7 +115,7 @@ function configOf(format: string): string {
   ].join("\n");
 }
 
-/** The arguments that make a diff plain, whatever a git is set up to do. */
+/** Arguments for a plain diff, whatever git's configuration is. */
 export const PLAIN_DIFF = ["--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"];
 
 function environment(home: string, context: ToolContext, protocol: string): NodeJS.ProcessEnv {
@@ -136,7 +136,7 @@ function environment(home: string, context: ToolContext, protocol: string): Node
     GIT_NO_LAZY_FETCH: "1",
     GIT_PAGER: "cat",
     GIT_SSH_COMMAND: "false",
-    // Stands above every protocol setting of a repository, so that a missing object starts no fetch.
+    // Overrides all protocol settings of a repository, so that a missing object starts no fetch.
     GIT_ALLOW_PROTOCOL: protocol,
   };
 }
@@ -159,7 +159,7 @@ async function runGit(args: readonly string[], where: Surroundings, options: Git
   child.stderr.on("data", (piece: Buffer) => {
     errors = (errors + piece.toString("utf8")).slice(0, ERRORS_KEPT);
   });
-  // git stops its own children when it is asked to end; one that does not listen is ended after a grace.
+  // On SIGTERM, git stops its own children. If it does not exit in time, SIGKILL follows.
   let grace: NodeJS.Timeout | undefined;
   const stop = () => {
     child.kill();
@@ -182,7 +182,7 @@ async function runGit(args: readonly string[], where: Surroundings, options: Git
   }
 }
 
-/** What went wrong, in words of our own: git's may quote a file. */
+/** Describes a failure in fixed words, because git's own message may quote a file. */
 export function faultOf({ code, errors }: Pick<GitOutput, "code" | "errors">): Error {
   const known = KNOWN_FAULTS.find(([sign]) => sign.test(errors));
   return new Error(`git failed: ${known?.[1] ?? `it ended with status ${code}`}`);
@@ -197,7 +197,7 @@ const KNOWN_FAULTS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Takes bytes up to a bound, after some lines, and says when it has enough. */
+/** Collects bytes up to a limit, after skipping some lines, and calls `onEnough` when it is full. */
 function createTaker(most: number, skipLines: number, onEnough: () => void) {
   const pieces: Buffer[] = [];
   let size = 0;

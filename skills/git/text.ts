@@ -1,24 +1,24 @@
 export const BYTES_SHOWN = 16 * 1024;
-/** Digits of a commit id, as lists show it. */
+/** Number of digits of a commit id in lists. */
 export const ID_SHOWN = 12;
 
-/** Says that a history is not whole, as a part of a result. */
+/** Returns a note for the result if the history is incomplete. */
 export function shallowNote(shallow: boolean) {
   return shallow ? { shallow: "this clone has only the newest part of the history; older commits are not here" } : {};
 }
 
-/** A time of git's, in seconds since 1970, as UTC. */
+/** Converts git's Unix seconds to a UTC string. */
 export function utc(seconds: string): string {
   const date = new Date(Number(seconds) * 1000);
   return Number.isNaN(date.getTime()) ? `${seconds} s after 1970` : date.toISOString().replace(".000Z", "Z");
 }
 
-/** Text cut with a mark. */
+/** Cuts a text and marks the cut. */
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… [cut; ${text.length} characters]` : text;
 }
 
-/** The longest run of items, from the front, whose JSON fits a number of bytes; at least one. */
+/** Returns the first items whose JSON fits into a number of bytes, but at least one. */
 export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): readonly T[] {
   let used = 0;
   const stop = items.findIndex((item, index) => {

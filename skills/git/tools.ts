@@ -42,7 +42,7 @@ export function showLog(input: LogInput, context: ToolContext) {
       const patch = input.patch ? await shortPatch(git, commit, pathOf(input)) : {};
       const told = { ...summary(commit), ...(files ? someFiles(files, 20) : {}), ...patch };
       commits.push(told);
-      // More would not be shown.
+      // Any further commits would not be shown.
       bytes += JSON.stringify(told).length;
       if (bytes > BYTES_SHOWN) break;
     }
@@ -66,7 +66,7 @@ interface ShowInput extends Input {
   readonly from_line?: number | undefined;
 }
 
-/** Several share the room of one. */
+/** Shows commits. Several commits share the size limit of one. */
 export function showCommits(input: ShowInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const ids = await Promise.all(input.commits.map((name) => resolveCommit(git, name)));
@@ -176,7 +176,7 @@ function filtersOf({ author, grep, changes_text: text, since, until }: LogInput)
   ];
 }
 
-/** Git reads a date without a clock as that day at the present clock time, so it is always given in full. */
+/** Returns a full timestamp: for a date alone, git would add the current time of day. */
 function instantOf(text: string): string {
   const time = /^\d{4}-\d\d-\d\d/.test(text)
     ? Date.parse(/[Tt ]/.test(text) && !ZONED.test(text) ? `${text}Z` : text)
@@ -219,7 +219,7 @@ function readOn(line: number | undefined): string {
   return `call again with from_line: ${line}, or with \`path\` for one file`;
 }
 
-/** A commit's change as a list of commits shows it; `show` has all of it. */
+/** Returns a commit's change, shortened for lists. `show` returns all of it. */
 async function shortPatch(git: Git, commit: Commit, path: string | undefined) {
   const { text, nextLine } = await readPatch(git, changeOf(commit), { path, most: LOG_PATCH_SHOWN });
   return { diff: text, ...(nextLine === undefined ? {} : { diff_truncated: true }) };

@@ -3,7 +3,7 @@ import { withGitHub } from "./client.ts";
 
 const NEEDED = ["repo", "public_repo"];
 
-/** What the token may do, as far as GitHub tells: classic tokens name their scopes, others only what is left of their rate. */
+/** Describes the token as far as GitHub reports it: scopes for classic tokens, otherwise only the rate limit. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withGitHub(context, async (rest) => {
     const { data, headers } = await rest.rateLimit.get();

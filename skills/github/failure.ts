@@ -1,13 +1,13 @@
 import { refusalOf, retryAfter } from "skillflow";
 
-/** A refusal as the SDK throws it; without `response`, no answer came. */
+/** Failed request as the SDK throws it. `response` is missing if GitHub did not respond. */
 export interface HttpFailure extends Error {
   readonly status: number;
   readonly request: { readonly method: string; readonly url: string };
   readonly response?: { readonly headers: Readonly<Record<string, string | undefined>>; readonly data: unknown };
 }
 
-/** What is known of the repository when something in it was not found. */
+/** Repository of a request that found nothing, and whether the token can read it. */
 interface Place {
   readonly owner: string;
   readonly repo: string;
@@ -18,15 +18,13 @@ export function isHttpFailure(error: unknown): error is HttpFailure {
   return error instanceof Error && "status" in error && typeof error.status === "number" && "request" in error;
 }
 
-/** An error's message for the model: it states what to change. */
+/** Returns an error's message for the model: what to change. */
 export function explain(error: unknown, secret = "", place?: Place): string {
   const advice = adviceFor(error, place);
   return secret === "" ? advice : advice.replaceAll(secret, "[redacted:GITHUB_TOKEN]");
 }
 
-/**
- * How long GitHub asks us to wait, in milliseconds, if it refused because of a limit; such a request had no effect.
- */
+/** Returns the wait in milliseconds if GitHub refused the request because of a limit. Such a request had no effect. */
 export function limitedFor(failure: HttpFailure): number | undefined {
   if (failure.status !== 403 && failure.status !== 429) return undefined;
   const headers = failure.response?.headers ?? {};
@@ -39,7 +37,7 @@ export function limitedFor(failure: HttpFailure): number | undefined {
   return isLimit ? SECONDARY_LIMIT_MS : undefined;
 }
 
-// What GitHub asks for where a secondary limit comes without a header.
+// Wait that GitHub's documentation requires after a secondary limit without a header.
 const SECONDARY_LIMIT_MS = 60_000;
 
 function adviceFor(error: unknown, place?: Place): string {
@@ -81,7 +79,7 @@ function missingAdvice(failure: HttpFailure, what: string, place?: Place): strin
   return `${name} exists, but not what was asked for in it (${what}): check the number, ref, path or name.${write}`;
 }
 
-/** What GitHub says the endpoint accepts, beside what the token has; classic tokens and fine-grained ones differ. */
+/** Describes the access that the endpoint needs and the token's scopes. Fine-grained tokens have no scopes. */
 function neededAccess({ response }: HttpFailure): string {
   const headers = response?.headers ?? {};
   const permissions = headers["x-accepted-github-permissions"];

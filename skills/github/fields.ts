@@ -1,7 +1,7 @@
 import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
-/** The parameters that several tools share. */
+/** Parameters that several tools share. */
 
 export const repository = z
   .string()
@@ -57,12 +57,12 @@ export const assignees = z
 
 const DEFAULT_LIMIT = 10;
 
-/** GitHub's paging parameters for a tool's. */
+/** Converts a tool's paging parameters to GitHub's. */
 export function paging(input: { readonly limit?: number | undefined; readonly page?: number | undefined }) {
   return { per_page: input.limit ?? DEFAULT_LIMIT, page: input.page ?? 1 };
 }
 
-/** Refuses what a URL parser would take for a step to another folder: encoding does not protect `..`. */
+/** Throws on path segments that a URL parser would resolve. Encoding does not protect `..`. */
 export function safePath(text: string): string {
   const path = text.replace(/^\/+|(?<!\/)\/+$/g, "");
   const steps = path.split("/");
@@ -70,7 +70,7 @@ export function safePath(text: string): string {
   return path;
 }
 
-/** Git allows no `..` in a name. */
+/** Throws on text that cannot be a ref. Git does not allow `..` in names. */
 export function safeRef(text: string): string {
   if (text.includes("..") || text === "." || text.startsWith("-") || text.startsWith("/")) {
     throw new Error(`"${text}" is not a branch, a tag or a commit's sha.`);
@@ -80,12 +80,12 @@ export function safeRef(text: string): string {
 
 type Members = { readonly [member: string]: Shape };
 
-/** The schema of a page: its list is always there, empty where GitHub has none. */
+/** Returns the schema of a page. Its list is always present, and empty if there are no items. */
 export function pageSchema(list: string, item: Shape, more: Members = {}) {
   return resultSchema({ ...more, [list]: [item], next_page: "number" }, list);
 }
 
-/** What a write gives back; `existing` where an earlier attempt of the same call had done it. */
+/** Returns the schema of a write's result. `existing` is set if an earlier attempt of the same call did the work. */
 export function writtenSchema(members: Members, ...always: readonly string[]) {
   return resultSchema({ ...members, existing: "flag" }, ...always);
 }

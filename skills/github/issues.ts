@@ -213,8 +213,8 @@ function commentOf({ id, user, created_at, html_url, body: text }: Comment) {
   return { id, author: user?.login, created_at, url: html_url, body: withoutMarkers(text ?? "") };
 }
 
-/** Search would lag behind, and an installation token cannot ask for its own name: the newest issues of anyone. */
-/** How far back an issue is looked for that another run may have filed. */
+/** Search lags behind, and an installation token cannot look up its name. So recent issues of all authors are read. */
+/** Maximum number of pages to search for an issue that another run may have filed. */
 const MOST_PAGES = 10;
 
 async function findIssue({ rest, at }: RepositoryClient, marker: string): Promise<Issue | undefined> {
@@ -234,8 +234,8 @@ interface Authored {
 }
 
 /**
- * The first with the marker that the team or the token's own account wrote. An untrusted author may copy a marker, or
- * guess that of a finding.
+ * Returns the first marked item by the team or the token's own account. An untrusted author may copy a marker, or guess
+ * a finding's marker.
  */
 async function ownOf<Written extends Authored>(
   rest: RepositoryClient["rest"],
@@ -249,7 +249,7 @@ async function ownOf<Written extends Authored>(
   return marked.find(({ user }) => own !== undefined && user?.login === own);
 }
 
-/** Undefined where GitHub does not say, as for the token of an installation. */
+/** Returns the token's login, or undefined if GitHub does not reveal it, as with an installation token. */
 async function ownLogin(rest: RepositoryClient["rest"]): Promise<string | undefined> {
   try {
     return (await rest.users.getAuthenticated()).data.login;
@@ -263,7 +263,7 @@ function isOfTeam({ author_association: association = "", user }: Authored): boo
   return user?.type === "Bot" || ["OWNER", "MEMBER", "COLLABORATOR"].includes(association);
 }
 
-/** Comments come oldest first: their number tells which pages hold the newest hundred and more. */
+/** Finds a comment on the last two pages. Comments are sorted oldest first. */
 async function findComment({ rest, at }: RepositoryClient, number: number, marker: string) {
   const { data: issue } = await rest.issues.get({ ...at, issue_number: number });
   const last = Math.ceil(issue.comments / 100);

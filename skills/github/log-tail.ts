@@ -4,7 +4,7 @@ const MOST_BYTES_READ = 50_000_000;
 const BYTES_KEPT = 256_000;
 const LONGEST_LINE = 500;
 
-/** The last lines of a log, as many as `budget` bytes of JSON hold, without colours and timestamps. */
+/** Returns the last lines of a log that fit into `budget` bytes of JSON, without colors and timestamps. */
 export async function tailOf(stream: unknown, budget: number) {
   if (!(stream instanceof ReadableStream)) throw new TypeError("a log is a stream of bytes");
   const { text, lines: total, isWhole } = await readEnd(stream);
@@ -26,7 +26,7 @@ function partOf(shown: number, total: number): { readonly truncated?: string } {
   return shown < total ? { truncated: `the last ${shown} of ${total} lines` } : {};
 }
 
-/** Keeps memory small whatever the log's size: only the end is held. */
+/** Reads to the end of a log but keeps only its last bytes in memory. */
 async function readEnd(stream: ReadableStream<Uint8Array>) {
   let end = Buffer.alloc(0);
   let read = 0;

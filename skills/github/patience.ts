@@ -2,10 +2,10 @@ import { patiently as patientlyIn, retryAfter, untoldPause } from "skillflow";
 import { isHttpFailure, limitedFor } from "./failure.ts";
 
 /**
- * Repeats a request that GitHub says it did not carry out (a rate limit) and a read that it failed to answer (5xx,
- * connection). A write whose outcome is unclear is never repeated here: the executor decides.
+ * Retries rate-limited requests, and reads after a 5xx or a broken connection. Never retries a write whose outcome is
+ * unknown: the executor decides.
  *
- * The SDK's own plugins are not used: they wait past an abort, repeat writes after a 5xx, and slow every write down.
+ * Does not use the SDK's plugins: they ignore an abort while waiting, repeat writes after a 5xx, and slow down writes.
  */
 export function patiently<Result>(
   { method, signal }: { readonly method: string; readonly signal: AbortSignal },

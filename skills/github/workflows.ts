@@ -162,7 +162,7 @@ export const workflowTools = [
         const { data: combined } = await rest.repos.getCombinedStatusForRef({ ...query, page: 1, per_page: 30 });
         const { check_runs: checks, total_count } = response.data;
         return {
-          // Without any status GitHub says "pending".
+          // GitHub reports "pending" if there are no statuses.
           state: combined.total_count > 0 ? combined.state : undefined,
           statuses: combined.statuses.map(({ context: name, state, description, updated_at, target_url }) => {
             return { context: name, state, description, updated_at, url: target_url };

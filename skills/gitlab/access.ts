@@ -3,7 +3,7 @@ import * as z from "zod";
 import { text } from "./fields.ts";
 import { withGitLab } from "./service.ts";
 
-/** Whose token it is, and what the configured project is to it. */
+/** Describes the token's user and access to the configured project. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withGitLab(context, async (ask) => {
     const { username } = await ask({

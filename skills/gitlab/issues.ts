@@ -133,7 +133,7 @@ export const issueTools = [
         const notes = await ask({ path, query, needs: READS, answer: z.array(note) });
         const marked = notes.filter((one) => one.body?.includes(marker));
         const own = marked.length > 0 ? await everywhere({ path: ["user"], needs: READS, answer: user }) : undefined;
-        // A stranger may copy a mark: what they wrote is not what we wrote.
+        // An untrusted author may copy a marker, so only the token's own comments count.
         const known = marked.find(({ author }) => author?.username === own?.username);
         if (known) return { id: known.id, created_at: known.created_at, existing: true };
         const body = { body: withMarker(input.text, marker) };
@@ -181,10 +181,10 @@ function briefOf(found: Issue) {
   };
 }
 
-/** How far back an issue is looked for that another run may have filed. */
+/** Maximum number of pages to search for an issue that another run may have filed. */
 const MOST_PAGES = 5;
 
-/** Of the token's own issues alone: a stranger may copy a mark. */
+/** Finds an issue by its marker among the token's own, because an untrusted author may copy a marker. */
 async function findIssue(ask: Ask, marker: string): Promise<Issue | undefined> {
   for (let candidate = 1; candidate <= MOST_PAGES; candidate++) {
     const paged = { limit: 100, page: candidate };

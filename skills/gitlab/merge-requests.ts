@@ -94,7 +94,7 @@ export const mergeRequestTools = [
       inProject(input, context, async (ask) => {
         const files = await ask({
           path: ["merge_requests", String(input.number), "diffs"],
-          // More than 30 at a time make older GitLabs fail.
+          // Older GitLab versions fail with more than 30 per page.
           query: paging(input),
           needs: READS,
           answer: z.array(diff),

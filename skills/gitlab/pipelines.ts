@@ -134,7 +134,7 @@ function noteOf(log: string, shown: readonly string[]): string | undefined {
   return shown.length === 0 ? "None of the lines read has it." : undefined;
 }
 
-/** Without colours, without the marks of sections, and of a line that was written over its last state. */
+/** Removes colors and section markers, and keeps only the last state of lines that were overwritten. */
 function readable(log: string): string {
   const esc = String.fromCharCode(27);
   return log

@@ -15,13 +15,12 @@ const GITLAB: Service = {
   address: "GITLAB_URL",
   usual: "https://gitlab.com",
   keys: ["GITLAB_TOKEN"],
-  // Tokens of persons, projects and OAuth are all taken in this way.
+  // Personal, project and OAuth tokens all work as bearer tokens.
   headers: (config) => authorization(undefined, keyOf(config, "GITLAB_TOKEN")),
 };
 
 const API = ["api", "v4"];
 
-/** Does a tool's work on GitLab. */
 export function withGitLab(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(GITLAB, context, (ask) => work((asking) => ask({ ...asking, path: [...API, ...asking.path] })));
 }
@@ -30,7 +29,7 @@ interface Placed {
   readonly project?: string | undefined;
 }
 
-/** Does a tool's work on the project that its input or the configuration names: the first way to ask is below its path. */
+/** Runs a tool's work on the project from the input or the config. The first `Ask` is relative to the project. */
 export function inProject(input: Placed, context: ToolContext, work: (ask: Ask, everywhere: Ask) => Promise<unknown>) {
   return withGitLab(context, (ask) => {
     const own = input.project ?? context.config["GITLAB_PROJECT"]?.trim();
@@ -41,7 +40,7 @@ export function inProject(input: Placed, context: ToolContext, work: (ask: Ask, 
 
 const NOT_SEEN = "Check the project's whole path and the number; GitLab also says so of what the token may not see.";
 
-/** Who reads what a call writes: all the world unless the project is private, or open to the instance's users alone. */
+/** Returns the audience of a write: everyone, unless the project is private or internal to the instance. */
 export async function audienceOf(input: Placed, context: ToolContext): Promise<"team" | "public"> {
   const told = await inProject(input, context, async (ask) => {
     const { visibility } = await ask({ path: [], needs: READS, answer: z.object({ visibility: z.string() }) });
@@ -60,23 +59,23 @@ interface Paged {
   readonly page?: number | undefined;
 }
 
-/** GitLab's paging parameters for a tool's. */
+/** Converts a tool's paging parameters to GitLab's. */
 export function paging(input: Paged) {
   return { per_page: input.limit ?? DEFAULT_LIMIT, page: input.page ?? 1 };
 }
 
-/** The page after one that is full. GitLab counts no more than ten thousand, so the headers cannot be relied on. */
+/** Returns the next page after a full one. GitLab's headers have no totals beyond 10,000 items. */
 export function nextPage(shown: readonly unknown[], input: Paged): number | undefined {
   const { per_page, page: current } = paging(input);
   return shown.length >= per_page ? current + 1 : undefined;
 }
 
-/** The schema of a page: its list is always there, empty where GitLab has none. */
+/** Returns the schema of a page. Its list is always present, and empty if there are no items. */
 export function pageSchema(list: string, item: Shape) {
   return resultSchema({ [list]: [item], next_page: "number" }, list);
 }
 
-/** Lines that GitLab would carry out as its quick actions, such as /close, are only shown. */
+/** Escapes lines that GitLab would run as quick actions, such as /close. */
 export function withoutActions(written: string): string {
   return written.replace(/^([ \t]*)\/(?=[A-Za-z])/gm, "$1\\/");
 }

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { withGrafana } from "./service.ts";
 
-/** Searches, which every role may. */
+/** Checks access with a search, which every role is allowed. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withGrafana(context, async (ask) => {
     const answer = z.array(z.object({ uid: z.string() }));

@@ -184,7 +184,7 @@ const datasource = z.object({
   isDefault: z.boolean().nullish(),
 });
 
-/** Panels of collapsed rows are within these; rows themselves show nothing. */
+/** Returns all panels, including those of collapsed rows, without the rows themselves. */
 function flat(panels: readonly Panel[] | null | undefined): readonly Panel[] {
   return (panels ?? []).flatMap((one) => (one.type === "row" ? flat(one.panels) : [one]));
 }
@@ -211,7 +211,7 @@ const OWN = new Set([
   "editorMode",
 ]);
 
-/** A query in its own language; of a source that builds it from parts, the parts. */
+/** Returns a query in its own language, or as JSON for data sources that build it from parts. */
 function queryOf(target: Readonly<Record<string, unknown>>): string {
   const told = QUERIES.map((key) => target[key]).find((value) => typeof value === "string" && value !== "");
   if (typeof told === "string") return clip(told, 1500);
@@ -223,7 +223,7 @@ function wordsOf(query: unknown): string {
   return typeof query === "string" ? query : query === undefined || query === null ? "" : JSON.stringify(query);
 }
 
-/** An address may hold a password, or a key in its parameters. */
+/** Returns a URL without its login, query and fragment, which may contain secrets. */
 function plainUrl(address: string | null | undefined): string | undefined {
   if (!address) return undefined;
   return address.replace(/[?#].*$/s, "").replace(/\/\/[^/@]*@/, "//");

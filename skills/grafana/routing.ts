@@ -84,13 +84,13 @@ const route = z.object({
 });
 type Route = z.infer<typeof route>;
 
-/** What lets in to one is in its settings: they are not read. */
+/** Omits the settings of contact points, because they contain credentials. */
 const contactPoint = z.object({ name: z.string(), type: text });
 
 interface Taken {
   readonly route: Route;
   readonly depth: number;
-  /** Of one that names none: that of the policy above it. */
+  /** Contact point. Inherited from the parent policy if the policy names none. */
   readonly receiver: string | undefined;
   readonly undecided?: boolean;
 }
@@ -100,7 +100,7 @@ function flat(one: Route, depth = 0, above?: string): readonly Taken[] {
   return [{ route: one, depth, receiver }, ...(one.routes ?? []).flatMap((child) => flat(child, depth + 1, receiver))];
 }
 
-/** As Grafana routes: the deepest policies that fit, and after one that fits its siblings only where it says so. */
+/** Returns the deepest policies that match, as Grafana does. Stops after a match unless it has `continue`. */
 function takenBy(one: Route, labels: ReadonlyMap<string, string>, depth = 0, above?: string): readonly Taken[] {
   const receiver = one.receiver || above;
   const taken: Taken[] = [];
@@ -127,7 +127,7 @@ function fitsOne(own: string, sign: string, value: string): boolean | "unknown" 
   return expression ? expression.test(own) === (sign === "=~") : "unknown";
 }
 
-/** Words, alternatives and a few repetitions mean the same in every language, and are quick to look for. */
+/** Compiles a simple pattern that means the same in Go and JavaScript and is fast to match, otherwise undefined. */
 function plainExpression(value: string): RegExp | undefined {
   const repetitions = value.match(/[*+?]/g)?.length ?? 0;
   const isPlain = /^[\w\s|.*+?:/@=,()-]*$/.test(value) && repetitions <= 3 && !/(^|[|*+?()])[*+?]/.test(value);

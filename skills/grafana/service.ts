@@ -8,12 +8,11 @@ const GRAFANA: Service = {
   headers: (config) => authorization(undefined, keyOf(config, "GRAFANA_TOKEN")),
 };
 
-/** Does a tool's work on Grafana. */
 export function withGrafana(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(GRAFANA, context, work);
 }
 
-/** Where the Alertmanager is that Grafana itself runs. */
+/** Path of Grafana's built-in Alertmanager. */
 export const ALERTMANAGER = ["api", "alertmanager", "grafana", "api", "v2"] as const;
 
 export const NO_ALERTING =
@@ -34,13 +33,13 @@ export const labels = z.record(z.string(), z.string());
 export const text = z.string().nullish().catch(undefined);
 export const number = z.number().nullish().catch(undefined);
 
-/** Whether a word is anywhere in a value, case aside. */
+/** Returns true if a value contains the text anywhere, ignoring case. */
 export function holds(value: unknown, words: string | undefined): boolean {
   if (words === undefined) return true;
   return JSON.stringify(value).toLowerCase().includes(JSON.stringify(words).slice(1, -1).toLowerCase());
 }
 
-/** Labels and annotations that people gave, without those by which Grafana finds its way. */
+/** Returns the labels or annotations that users set, without Grafana's internal ones. */
 export function ownOf(all: Readonly<Record<string, string>> | null | undefined, ...taken: readonly string[]) {
   return Object.fromEntries(Object.entries(all ?? {}).filter(([key]) => !/^__.*__$/.test(key) && !taken.includes(key)));
 }

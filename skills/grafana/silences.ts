@@ -135,7 +135,7 @@ function briefOf({ id, matchers, startsAt, endsAt, createdBy, comment, status }:
   };
 }
 
-/** Somebody may have been faster, or it ended by itself. */
+/** Ends a silence. A 404 means that it has already ended. */
 async function endOnce(end: () => Promise<unknown>): Promise<void> {
   try {
     await end();

@@ -4,13 +4,13 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 import type { ToolContext } from "skillflow";
 import type { Agent } from "undici";
 
-/** One entry of HTTP_HOSTS. */
+/** Entry of HTTP_HOSTS. */
 interface Host {
   readonly scheme: string | undefined;
-  /** Without a port: the usual one of the scheme. */
+  /** Defaults to the scheme's standard port. */
   readonly port: string | undefined;
   readonly name: string;
-  /** Any name below `name`, and not that itself. */
+  /** True for a wildcard entry: it matches subdomains of `name`, but not `name` itself. */
   readonly isBelow: boolean;
 }
 
@@ -30,14 +30,14 @@ function hostOf(entry: string): Host {
 
 type Resolve = (name: string) => Promise<readonly { readonly address: string }[]>;
 
-/** What may be asked. */
+/** URL that may be requested. */
 export interface Admitted {
   readonly url: URL;
-  /** Makes the connection, and again looks at where it leads; undefined where HTTP_HOSTS lists the very address. */
+  /** Checks the address again when it connects. Undefined if HTTP_HOSTS lists an IP address or localhost. */
   readonly dispatcher: Agent | undefined;
 }
 
-/** An address that may be asked: of a listed host, and not of a cloud's metadata or this machine unless listed as such. */
+/** Checks a URL. HTTP_HOSTS must list its host, and this machine and metadata services by their own address. */
 export async function admit(
   text: string,
   { config }: Pick<ToolContext, "config">,
@@ -64,7 +64,7 @@ export class GuardedAddress extends Error {
 
 let agent: Agent | undefined;
 
-/** A name may lead elsewhere by the time the connection is made: what it is made to is what is looked at. */
+/** Returns an agent that checks the address on connect, because the name may resolve differently by then. */
 async function guardedAgent(): Promise<Agent> {
   const { Agent } = await import("undici");
   agent ??= new Agent({ connect: { lookup: guardedLookup() }, pipelining: 0 });
@@ -103,7 +103,7 @@ function bare(name: string): string {
   return name.replace(/^\[|\]$/g, "");
 }
 
-/** What it does not find, the request will tell. */
+/** Resolves a host name. Returns nothing on failure, because the request will report the error. */
 async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly string[]> {
   if (isIP(bare(hostname)) !== 0) return [bare(hostname)];
   try {

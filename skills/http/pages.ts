@@ -139,7 +139,7 @@ function linesWith(text: string, words: string): readonly string[] {
   return text.split(/\r?\n/).filter((line) => line.toLowerCase().includes(words.toLowerCase()));
 }
 
-/** What a person would read of a page. */
+/** Returns the readable text of a page. */
 function withoutMarkup(html: string): string {
   return html
     .replace(/<(script|style)\b[^>]*(?:>[\s\S]*?(?:<\/\1\s*>|$)|$)/gi, " ")

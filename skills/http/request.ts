@@ -1,16 +1,16 @@
 import { clip, SkillflowError, type ToolContext } from "skillflow";
 import { type Admitted, admit, GuardedAddress } from "./hosts.ts";
 
-/** What came of asking one address, redirects of listed hosts followed. */
+/** Result of a request, after redirects within the listed hosts. */
 export interface Page {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
-  /** The body goes on behind what was read. */
+  /** True if the body is longer than what was read. */
   readonly isCut: boolean;
   readonly milliseconds: number;
-  /** Where it was sent on to, in order; the last one may be of a host that is not listed. */
+  /** Redirect targets in order. The last one may be on a host that is not listed. */
   readonly redirects: readonly string[];
   readonly notFollowed?: string;
 }
@@ -19,7 +19,7 @@ const MOST_REDIRECTS = 5;
 const MOST_BYTES = 1_000_000;
 const LONGEST_MS = 20_000;
 
-/** A page, whatever its status; throws where none came, in words. */
+/** Fetches a page, whatever its status. Throws an Error with a readable message if there is no response. */
 export async function getPage(text: string, context: ToolContext): Promise<Page> {
   const began = Date.now();
   const redirects: string[] = [];
@@ -42,7 +42,7 @@ export async function getPage(text: string, context: ToolContext): Promise<Page>
   }
 }
 
-/** Without what a query holds, which may be a one-time key. */
+/** Returns a URL for display, without its query, which may contain a one-time key. */
 function shown({ origin, pathname, search }: URL): string {
   return clip(`${origin}${pathname}${search ? "?…" : ""}`, 300);
 }

@@ -1,7 +1,7 @@
 import type { ToolContext } from "skillflow";
 import { myself, withJira } from "./service.ts";
 
-/** Whose token it is, and of which kind Jira is. */
+/** Describes the token's user and whether Jira is Cloud or Data Center. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withJira(context, async (jira) => {
     const { displayName, name } = await myself(jira);

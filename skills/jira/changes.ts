@@ -78,7 +78,7 @@ const candidate = z.object({
   emailAddress: z.string().nullish().catch(undefined),
 });
 
-/** Of those who can have the issue the one whose whole name or address it is, or the only one who is found. */
+/** Finds an assignable user by full name, email address or id, or the only search result. */
 async function whoIs({ ask, isCloud }: Jira, issueKey: string, to: string): Promise<z.infer<typeof person>> {
   const found = await ask({
     path: ["user", "assignable", "search"],

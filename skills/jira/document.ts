@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Atlassian's document format, and plain text. */
+/** Conversion between Atlassian Document Format and plain text. */
 
 export const written = z.unknown().optional();
 
@@ -12,7 +12,7 @@ interface Node {
   readonly content?: readonly Node[];
 }
 
-/** The text of a document, or of what was text all along. */
+/** Returns the text of a document, or of a plain string. */
 export function textOf(document: unknown): string {
   if (typeof document === "string") return document.replaceAll("\r\n", "\n");
   if (typeof document !== "object" || document === null) return "";
@@ -54,7 +54,7 @@ function blockOf(node: Node, depth: number): string {
   }
 }
 
-/** What stands for something else: a person, a link, a picture. */
+/** Returns the text of an inline node, such as a mention, a link or an image. */
 function labelOf({ type, attrs = {} }: Node): string | undefined {
   const label = attrs["text"] ?? attrs["url"] ?? attrs["shortName"] ?? attrs["timestamp"];
   if (typeof label === "string") return label;
@@ -67,7 +67,7 @@ function wordsOf({ text, marks }: Node): string {
   return typeof href === "string" && href !== words ? `${words} (${href})` : words;
 }
 
-/** Plain text as a document: paragraphs, blocks of code between ```, and links. */
+/** Converts plain text to a document with paragraphs, code blocks between ``` and links. */
 export function documentOf(text: string) {
   const parts = text.replaceAll("\r\n", "\n").split(/^```.*$/m);
   const content = parts.flatMap((part, index) => {
@@ -101,7 +101,7 @@ function linkOf(href: string) {
   return { ...wordOf(href), marks: [{ type: "link", attrs: { href } }] };
 }
 
-/** Text as Data Center takes it: its own blocks of code, and no calls of people. */
+/** Converts text to Data Center's markup: converts code blocks and disables mentions. */
 export function markupOf(text: string): string {
   const fenced = text.replace(/^```.*\n([\s\S]*?)(?:^(```)$|(?![\s\S]))/gm, (whole, code, end) =>
     end ? `{code}\n${code}{code}` : whole,

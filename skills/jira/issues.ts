@@ -170,7 +170,7 @@ interface Search {
   readonly cursor?: string | undefined;
 }
 
-/** A page of what a search finds: Cloud hands on a token, Data Center counts. */
+/** Returns a page of search results. Cloud continues with a token, Data Center with an offset. */
 export async function search({ ask, isCloud }: Jira, { jql, fields, limit = 20, cursor }: Search) {
   if (isCloud) {
     const answer = z.object({ issues: z.array(issue), nextPageToken: text });

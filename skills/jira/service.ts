@@ -8,16 +8,16 @@ const JIRA: Service = {
   headers: (config) => authorization(config["JIRA_USER_EMAIL"], keyOf(config, "JIRA_API_TOKEN")),
 };
 
-/** Jira for one tool call: Cloud, whose texts are documents, or Data Center, whose texts are text. */
+/** Jira within one tool call. Texts are documents in Cloud and strings in Data Center. */
 export interface Jira {
-  /** Below the API that it has. */
+  /** Sends a request relative to the API's root. */
   readonly ask: Ask;
   readonly isCloud: boolean;
-  /** Where people see an issue. */
+  /** Returns an issue's URL for users. */
   readonly pageOf: (key: string) => string;
 }
 
-/** Does a tool's work on Jira. With an e-mail address it is Cloud. */
+/** Runs a tool's work on Jira. A configured email address means Cloud. */
 export function withJira(context: ToolContext, work: (jira: Jira) => Promise<unknown>) {
   return withService(JIRA, context, (ask) => {
     const isCloud = Boolean(context.config["JIRA_USER_EMAIL"]?.trim());
@@ -46,17 +46,17 @@ export const number = z.number().nullish().catch(undefined);
 export const named = z.object({ name: text }).nullish().catch(undefined);
 export const person = z.object({ displayName: text, accountId: text, name: text }).nullish().catch(undefined);
 
-/** Of two accounts, whether they are one; Cloud has ids, Data Center names. */
+/** Returns true if two accounts are the same. Cloud has ids, Data Center has names. */
 export function isSame(a: z.infer<typeof person>, b: z.infer<typeof person>): boolean {
   return a?.accountId ? a.accountId === b?.accountId : Boolean(a?.name) && a?.name === b?.name;
 }
 
-/** As people write names, case aside. */
+/** Compares names without regard to case. */
 export function isNamed(name: string | null | undefined, wanted: string): boolean {
   return name?.toLowerCase() === wanted.trim().toLowerCase();
 }
 
-/** Who this token is. */
+/** Returns the token's own account. */
 export function myself({ ask }: Jira) {
   return ask({ path: ["myself"], needs: READS, answer: z.object({ displayName: text, accountId: text, name: text }) });
 }

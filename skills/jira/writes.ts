@@ -77,7 +77,7 @@ export const writeTools = [
         const { comments } = await commentsOf(jira, input.issue, { startAt: 0, maxResults: 100 });
         const marked = comments.filter(({ body }) => textOf(body).includes(marker));
         const own = marked.length > 0 ? await myself(jira) : undefined;
-        // Somebody else may copy a mark: what they wrote is not what we wrote.
+        // Another user may copy a marker, so only the account's own comments count.
         const known = marked.find(({ author }) => isSame(author, own));
         if (known) return { id: known.id, created_at: known.created, existing: true };
         const { id, created } = await jira.ask({
@@ -144,7 +144,7 @@ export const writeTools = [
           outwardIssue: { key: input.other },
         };
         await jira.ask({ path: ["issueLink"], body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
-        // As Jira shows it: which side is which is easily mistaken.
+        // Re-reads the link, so that the result shows its direction as Jira does.
         const shown = (await readIssue(jira, input.issue)).fields.issuelinks?.map(linkOf);
         const made = shown?.find(({ key, kind: shownKind }) => key === input.other && shownKind === type.name);
         return { ...told, relation: made?.relation ?? told.relation };
@@ -154,10 +154,10 @@ export const writeTools = [
 
 const typesAnswer = z.object({ issueLinkTypes: z.array(z.object({ name: z.string(), outward: text })) });
 
-/** How far back an issue is looked for that another run may have filed. */
+/** Maximum number of pages to search for an issue that another run may have filed. */
 const MOST_PAGES = 5;
 
-/** Among the account's own of this project: somebody else may copy a mark. */
+/** Finds an issue by its marker among the account's own in this project, because another user may copy a marker. */
 async function findIssue(jira: Jira, project: string, marker: string): Promise<Issue | undefined> {
   const jql = `project = "${project}" AND creator = currentUser() ORDER BY created DESC`;
   let cursor: string | undefined;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { text } from "./fields.ts";
 import { listOf, pathOf, withKubernetes } from "./service.ts";
 
-/** Whether pods may be listed, which all else begins with. */
+/** Checks that pods can be listed, which most tools need. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withKubernetes(context, async (ask, { namespace }) => {
     const needs = `the right to list pods in ${namespace}`;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The parameters and the parts of answers that several tools share. */
+/** Parameters and response fields that several tools share. */
 
 export const name = z
   .string()

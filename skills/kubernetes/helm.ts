@@ -54,7 +54,7 @@ const stored = z.object({
   metadata: z.object({ namespace: text, labels: z.record(z.string(), z.string()).nullish(), creationTimestamp: text }),
 });
 
-/** A secret is a version; the last of a release says how it stands. */
+/** Returns releases with their status. Each secret is one version, and the newest has the release's status. */
 function releasesOf(secrets: readonly z.infer<typeof stored>[], most: number) {
   const versions = secrets.map(({ metadata: { namespace: where, labels, creationTimestamp } }) => ({
     release: labels?.["name"] ?? "",

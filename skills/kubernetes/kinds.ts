@@ -136,10 +136,10 @@ export const kindTools = [
 
 const LONGEST_OBJECT = 12_000;
 
-/** The columns that kubectl shows, which whoever made a kind chose. */
+/** Media type of tables with the columns that kubectl shows, as defined by the kind's author. */
 const TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
-/** Everything that the cluster knows in two answers: of 1.27 and later. */
+/** Media type that lists all kinds in two responses. Requires Kubernetes 1.27 or later. */
 const DISCOVERY = ["v2", "v2beta1"]
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .join(",");
@@ -164,7 +164,7 @@ const discovery = z.object({
 interface Kind {
   readonly kind: string;
   readonly resource: string;
-  /** `jobs.batch`; of the core group the resource alone. */
+  /** Name with its group, such as `jobs.batch`. Kinds of the core group have no suffix. */
   readonly name: string;
   readonly group: string;
   readonly version: string;
@@ -173,7 +173,7 @@ interface Kind {
   readonly names: readonly string[];
 }
 
-/** In the order that the cluster prefers, kinds of its core first. */
+/** Lists the cluster's kinds in its preferred order, core kinds first. */
 async function kindsOf(ask: Ask) {
   const known: Kind[] = [];
   const stale: string[] = [];
@@ -209,7 +209,7 @@ function kindOf(told: z.infer<typeof resource>, group: string, version: string):
   };
 }
 
-/** As kubectl takes it: a kind, its plural or short name, then perhaps a group, or a version and a group. */
+/** Finds a kind as kubectl does: by kind, plural or short name, with an optional group or version and group. */
 async function kindNamed(ask: Ask, asked: string) {
   const { known, stale } = await kindsOf(ask);
   const [own = "", ...rest] = asked.toLowerCase().split(".");
@@ -239,7 +239,7 @@ const tableAnswer = z.object({
 });
 type Table = z.infer<typeof tableAnswer>;
 
-/** Columns of a lower priority are those that kubectl shows only where it is asked for a wide table. */
+/** Converts a row, without the columns that kubectl shows only with `-o wide`. */
 function rowOf({ cells, object }: Table["rows"][number], columns: Table["columnDefinitions"], where: string) {
   const pairs = columns.flatMap(({ name: column, priority }, index) => {
     const cell = cells[index];

@@ -112,7 +112,7 @@ const podNames = z.object({
   spec: z.object({ containers: containerNames, initContainers: containerNames }),
 });
 
-/** Those that serve first: what began them rarely tells more. */
+/** Returns the main containers before the init containers, whose logs are less often useful. */
 function sourcesOf({ metadata, spec }: z.infer<typeof podNames>) {
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   return containers.map((container) => ({ pod: metadata.name, container: container.name }));
@@ -125,7 +125,7 @@ interface Wanted {
   readonly contains?: string | undefined;
 }
 
-/** A container that has not run, or has run once only, has no such log: no failure of the others. */
+/** Reads one container's log. A missing log becomes a note, because it must not fail the other containers. */
 async function readSource(ask: Ask, where: string, source: { pod: string; container: string }, wanted: Wanted) {
   try {
     const log = await readLog(ask, where, source, { ...wanted, lines: wanted.lines ?? 50 });

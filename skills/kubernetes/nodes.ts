@@ -49,7 +49,7 @@ const node = z.object({
   }),
 });
 
-/** Ready should be true, all others false. */
+/** Summarizes a node with its failing conditions. Ready should be true, all others false. */
 function briefOf({ metadata, spec, status }: z.infer<typeof node>) {
   const failing = status.conditions?.filter(({ type, status: is }) =>
     type === "Ready" ? is !== "True" : is !== "False",

@@ -168,7 +168,7 @@ function briefOf({ metadata, spec, status }: Pod) {
   };
 }
 
-/** The most telling: what a container waits for, how it ended, or what keeps the pod from a node. */
+/** Returns the main reasons: what a container waits for, how it ended, or why the pod is not scheduled. */
 function reasonOf(status: Pod["status"], containers: readonly z.infer<typeof containerStatus>[]): string | undefined {
   const waiting = containers.find(({ state: is }) => is?.waiting && is.waiting.reason !== "PodInitializing")?.state
     ?.waiting;

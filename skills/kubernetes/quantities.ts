@@ -1,4 +1,4 @@
-/** Amounts as Kubernetes writes them: 250m, 128Mi, 1e3. */
+/** Kubernetes quantities such as 250m, 128Mi and 1e3. */
 
 const UNITS: Readonly<Record<string, number>> = {
   n: 1e-9,
@@ -19,7 +19,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** In cores or bytes; undefined for what is none. */
+/** Parses a quantity into cores or bytes. Returns undefined if it is invalid. */
 export function amountOf(text: string | number | null | undefined): number | undefined {
   const [, digits, unit = ""] =
     /^([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]{0,2})$/.exec(String(text ?? "")) ?? [];
@@ -35,7 +35,7 @@ export function bytesText(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)}Mi`;
 }
 
-/** In whole percent; undefined where there is nothing to measure against. */
+/** Returns a share in whole percent, or undefined without a total. */
 export function percentOf(part: number, whole: number | undefined): number | undefined {
   return whole ? Math.round((part / whole) * 100) : undefined;
 }

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { number, text } from "./fields.ts";
 import { type Place, placeOf } from "./place.ts";
 
-/** Does a tool's work on the cluster. */
 export async function withKubernetes(
   context: ToolContext,
   work: (ask: Ask, own: { readonly namespace: string }) => Promise<unknown>,
@@ -24,7 +23,7 @@ export async function withKubernetes(
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** A cluster is vouched for by its own authority, which nobody else knows. */
+/** Returns a fetch that trusts the cluster's own certificate authority and uses its client certificate. */
 async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeof fetch> {
   if (!tls.ca && !tls.cert && !tls.insecure) return context.fetch;
   const { hostname } = new URL(url);
@@ -36,30 +35,30 @@ async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeo
   return ((input: never, init: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
 }
 
-/** The path of a kind, in one namespace or, with `*`, in all. The version is as objects tell theirs: v1, apps/v1. */
+/** Returns the path of a kind in one namespace, or in all with `*`. The version is written as v1 or apps/v1. */
 export function pathOf(version: string, namespace: string, ...rest: readonly string[]): readonly string[] {
   const parts = version.split("/");
   const root = [parts.length === 1 ? "api" : "apis", ...parts];
   return [...root, ...(namespace === "*" ? [] : ["namespaces", namespace]), ...rest];
 }
 
-/** One object is in one namespace. */
+/** Throws if the namespace is `*`, because a single object needs its own. */
 export function oneNamespace(given: string): string {
   if (given !== "*") return given;
   throw new Error("Name the namespace: a list with `*` tells in which one it is.");
 }
 
-/** Asks for what objects are called and labelled alone: nothing that they hold is sent. */
+/** Media types that request only the objects' metadata, never their contents. */
 export const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/** A list's page; what lies behind it is counted where the server tells. */
+/** Returns the schema of a list's page, with the number of remaining items if the server reports it. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   const metadata = z.object({ continue: text, remainingItemCount: number }).nullish();
   return z.object({ metadata, items: z.array(item) });
 }
 
-/** So many are asked for, whatever is shown of them. */
+/** Number of items to request, however many are shown. */
 export const PAGE = 300;
 
 interface Listed {

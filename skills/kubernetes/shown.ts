@@ -1,8 +1,8 @@
-/** What of an object of any kind a model may read: all but what is, or may be, a secret. */
+/** Removal of secrets, and of what may be one, from objects of any kind before a model reads them. */
 
 const HIDDEN = "[not shown]";
 
-/** The status comes first: it is what is asked for, and the end of a long text is cut. */
+/** Returns an object without secrets. The status comes first, because long output is cut at the end. */
 export function shownOf(object: object): Readonly<Record<string, unknown>> {
   const { apiVersion, kind, metadata, status, ...rest } = object as Readonly<Record<string, unknown>>;
   const held = HOLDERS.filter((key) => rest[key] !== undefined).map((key) => [key, sizesOf(rest[key])] as const);
@@ -11,7 +11,7 @@ export function shownOf(object: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
 }
 
-/** A part by its path: `spec.template.0`. */
+/** Returns the part at a path such as `spec.template.0`. */
 export function partOf(object: unknown, path: string): unknown {
   let part = object;
   for (const key of path.split(".")) {
@@ -22,7 +22,7 @@ export function partOf(object: unknown, path: string): unknown {
   return part;
 }
 
-/** Members of an object itself whose values are whatever somebody keeps in it: of Secrets, of ConfigMaps, of those sealed. */
+/** Fields with arbitrary user data, as in Secrets, ConfigMaps and sealed secrets. */
 const HOLDERS = ["data", "stringData", "binaryData"] as const;
 
 function sizesOf(held: unknown): unknown {
@@ -30,7 +30,7 @@ function sizesOf(held: unknown): unknown {
   return Object.fromEntries(Object.entries(held).map(([key, value]) => [key, hidden(value)]));
 }
 
-/** How the object came about is noise, and its copy in an annotation holds what is hidden here. */
+/** Removes managed fields, which are noise, and annotations with a copy of the object, which expose hidden values. */
 function metadataOf(metadata: unknown): unknown {
   if (!isRecord(metadata)) return undefined;
   const { managedFields: _, annotations, ...rest } = metadata;
@@ -52,7 +52,7 @@ function plainOf(value: unknown, key = ""): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A variable of an environment, a parameter with a telling name, and what follows an option that names a secret. */
+/** Hides values of environment variables, of parameters named like secrets, and of secret command-line options. */
 function itemOf(item: unknown, list: string, before: unknown): unknown {
   if (isRecord(item) && item["value"] !== undefined && typeof item["name"] === "string") {
     const { value, ...rest } = item;

@@ -141,7 +141,7 @@ function placeOf({ namespace: where, name }: z.infer<typeof metricsMetadata>, co
   return [where, name, container].join("/");
 }
 
-/** Of a pod the sums of its containers, and the share of the container that is nearest to its limit. */
+/** Returns a pod's total usage, and the share of the container that is nearest to its limit. */
 function podUsage(
   { metadata, containers }: z.infer<typeof podMetrics>,
   limits: ReadonlyMap<string, Amounts | undefined>,
@@ -179,12 +179,12 @@ interface Ordered {
   readonly order: { readonly cpu: number; readonly memory: number; readonly share: number };
 }
 
-/** Equal shares, such as those of pods without limits, by memory. */
+/** Sorts by a key, then by memory, for example if pods without limits have equal shares. */
 function byMost(key: keyof Ordered["order"]) {
   return (a: Ordered, b: Ordered) => b.order[key] - a.order[key] || b.order.memory - a.order.memory;
 }
 
-/** The cluster role view brings the metrics of nodes, but not the nodes. */
+/** Returns nodes' sizes, or undefined if forbidden: the `view` cluster role has node metrics but not nodes. */
 async function nodeSizes(ask: Ask, labelSelector: string | undefined) {
   try {
     const { items } = await ask({

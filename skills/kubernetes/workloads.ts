@@ -122,7 +122,7 @@ const workload = z.object({
 });
 type Workload = z.infer<typeof workload>;
 
-/** A daemon set counts nodes where others count replicas. */
+/** Summarizes a workload. A daemon set counts nodes instead of replicas. */
 function briefOf({ metadata, spec, status }: Workload) {
   const wanted = status?.desiredNumberScheduled ?? spec.replicas ?? 1;
   const available = status?.numberAvailable ?? status?.availableReplicas ?? status?.readyReplicas ?? 0;

@@ -8,7 +8,7 @@ interface Viewer {
   readonly organization: { readonly name: string };
 }
 
-/** Whose key it is. */
+/** Describes the key's owner. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withLinear(context, async (linear) => {
     const { viewer, organization } = await linear.ask<Viewer>(VIEWER, {});

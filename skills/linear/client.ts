@@ -2,13 +2,13 @@ import type { LinearErrorRaw } from "@linear/sdk";
 import { createRedactor, type Json, patiently, requestsOf, type ToolContext, trim } from "skillflow";
 import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
-/** Linear for one tool call. */
+/** Linear within one tool call. */
 export interface Linear {
-  /** Sends one GraphQL document and gives its data. */
+  /** Sends one GraphQL document and returns its data. */
   ask<Data>(document: string, variables: Readonly<Record<string, unknown>>): Promise<Data>;
 }
 
-/** Does a tool's work on Linear: what goes wrong is explained, what comes out is trimmed. */
+/** Runs a tool's work on Linear: explains its errors and trims its result. */
 export async function withLinear(context: ToolContext, work: (linear: Linear) => Promise<unknown>): Promise<Json> {
   try {
     return trim(await work(await openLinear(context)));
@@ -20,8 +20,8 @@ export async function withLinear(context: ToolContext, work: (linear: Linear) =>
 }
 
 /**
- * The SDK gives the address, the headers and the typed errors. Its own requests are not used: they go past the call's
- * fetch, and reading an issue through its objects costs a request for each state, team, label and person.
+ * Uses the SDK for the URL, headers and typed errors only. Its requests bypass the call's fetch, and its objects need
+ * one request per state, team, label and user of an issue.
  */
 async function openLinear(context: ToolContext): Promise<Linear> {
   const { LinearClient, parseLinearError } = await import("@linear/sdk");
@@ -75,7 +75,7 @@ interface Answer {
   readonly errors?: GraphQLErrors;
 }
 
-/** An answer that is not GraphQL's, such as a proxy's page, has neither data nor errors. */
+/** Parses a response. One that is not GraphQL, such as a proxy's page, has neither data nor errors. */
 function parse(text: string): Answer {
   try {
     const value: unknown = JSON.parse(text);
@@ -88,7 +88,7 @@ function parse(text: string): Answer {
   }
 }
 
-/** Whether GraphQL gives data next to its errors: then a part of the request was carried out. */
+/** Returns true if the response has data next to its errors, so that the request was partly carried out. */
 function hasMembers(data: unknown): boolean {
   return typeof data === "object" && data !== null && Object.values(data).some((member) => member !== null);
 }

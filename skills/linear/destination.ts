@@ -3,7 +3,7 @@ import { nameFilter, teamFilter, userFilter } from "./filters.ts";
 import { refuseName } from "./known.ts";
 import { type Named, pick, unknownName } from "./names.ts";
 
-/** Where an issue goes, by name or id. */
+/** Destination of an issue, by name or id. */
 export interface Wanted {
   readonly team: string;
   readonly state?: string | undefined;
@@ -12,13 +12,13 @@ export interface Wanted {
   readonly assignee?: string | undefined;
 }
 
-/** The same in ids. */
+/** Destination of an issue, by id only. */
 export interface Destination {
   readonly teamId: string;
   readonly stateId?: string;
   readonly projectId?: string;
   readonly assigneeId?: string;
-  /** By the names that were asked for. */
+  /** Label ids by requested name. */
   readonly labelIds: ReadonlyMap<string, string>;
 }
 
@@ -53,7 +53,7 @@ interface Person extends Named {
   readonly email: string;
 }
 
-/** Finds all that is named in one request; a second one is made only to say what exists instead. */
+/** Looks up all names in one request. Sends a second one only to list the names that exist. */
 export async function findDestination(linear: Linear, wanted: Wanted): Promise<Destination> {
   const { labels = [], state, project, assignee } = wanted;
   const found = await linear.ask<Found>(DESTINATION, {
@@ -95,7 +95,7 @@ function pickPerson(wanted: string, people: readonly Person[]): Named | undefine
   return pick("user", wanted, known);
 }
 
-/** A team's own label goes before one of the workspace with the same name. */
+/** Finds labels. A team's own label takes precedence over a workspace label with the same name. */
 async function findLabels(
   linear: Linear,
   wanted: readonly string[],

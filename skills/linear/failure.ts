@@ -1,6 +1,6 @@
 import { clip, refusalOf, retryAfter, untoldPause } from "skillflow";
 
-/** A refusal as the SDK's errors have it; `type` is one of the SDK's `LinearErrorType`s. */
+/** Error of the SDK. `type` is one of its `LinearErrorType` values. */
 export interface LinearFailure extends Error {
   readonly type?: string;
   readonly status?: number;
@@ -19,7 +19,7 @@ export function isLinearFailure(error: unknown): error is LinearFailure {
   return error instanceof Error && "raw" in error && "status" in error;
 }
 
-/** Types of GraphQL errors by which Linear refuses a request, whatever the status of the answer. */
+/** GraphQL error types with which Linear refuses a request, whatever the response's status. */
 const REFUSALS: readonly string[] = [
   "AuthenticationError",
   "FeatureNotAccessible",
@@ -32,8 +32,8 @@ const REFUSALS: readonly string[] = [
 ];
 
 /**
- * Marks an error of a request by whether Linear refused it. Without a known type, the status decides. An error that
- * comes with data may be about what was read of something that was written.
+ * Marks an error by whether Linear carried out the request. Without a known type, the status decides. With partial
+ * data, the write may have succeeded and only reading its result failed.
  */
 export function withOutcome(failure: LinearFailure, isPartial: boolean): Error {
   if (isPartial || isFailing(failure)) return Object.assign(failure, { acted: "unknown" });
@@ -41,14 +41,14 @@ export function withOutcome(failure: LinearFailure, isPartial: boolean): Error {
   return isRefused ? Object.assign(failure, { acted: "no", passing: failure.type === "Ratelimited" }) : failure;
 }
 
-/** Whether Linear says that the issue named in the request does not exist, or not for this key. */
+/** Returns true if the issue does not exist or is not visible to this key. */
 export function isMissingIssue(error: unknown): boolean {
   return isLinearFailure(error) && /entity not found: issue\b|could not find referenced issue\b/i.test(said(error));
 }
 
 /**
- * Repeats a request that Linear says it did not carry out (a rate limit) and a read that it failed to answer. A write
- * whose outcome is unclear is never repeated here: the executor decides.
+ * Returns how many milliseconds to wait before a retry, or undefined for none. Retries rate-limited requests and failed
+ * reads, but never a write whose outcome is unknown: the executor decides.
  */
 export function pauseAfter(
   failure: unknown,
@@ -61,7 +61,7 @@ export function pauseAfter(
   return retryAfter(headerOf(failure, "retry-after")) ?? untoldPause(attempt);
 }
 
-/** An error's text, which tells the model what to change. */
+/** Returns an error's message for the model: what to change. */
 export function explain(error: unknown): string {
   if (isLinearFailure(error)) return advice(error);
   if (error instanceof TypeError && error.message === "fetch failed") return silenceAdvice(error);
@@ -89,7 +89,7 @@ function advice(failure: LinearFailure): string {
 
 const UNTOLD_LIMIT_MS = 60_000;
 
-/** How long Linear asks us to wait, in milliseconds, if it refused because of a limit; such a request had no effect. */
+/** Returns the wait in milliseconds if Linear refused the request because of a limit. Such a request had no effect. */
 function limitedFor(failure: LinearFailure): number | undefined {
   if (failure.type !== "Ratelimited" && failure.status !== 429 && codeOf(failure) !== "RATELIMITED") return undefined;
   const told = retryAfter(headerOf(failure, "retry-after"));
@@ -121,7 +121,7 @@ function outcome({ raw }: LinearFailure): string {
   return isRead ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
 }
 
-/** The status, and the operation by its name in the document. */
+/** Returns the status and the operation's name. */
 function what({ status, raw }: LinearFailure): string {
   const operation = /^(?:query|mutation) (\w+)/.exec(raw?.request?.query ?? "")?.[1];
   return [status ?? "no status", ...(operation ? [`for ${operation}`] : [])].join(" ");
@@ -134,7 +134,7 @@ function said(failure: LinearFailure): string {
   return distinct.length > 0 ? distinct.map((value) => `${value.replace(/\.$/, "")}.`).join(" ") : "no reason given.";
 }
 
-/** Linear names faulty arguments in `validationErrors`, with the rules that they break. */
+/** Describes the invalid arguments and the rules they break, from Linear's `validationErrors`. */
 function faults(failure: LinearFailure): string {
   const errors = partOf(failure)?.extensions?.["validationErrors"];
   if (!Array.isArray(errors) || errors.length === 0) return "";

@@ -1,7 +1,7 @@
 import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
-/** The parameters that several tools share. */
+/** Parameters that several tools share. */
 
 export const issue = z
   .string()
@@ -37,7 +37,7 @@ const PRIORITIES = ["none", "urgent", "high", "medium", "low"] as const;
 
 export const priority = z.enum(PRIORITIES);
 
-/** Linear counts from 0, no priority, and 1, urgent, to 4. */
+/** Returns Linear's number for a priority, from 0 (none) and 1 (urgent) to 4. */
 export function priorityNumber(value: (typeof PRIORITIES)[number]): number {
   return PRIORITIES.indexOf(value);
 }
@@ -52,17 +52,17 @@ export const cursor = z
 
 const DEFAULT_LIMIT = 10;
 
-/** Linear's paging variables for a tool's. */
+/** Converts a tool's paging parameters to Linear's variables. */
 export function paging(input: { readonly limit?: number | undefined; readonly cursor?: string | undefined }) {
   return { first: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { after: input.cursor } : {}) };
 }
 
-/** The schema of a page: its list is always there, empty where nothing fits. */
+/** Returns the schema of a page. Its list is always present, and empty if nothing matches. */
 export function pageSchema(list: string, item: Shape) {
   return resultSchema({ [list]: [item], next_cursor: "text" }, list);
 }
 
-/** A page of Linear's connections. */
+/** Page of a GraphQL connection. */
 export interface Page<Node> {
   readonly nodes: readonly Node[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor?: string | null };

@@ -3,7 +3,7 @@ import type { Linear } from "./client.ts";
 import { isId } from "./fields.ts";
 import { type Kind, refuseName } from "./known.ts";
 
-/** What narrows a search, by name or id. */
+/** Filters of a search, by name or id. */
 export interface Narrowing {
   readonly team?: string | undefined;
   readonly state?: string | undefined;
@@ -36,7 +36,7 @@ export function teamFilter(team: string): LinearDocument.TeamFilter {
   return { or: [{ key: { eqIgnoreCase: team } }, { name: { eqIgnoreCase: team } }] };
 }
 
-/** For states, labels and projects alike. */
+/** Returns a filter by id or name, for states, labels and projects. */
 export function nameFilter(name: string) {
   return isId(name) ? { id: { eq: name } } : { name: { eqIgnoreCase: name } };
 }
@@ -58,7 +58,7 @@ const NAMED = `query Named(
   user: users(first: 1, filter: $user) { nodes { id } }
 }`;
 
-/** A name that does not exist finds nothing, and Linear does not say so: refuses it. */
+/** Throws if a name does not exist, because Linear would return no results without an error. */
 export async function checkNames(linear: Linear, input: Narrowing): Promise<void> {
   const { team, state, label, project, assignee: user } = input;
   const wanted = Object.entries({ team, state, label, project, user }).filter(([, name]) => name && name !== "me");

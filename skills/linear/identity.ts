@@ -3,8 +3,8 @@ import { callDigest, type ToolContext } from "skillflow";
 import { isLinearFailure } from "./failure.ts";
 
 /**
- * The id that this call gives to what it creates: the same call, made again, finds its own work under it. The input
- * keeps calls apart that bear the same id. Linear takes ids in the form of UUID v4 only.
+ * Returns the id for what this call creates, so that a repeated call finds its own work. The input separates calls with
+ * the same id. Linear accepts UUID v4 only.
  */
 export function identityOf(context: ToolContext, input: unknown): string {
   const bytes = createHash("sha256")
@@ -16,7 +16,7 @@ export function identityOf(context: ToolContext, input: unknown): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Creates what `find` does not find. When another attempt was faster, that one's work is found instead. */
+/** Creates what `find` does not find. If another attempt creates it first, returns that one's result. */
 export async function createOnce<Found extends object>(
   find: () => Promise<Found | undefined>,
   create: () => Promise<Found>,

@@ -15,7 +15,7 @@ interface Listed {
   readonly list: { readonly nodes: readonly (Named & { readonly key?: string })[] };
 }
 
-/** Refuses a name that does not exist: asks for those that do, and says which come near. */
+/** Throws for an unknown name, with the closest existing names. */
 export async function refuseName(linear: Linear, kind: Kind, wanted: string): Promise<never> {
   const { list } = await linear.ask<Listed>(LISTS[kind], {});
   const known = list.nodes.map(({ id, name, key }) => ({ id, name, ...(key ? { aliases: [key] } : {}) }));

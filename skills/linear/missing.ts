@@ -3,7 +3,7 @@ import { isMissingIssue } from "./failure.ts";
 import { isId } from "./fields.ts";
 import { teamFilter } from "./filters.ts";
 
-/** Does work on an issue; where Linear does not find it, tells a wrong number from a team that the key cannot see. */
+/** Runs work on an issue. If it is not found, explains whether the number or the team is wrong. */
 export async function aboutIssue<Result>(linear: Linear, issue: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

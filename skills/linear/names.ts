@@ -1,14 +1,14 @@
 import { isId } from "./fields.ts";
 
-/** What can be picked by a name: a team, a state, a label, a project, a person. */
+/** Entity with a name: a team, state, label, project or user. */
 export interface Named {
   readonly id: string;
   readonly name: string;
-  /** Other names it goes by: a team's key, a person's e-mail address. */
+  /** Alternative names: a team's key or a user's email address. */
   readonly aliases?: readonly string[];
 }
 
-/** The one candidate that is meant, by id or by name, whatever its case; undefined when there is none. */
+/** Returns the candidate with this id or name, ignoring case, or undefined. Throws if several match. */
 export function pick<Item extends Named>(kind: string, wanted: string, candidates: readonly Item[]): Item | undefined {
   if (isId(wanted)) return candidates.find(({ id }) => id.toLowerCase() === wanted.toLowerCase());
   const exact = candidates.filter(({ name }) => name === wanted);
@@ -20,7 +20,7 @@ export function pick<Item extends Named>(kind: string, wanted: string, candidate
 
 const MOST_NAMES = 15;
 
-/** Says that a name is unknown, with the names that exist, the nearest first. */
+/** Returns an error for an unknown name that lists existing names, closest first. */
 export function unknownName(kind: string, wanted: string, known: readonly Named[]): Error {
   const names = [...new Set(known.map(({ name, aliases = [] }) => [name, ...aliases].join(" / ")))];
   if (names.length === 0) return new Error(`Linear shows no ${kind} "${wanted}", and no other ${kind} to this key.`);
@@ -33,7 +33,7 @@ function isCalled({ name, aliases = [] }: Named, wanted: string): boolean {
   return [name, ...aliases].some((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
 }
 
-/** How many pairs of letters two texts share, from 0 to 1; a common beginning counts as a pair. */
+/** Returns the share of letter pairs common to two strings, from 0 to 1. The first letter counts as a pair. */
 function likeness(one: string, other: string): number {
   const [a, b] = [pairsOf(one), pairsOf(other)];
   const shared = [...a].filter((pair) => b.has(pair)).length;

@@ -172,7 +172,7 @@ function named(input: { readonly name?: string | undefined }) {
   return input.name ? { name: { containsIgnoreCase: input.name } } : {};
 }
 
-/** An object that stands for its one name is that name: `{team: {key: "ENG"}}` is `{team: "ENG"}`. */
+/** Replaces an object that has only a name with that name: `{team: {key: "ENG"}}` becomes `{team: "ENG"}`. */
 function flat(node: object): object {
   const members = Object.entries(node).map(([key, value]) => [key, flatValue(value)] as const);
   return Object.fromEntries(members);

@@ -1,15 +1,15 @@
 import { isoText } from "./line/timestamp.ts";
 
-/** Counts per time, with names as short as what all of them share allows. */
+/** Labels for times, shortened as far as all times allow. */
 export interface Labels {
-  /** The day that all times share, in UTC, where labels leave it out. */
+  /** UTC day of all times, if the labels omit it. */
   readonly day?: string;
   of(time: number): string;
 }
 
 const DAY = 86_400_000;
 
-/** Names for the beginnings of buckets of one length. */
+/** Returns labels for the starts of buckets of one length. */
 export function labelTimes(times: readonly number[], length: number): Labels {
   const isWholeDays = length % DAY === 0;
   const days = new Set(times.map((time) => isoText(time).slice(0, 10)));
@@ -28,7 +28,7 @@ export function bucketLength(text: string): number {
   return Number(text.slice(0, -1)) * unit * 1000;
 }
 
-/** A length of time as people write it: 30s, 1.5s, 5m, 2h. */
+/** Formats a duration, for example 30s, 1.5s, 5m or 2h. */
 export function lengthText(milliseconds: number): string {
   const [unit, size] = (
     [

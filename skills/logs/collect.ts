@@ -2,7 +2,7 @@ import { labelTimes } from "./buckets.ts";
 import { shortened } from "./line/text.ts";
 import type { KeptLine } from "./view.ts";
 
-/** Keeps lines spread evenly over all that it is shown, without knowing how many come. */
+/** Keeps lines spread evenly over all lines added, without knowing their number in advance. */
 export function createSpread(limit: number): { add(index: number, line: () => KeptLine): void; lines(): KeptLine[] } {
   let stride = 1;
   let kept: { readonly index: number; readonly line: KeptLine }[] = [];
@@ -48,11 +48,11 @@ export function createNearest(
   };
 }
 
-/** Keeps the first or the last lines of several files, by time. Within a file lines keep their order. */
+/** Keeps the first or last lines of several files by time, in the order of their file. */
 export interface Ends {
-  /** Lines of one file, which come in order. */
+  /** Adds a line of the current file. Lines must come in order. */
   add(line: KeptLine, ownTime: number | undefined): void;
-  /** Ends a file. */
+  /** Ends the current file. */
   merge(): void;
   lines(): readonly KeptLine[];
 }
@@ -83,13 +83,13 @@ interface Placed {
   readonly time: number;
 }
 
-/** A line without a time goes with the one above it, at a file's beginning with the one below. */
+/** Assigns times. A line without one gets that of the line above, or of the first line that has one. */
 function placeLines(
   lines: readonly { readonly line: KeptLine; readonly time: number | undefined }[],
 ): readonly Placed[] {
   let time = lines.find((each) => each.time !== undefined)?.time ?? Number.NEGATIVE_INFINITY;
   return lines.map((each) => {
-    // A clock that goes back a little does not move lines within their file.
+    // Small backward jumps of the clock must not reorder lines within their file.
     time = Math.max(time, each.time ?? time);
     return { line: each.line, time };
   });
@@ -108,7 +108,7 @@ function inOrder(a: readonly Placed[], b: readonly Placed[]): Placed[] {
   return [...all, ...b.slice(next)];
 }
 
-/** A value of each thing that is counted by; null where a line has none. */
+/** Values of a line's group, one for each criterion, null if the line has none. */
 export type Values = readonly (string | null)[];
 
 export interface Group {
@@ -122,7 +122,7 @@ const MOST_VALUES_WITH_BUCKETS = 200;
 const MOST_BUCKETS = 500;
 const VALUE_SHOWN = 400;
 
-/** Counts values, and per time bucket when `bucket` gives its milliseconds. Values beyond a bound are counted together. */
+/** Counts lines by value, and by time bucket if `bucket` gives its milliseconds. Counts excess values together. */
 export function createTally(bucket?: number): {
   add(values: Values, time: number | undefined): void;
   result(top: number): { groups: readonly Group[]; distinct: number; other: number };
@@ -161,7 +161,7 @@ export function createTally(bucket?: number): {
   };
 }
 
-/** Counts per bucket of several groups, under names that they share. */
+/** Returns counts by bucket for several groups, with shared labels. */
 export function labelBuckets(groups: readonly (ReadonlyMap<number, number> | undefined)[], length: number) {
   const maps = groups.map((buckets) => buckets ?? new Map<number, number>());
   const { day, of } = labelTimes(

@@ -1,18 +1,18 @@
 import type { OpenLog } from "./read/files.ts";
 import { compileSelector, type Line } from "./selector.ts";
 
-/** A part of a file, read for what it tells of the whole. */
+/** Part of a file, read to learn about the whole. */
 export interface Excerpt {
   readonly lines: readonly Line[];
-  /** What was read of the file's text. */
+  /** Number of bytes read. */
   readonly bytes: number;
-  /** Whether the file ended within. */
+  /** True if the excerpt reaches the end of the file. */
   readonly isEnd: boolean;
 }
 
 export const EXCERPT = 64 * 1024;
 
-/** Lines from an offset on, each with its time. */
+/** Reads lines from an offset on, each with its time. */
 export async function readExcerpt(log: OpenLog, from = 0): Promise<Excerpt> {
   const selection = compileSelector({}, { times: true }).begin(log.modified);
   const lines: Line[] = [];
@@ -27,7 +27,7 @@ export async function readExcerpt(log: OpenLog, from = 0): Promise<Excerpt> {
   return { lines, bytes, isEnd: true };
 }
 
-/** The beginning of a file and, where reading can begin there, its end. */
+/** Reads the beginning of a file and, if the file is seekable, its end. */
 export async function readEnds(log: OpenLog): Promise<readonly Excerpt[]> {
   const head = await readExcerpt(log);
   if (head.isEnd || !log.seekable || log.size <= head.bytes) return [head];

@@ -37,7 +37,7 @@ const USUAL_FILES = [
 const RECORDS_PARSED = 200;
 const FIELDS_SHOWN = 40;
 const TAIL = 16 * 1024;
-/** Of the text of a file that must be read from its start, what is read to count its lines. */
+/** Maximum number of bytes to read when counting lines of a file that is not seekable. */
 const MOST_COUNTED = 512 * 1024 * 1024;
 
 async function describeLog(log: OpenLog) {
@@ -63,7 +63,7 @@ async function describeLog(log: OpenLog) {
   };
 }
 
-/** All lines of a small file, and of one that must be read from its start; undefined where an estimate must do. */
+/** Counts the lines of a small or non-seekable file. Returns undefined if an estimate must do. */
 async function countLines(log: OpenLog, head: Excerpt) {
   const lastOf = (lines: Excerpt["lines"]) => lines.findLast(({ time }) => time !== undefined)?.time;
   if (head.isEnd) return { count: head.lines.length, last: lastOf(head.lines) };

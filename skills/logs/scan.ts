@@ -5,19 +5,19 @@ import { compileSelector, type Selected } from "./selector.ts";
 import type { Aliases } from "./view.ts";
 import { type Asked, explain } from "./why.ts";
 
-/** The lines that were asked for in one block of a file. */
+/** Selected lines of one block of a file. */
 export interface Batch {
   readonly file: string;
-  /** When it was last written, in milliseconds. */
+  /** Last modification time in Unix milliseconds. */
   readonly modified: number;
   readonly selected: Selected;
-  /** Matches before this batch, over all files. */
+  /** Number of matches before this batch, over all files. */
   readonly before: number;
 }
 
 export interface Scan {
   readonly matched: number;
-  /** The part of a result that tells of the files. `found`: whether what was asked for was in the lines that matched. */
+  /** Returns the result's part about the files. `found` is false if the matching lines lacked the requested data. */
   report(aliases: Aliases, found?: boolean): Promise<object>;
 }
 
@@ -28,7 +28,7 @@ interface Wanted extends Asked {
 const MOST_FILES = 500;
 const FILES_REPORTED = 20;
 
-/** Shows every block's selected lines to `onBatch`, file after file, and sums up. `onFile` hears when a file is done. */
+/** Scans the files in order: passes each block's selected lines to `onBatch` and calls `onFile` after each file. */
 export async function scanFiles(
   wanted: Wanted,
   { times = false }: { readonly times?: boolean },

@@ -4,7 +4,7 @@ import { parseJson, parseRecord } from "./line/record.ts";
 import { parseInstant, timeOfFields, timeOfText } from "./line/timestamp.ts";
 import { type Block, LINE_KEPT } from "./read/blocks.ts";
 
-/** Which lines are meant; everything given must hold. */
+/** Filter for lines. All given criteria must hold. */
 export interface Selector {
   readonly contains?: string | readonly string[] | undefined;
   readonly excludes?: string | readonly string[] | undefined;
@@ -15,36 +15,36 @@ export interface Selector {
   readonly until?: string | undefined;
 }
 
-/** The lines of one block that a selector took; valid as long as the block is. */
+/** Lines of one block that a selector accepted, valid as long as the block. */
 export interface Selected {
   readonly count: number;
   line(index: number): Line;
 }
 
 export interface Line {
-  /** Where the line starts in the file. */
+  /** Offset of the line in the file. */
   readonly offset: number;
-  /** Its text without the line end, cut at LINE_KEPT. */
+  /** Text without the line break, cut at LINE_KEPT. */
   readonly text: string;
-  /** Bytes of the whole line. */
+  /** Size of the whole line in bytes. */
   readonly length: number;
-  /** Its time, else that of the line before it that has one; only when times were asked for. */
+  /** Time of the line or of the last line above with one. Set only if times were requested. */
   readonly time: number | undefined;
 }
 
-/** Takes the lines of one file's blocks, which must come in order. */
+/** Selects lines from one file's blocks, which must come in order. */
 export interface Selection {
   take(block: Block): Selected;
-  /** Whether a line had a time so far; undefined when times were not asked for. */
+  /** Returns whether any line had a time so far, or undefined if times were not requested. */
   sawTime(): boolean | undefined;
 }
 
 export interface CompiledSelector {
-  /** Begins a file. `latest` dates timestamps without a year. */
+  /** Starts a file. `latest` determines the year of timestamps without one. */
   begin(latest: number): Selection;
 }
 
-/** Throws an Error that tells what is wrong with the selector. `times`: every selected line gets its time. */
+/** Throws an Error that explains what is wrong with the selector. `times` requests the time of every selected line. */
 export function compileSelector(selector: Selector, { times = false } = {}): CompiledSelector {
   const wanted = compileWanted(selector);
   return {
@@ -56,7 +56,7 @@ export function compileSelector(selector: Selector, { times = false } = {}): Com
 }
 
 interface Wanted {
-  /** Bytes that every wanted line holds, folded like the lines are. */
+  /** Bytes that every selected line must contain, in lower case if `fold` is set. */
   readonly needle: Buffer | undefined;
   readonly fold: boolean;
   readonly contains: readonly Buffer[];
@@ -77,7 +77,7 @@ function compileWanted(selector: Selector): Wanted {
     ...where.map((each) => bytes(valueRun(each))),
   ];
   const keys = where.filter(({ needsField }) => needsField).map((each) => bytes(keyRun(each)));
-  // A key stands in most lines and finds little: it leads only where there is nothing else.
+  // Most lines contain the key, so it is a poor search term, used only if there is no other.
   const needle = exact.some((each) => each.length > 0) ? longest(exact) : longest(keys);
   return {
     needle: needle.length > 0 ? needle : undefined,
@@ -106,16 +106,16 @@ function rangeOf({ since, until }: Selector): Wanted["range"] {
   };
 }
 
-/** The instant that a tool's input names. */
+/** Parses an instant from a tool's input. */
 export function instantOf(text: string): number {
   const time = parseInstant(text);
   if (time === undefined) throw new Error(`${text} is no time; write 2026-01-31T13:55:00Z or epoch seconds`);
   return time;
 }
 
-/** What a line must hold for a field to have its one value. No writer escapes ASCII letters and digits: such runs are sound. */
+/** Returns letters and digits that a line must contain to meet the condition. Writers never escape those. */
 function valueRun({ exactly = "" }: Condition): string {
-  // Numbers can be written otherwise: 1500.5 as 1.5005e3.
+  // Some numbers have several spellings, such as 1500.5 and 1.5005e3.
   const isOddNumber = exactly !== "" && Number.isFinite(Number(exactly)) && !/^\d{1,15}$/.test(exactly);
   return isOddNumber ? "" : plainRun(exactly);
 }
@@ -169,7 +169,7 @@ function spansWith(hay: Buffer, needle: Buffer): Spans {
     const newline = hay.indexOf(10, at);
     const end = newline < 0 ? hay.length : newline;
     const stop = at + needle.length;
-    // `from` is at or before the line's start: the exact start is needed only when that leaves a doubt.
+    // `from` is at or before the line's start. The exact start is only needed if that check fails.
     if (stop - from <= LINE_KEPT || stop - startOf(hay, at) <= LINE_KEPT) spans.push(at, end);
     from = end + 1;
   }
@@ -185,7 +185,7 @@ function spanAt(spans: Spans, index: number, bytes: Buffer): readonly [number, n
   return [startOf(bytes, position), spans[index * 2 + 1] ?? position];
 }
 
-/** The lines of which `keeps` says true, each given by start and end. */
+/** Returns the lines that `keeps` accepts, given their start and end. */
 function keep(spans: Spans, bytes: Buffer, keeps: (start: number, end: number, index: number) => boolean): Spans {
   const kept: number[] = [];
   for (let index = 0; index * 2 < spans.length; index++) {
@@ -238,9 +238,9 @@ function textOf(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("utf8", start, Math.min(last, start + LINE_KEPT));
 }
 
-/** Times of a file's lines. A line without its own, such as one of a stack trace, has that of the lines above it. */
+/** Times of a file's lines. A line without one, as in a stack trace, gets that of the lines above. */
 interface Clock {
-  /** To be asked in the order of the lines. */
+  /** Returns a line's time. Must be called in the order of the lines. */
   timeAt(bytes: Buffer, start: number, end: number): number | undefined;
   /** Ends a block. */
   finish(bytes: Buffer): void;
@@ -281,7 +281,7 @@ function ownTime(bytes: Buffer, start: number, end: number, latest: number): num
   return timeOfLine(textOf(bytes, start, stop), latest);
 }
 
-/** A line's own time; `latest` dates timestamps without a year. */
+/** Returns a line's own time. `latest` determines the year of timestamps without one. */
 export function timeOfLine(text: string, latest: number): number | undefined {
   if (/^\[?\{/.test(text)) {
     const value = parseJson(text);
@@ -293,7 +293,7 @@ export function timeOfLine(text: string, latest: number): number | undefined {
   return format !== "text" || TIME_PAIR.test(text) ? timeOfFields(fields) : undefined;
 }
 
-/** With ASCII letters in lower case, when that is asked for: four bytes at a time, since whole files pass here. */
+/** Converts ASCII letters to lower case if `fold` is set, four bytes at a time because it processes whole files. */
 function foldBytes(bytes: Buffer, fold: boolean): Buffer {
   if (!fold) return bytes;
   const words = new Int32Array(Math.ceil(bytes.length / 4));

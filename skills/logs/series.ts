@@ -20,7 +20,7 @@ interface SeriesInput extends Selector {
 const MOST_SERIES = 400;
 const NAME_SHOWN = 100;
 
-/** Numbers over time: what each field of each group did. */
+/** Summarizes numeric fields over time, by group. */
 export async function summarizeSeries(input: SeriesInput, context: ToolContext) {
   const fields = [input.fields].flat();
   const by = input.by === undefined ? [] : [input.by].flat();
@@ -84,7 +84,7 @@ interface Series {
     readonly row: readonly unknown[];
     readonly steps: readonly Step[];
     readonly times: readonly [number | undefined, number | undefined];
-    /** How much it changes. */
+    /** Sort key: how much the series changes. */
     readonly weight: number;
   };
 }
@@ -100,7 +100,7 @@ function createSeries(group: readonly (string | null)[], field: string): Series 
       values.sum += value;
       values.min = Math.min(values.min, value);
       values.max = Math.max(values.max, value);
-      // Without times the order of the lines must do.
+      // Without times, the order of the lines is used.
       const at = time ?? values.count;
       if (!first || at < first.time) first = { time: at, value };
       if (!last || at >= last.time) last = { time: at, value };
@@ -136,7 +136,7 @@ function stepTold({ time, before, after }: Step, label: (time: number) => string
   return `${label(time)} ${brief(before)} → ${brief(after)}`;
 }
 
-/** As a number, also with a unit behind it: 812ms. */
+/** Parses a number, optionally followed by a unit as in 812ms. */
 function numberOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value !== "string") return undefined;
@@ -144,7 +144,7 @@ function numberOf(value: unknown): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-/** Few digits, but whole numbers whole. */
+/** Rounds to four digits, except whole numbers. */
 function brief(value: number | undefined): number | null {
   if (value === undefined || !Number.isFinite(value)) return null;
   return Number.isInteger(value) ? value : Number(value.toPrecision(4));

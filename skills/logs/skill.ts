@@ -3,7 +3,7 @@ import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { countBy, linesAround, sampleLines, searchLines, timeWindow } from "./tools.ts";
 
-/** The filters stand in every tool and are described in one: `search`, to which the others refer. */
+/** Filters of all tools. Only `search` describes them; the other descriptions refer to it. */
 
 const text = (most: number) => ({ type: "string", maxLength: most });
 const texts = (most: number, count: number) => ({
@@ -51,10 +51,10 @@ const described = {
   },
 };
 
-/** What was looked through, by aliases, and why nothing was found. */
+/** Files searched, with their aliases, and why nothing was found. */
 const scanned = { searched: "number", per_file: {}, files: {}, notes: ["text"], why: ["text"] } as const;
 const page = { returned: "number", truncated: "flag", more: "text" } as const;
-/** Lines by where they are, or a table where `fields` were asked for. */
+/** Lines by location, or a table if `fields` was given. */
 const found = resultSchema(
   { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], ...scanned },
   "returned",

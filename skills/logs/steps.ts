@@ -1,7 +1,7 @@
-/** A series in memory that does not grow with it: sums per stretch of time, which get longer as it does. */
+/** Series in constant memory: sums per interval. The intervals grow with the series. */
 export interface Points {
   add(time: number, value: number): void;
-  /** By time: the mean of each stretch, and the last value in it. */
+  /** Returns the mean and last value of each interval, by time. */
   all(): readonly Point[];
 }
 
@@ -11,7 +11,7 @@ export interface Point {
   readonly last: number;
 }
 
-/** Where a series steps from one level to another. */
+/** Jump of a series from one level to another. */
 export interface Step {
   readonly time: number;
   readonly before: number;
@@ -49,7 +49,7 @@ export function createPoints(): Points {
   };
 }
 
-/** What a counter grows by in a second, from point to point; where it falls, it began anew. */
+/** Returns a counter's growth per second between points. A decrease means that the counter was reset. */
 export function ratesOf(points: readonly Point[]): readonly Point[] {
   return points.slice(1).flatMap((point, index) => {
     const before = points[index] ?? point;
@@ -61,10 +61,10 @@ export function ratesOf(points: readonly Point[]): readonly Point[] {
 
 const MOST_STEPS = 4;
 const SHORTEST = 2;
-/** The part of a series' range that a step must go over. */
+/** Minimum size of a step as a share of the series' range. */
 const WORTH_TELLING = 0.15;
 
-/** The steps that stand out of a series' noise, in order; none where it only rises or falls steadily. */
+/** Finds the steps that exceed the noise, in order. A series that only rises or falls steadily has none. */
 export function stepsOf(points: readonly Point[]): readonly Step[] {
   if (points.length < 2 * SHORTEST) return [];
   const values = points.map(({ mean }) => mean);
@@ -94,7 +94,7 @@ interface Split {
   readonly gain: number;
 }
 
-/** Where parting a stretch in two explains most of its spread; undefined where a line explains it as well, or the step is small. */
+/** Finds the split that explains most of the variance. Returns undefined if a line fits as well, or for small steps. */
 function bestSplit(
   part: readonly number[],
   from: number,
@@ -115,7 +115,7 @@ function bestSplit(
     : undefined;
 }
 
-/** What a straight line explains of the spread. */
+/** Returns the variance that a straight line explains. */
 function lineGain(values: readonly number[], mean: number): number {
   const middle = (values.length - 1) / 2;
   const shared = sumOf(values.map((value, index) => (index - middle) * (value - mean)));
@@ -123,7 +123,7 @@ function lineGain(values: readonly number[], mean: number): number {
   return width === 0 ? 0 : (shared * shared) / width;
 }
 
-/** The usual difference of neighbours, which a few steps do not change. */
+/** Returns the noise level: about the median difference between neighbors, which a few steps do not affect. */
 function noiseOf(values: readonly number[]): number {
   const differences = values.slice(1).map((value, index) => Math.abs(value - (values[index] ?? value)));
   const sorted = differences.sort((a, b) => a - b);

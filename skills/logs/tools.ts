@@ -10,7 +10,7 @@ import { scanFiles } from "./scan.ts";
 import { compileSelector, instantOf, type Line, type Selector, timeOfLine } from "./selector.ts";
 import { createAliases, createView, type KeptLine, present } from "./view.ts";
 
-/** What every tool takes that shows lines. */
+/** Input of all tools that show lines. */
 interface Shown extends Selector {
   readonly files: Files;
   readonly fields?: string | readonly string[] | undefined;
@@ -65,7 +65,7 @@ export async function searchLines(input: Search, context: ToolContext) {
   };
 }
 
-/** Lines that may tell the time of the first one that is shown. */
+/** Number of lines above the first one shown, from which it may take its time. */
 const LINES_ABOVE = 50;
 
 export async function sampleLines(input: Shown, context: ToolContext) {
@@ -222,7 +222,7 @@ export async function linesAround(
     (log) => readAround(log, { offset, before, after, columns }),
   );
   if (found.tail.length === 0) throw new Error(`${input.file} ends before offset ${offset}; use the number behind @`);
-  // What lies nearest to the line is kept when not everything fits.
+  // If not everything fits, keeps what is nearest to the line.
   const head = fittingLast(found.head, BYTES_BEFORE);
   const tail = fitting(found.tail, BYTES_SHOWN - BYTES_BEFORE);
   const lines = [...head, ...tail];
@@ -259,7 +259,7 @@ async function readAround(log: OpenLog, { offset, before, after, columns }: Neig
     const selected = selection.take(block);
     for (let index = 0; index < selected.count && tail.length <= after; index++) {
       const line = selected.line(index);
-      // A read that began in the middle of a line begins with a part of one.
+      // A read that started inside a line begins with a fragment.
       if (from > 0 && line.offset === from) continue;
       if (line.offset + line.length < offset) head.push(view(origin, line));
       else tail.push(view(origin, line));
@@ -270,7 +270,7 @@ async function readAround(log: OpenLog, { offset, before, after, columns }: Neig
   return { head, tail };
 }
 
-/** What lines are counted by: their columns' names, and for each line its values, none where it has none. */
+/** Returns the column names to count by, and a function that returns each line's values. */
 function createCounted({ by, pattern, shape, ignore_case: ignoreCase }: CountBy): {
   readonly names: readonly string[];
   readonly valuesOf: (lines: readonly Line[]) => readonly (readonly Values[])[];
@@ -297,7 +297,7 @@ function createCounted({ by, pattern, shape, ignore_case: ignoreCase }: CountBy)
 
 const MOST_COMBINATIONS = 20;
 
-/** Every value of one with every value of the others. */
+/** Combines every value of one list with every value of the others. */
 function combine(parts: readonly (readonly string[])[]): readonly Values[] {
   return parts.reduce<readonly Values[]>(
     (rows, values) =>
@@ -312,19 +312,19 @@ function columnsOf({ fields }: { readonly fields?: string | readonly string[] | 
   return fields === undefined ? undefined : [fields].flat();
 }
 
-/** Two columns are there without a field of that name. */
+/** Returns the columns that are fields. `time` and `line` need no field. */
 function namedIn(columns: readonly string[] | undefined): readonly string[] | undefined {
   return columns?.filter((column) => column !== "time" && column !== "line");
 }
 
-/** Whether a table has anything but nulls in it. */
+/** Returns true if a table has any value that is not null. */
 function hasValues(lines: readonly KeptLine[], columns: readonly string[] | undefined): boolean {
   if (!columns) return true;
   const rows = lines.map(({ content }) => content as readonly unknown[]);
   return columns.every((_, index) => rows.some((row) => row[index] !== null));
 }
 
-/** Says so when fewer are shown than were asked for. */
+/** Explains that fewer lines are shown than requested. */
 function cutTold(part: readonly unknown[], page: readonly unknown[]): string {
   return part.length < page.length
     ? `only ${part.length} of ${page.length} fit into one result (fields makes them shorter); `

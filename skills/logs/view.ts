@@ -3,21 +3,21 @@ import { LINE_SHOWN, shortened, shown } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
 import { type Line, timeOfLine } from "./selector.ts";
 
-/** A line that is kept beyond its block, as the model will see it. */
+/** Line in displayed form, kept beyond the life of its block. */
 export interface KeptLine {
   readonly file: string;
   readonly offset: number;
-  /** The JSON object that it is, its text, or of a table the values of its columns. */
+  /** JSON object, text, or values of a table's columns. */
   readonly content: unknown;
   readonly time: number | undefined;
 }
 
-/** Makes lines as they are shown: whole, or as rows of a table of some fields. */
+/** Converts lines for display, either whole or as table rows. */
 export type View = (from: Origin, line: Line) => KeptLine;
 
 export interface Origin {
   readonly file: string;
-  /** When it was last written, in milliseconds. */
+  /** Last modification time in Unix milliseconds. */
   readonly modified: number;
 }
 
@@ -30,10 +30,10 @@ export function createView(columns: readonly string[] | undefined): View {
   });
 }
 
-/** Names for the files of one result. */
+/** Short names for the files of one result. */
 export interface Aliases {
   of(file: string): string;
-  /** What they stand for. */
+  /** Returns the files by alias. */
   all(): { readonly files?: Readonly<Record<string, string>> };
 }
 
@@ -49,7 +49,7 @@ export function createAliases(): Aliases {
   };
 }
 
-/** Lines by where they are: `alias@offset`, for `around`. */
+/** Returns lines by location, in the form `alias@offset` that `around` accepts. */
 export function present(lines: readonly KeptLine[], aliases: Aliases, columns: readonly string[] | undefined) {
   const placed = lines.map(({ file, offset, content }) => [`${aliases.of(file)}@${offset}`, content] as const);
   if (!columns) return { lines: Object.fromEntries(placed) };
@@ -57,10 +57,10 @@ export function present(lines: readonly KeptLine[], aliases: Aliases, columns: r
 }
 
 const VALUE_SHOWN = 400;
-/** Digits that a number would lose. */
+/** Numbers with more digits than JavaScript can represent. */
 const UNSAFE = /[:[,]\s*-?\d[\d.]{15,}/;
 
-/** JSON stands as JSON, unless it is too long, would not come back as it was written, or would speak as a result of ours. */
+/** Returns a JSON line as JSON, unless it is too long, would change, or could be mistaken for a blob reference. */
 function contentOf({ text, length }: Line): unknown {
   if (text.length > LINE_SHOWN || !text.startsWith("{") || UNSAFE.test(text)) return shown(text, length);
   const value = parseJson(text);

@@ -8,13 +8,13 @@ import { briefTime } from "./line/timestamp.ts";
 import { type LogFile, withLog } from "./read/files.ts";
 import { instantOf, type Selector } from "./selector.ts";
 
-/** What was asked, as far as lines can lack it. */
+/** Criteria of a request that lines may fail to meet. */
 export interface Asked extends Selector {
-  /** Fields that a table, a count or a series is made of. */
+  /** Fields requested for a table, count or series. */
   readonly named?: readonly string[] | undefined;
 }
 
-/** Why nothing was found: told by the beginnings and ends of the files. */
+/** Explains why nothing was found, judging by the beginnings and ends of the files. */
 export async function explain(
   asked: Asked,
   files: readonly LogFile[],
@@ -33,7 +33,7 @@ export async function explain(
 
 interface Seen {
   readonly lines: readonly { readonly text: string; readonly fields: Fields; readonly time: number | undefined }[];
-  /** Whether these are all lines. */
+  /** True if `lines` has all lines of the files. */
   readonly areAll: boolean;
 }
 
@@ -54,7 +54,7 @@ async function lookAt(files: readonly LogFile[], context: ToolContext): Promise<
   };
 }
 
-/** "no line", where all were seen. */
+/** Returns "no line" if all lines were examined. */
 function none({ lines, areAll }: Seen): string {
   return areAll ? "no line" : `none of the ${lines.length} lines looked at`;
 }
@@ -69,7 +69,7 @@ function explainCondition(condition: Condition, seen: Seen): readonly string[] {
   return [`${field} is ${JSON.stringify(wanted)} in ${none(seen)}; it is ${valuesTold(values, wanted)}${hint}`];
 }
 
-/** Whether a value is there in other letters, or the values are all written in such. */
+/** Returns true if a value differs only by case, or all values have a case that the wanted one lacks. */
 function isOtherCase(wanted: string, values: readonly string[]): boolean {
   if (values.some((value) => value.toLowerCase() === wanted.toLowerCase())) return true;
   const isLower = values.every((value) => value === value.toLowerCase());
@@ -77,7 +77,7 @@ function isOtherCase(wanted: string, values: readonly string[]): boolean {
   return isLower !== isUpper && (isLower ? wanted !== wanted.toLowerCase() : wanted !== wanted.toUpperCase());
 }
 
-/** The most frequent values; of numbers that were compared with, their range. */
+/** Describes the most frequent values, or the range of numbers if the request compares them. */
 function valuesTold(values: readonly string[], wanted: unknown): string {
   const numbers = values.map(Number).filter(Number.isFinite);
   if (numbers.length === values.length && [wanted].flat().some((each) => isComparison(String(each)))) {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { nanoseconds } from "./fields.ts";
 import { API, answered, NEEDS, withLoki } from "./service.ts";
 
-/** Asks which labels there were in the last minutes. */
+/** Checks access by requesting the labels of the last ten minutes. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withLoki(context, async (ask) => {
     const now = Date.now();

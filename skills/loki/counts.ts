@@ -166,7 +166,7 @@ function describePattern({ pattern: text, level, samples }: z.infer<typeof patte
 const MOST_POINTS = 60;
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** In seconds; finer than a period allows, it is widened: Loki refuses more than 11,000 points. */
+/** Returns the step in seconds, widened for long periods because Loki refuses more than 11,000 points. */
 function stepOf(step: string | undefined, { from: begin, to: end }: Period): number {
   const span = (end - begin) / 1000;
   const [, amount = "", unit = ""] = /^(\d+)([smhd])$/.exec(step ?? "") ?? [];

@@ -1,7 +1,7 @@
 import { timeField } from "skillflow";
 import * as z from "zod";
 
-/** The parameters that several tools share. */
+/** Parameters that several tools share. */
 
 export const query = z.string().min(1).max(4000);
 
@@ -15,12 +15,12 @@ export const from = timeField.optional();
 
 export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
 
-/** As Loki takes and gives times. */
+/** Converts milliseconds to the nanoseconds that Loki uses. */
 export function nanoseconds(milliseconds: number): string {
   return `${BigInt(Math.round(milliseconds)) * 1_000_000n}`;
 }
 
-/** With all nine digits, by which lines of one millisecond are told apart. */
+/** Formats nanoseconds as ISO 8601 with nine digits, which distinguish lines of the same millisecond. */
 export function isoNanoseconds(text: string): string | undefined {
   if (!/^\d{10,19}$/.test(text)) return undefined;
   const moment = new Date(Number(BigInt(text) / 1_000_000n));

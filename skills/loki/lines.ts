@@ -85,7 +85,7 @@ const linesAnswer = answered(
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Told once, not with each line. */
+/** Returns the labels that all streams share, so that they are shown only once. */
 function sharedLabels([first, ...others]: readonly Labels[]): Labels {
   const shared = Object.entries(first ?? {}).filter(([name, value]) => others.every((own) => own[name] === value));
   return Object.fromEntries(shared);
@@ -108,7 +108,7 @@ function levelsOf(streams: readonly Labels[]) {
   return Object.keys(counts).length > 0 ? counts : undefined;
 }
 
-/** Where to read on: Loki begins with `from` and ends before `to`. A line of the same millisecond may come again. */
+/** Returns the period to read next: from `from` to before `to`. Lines of the same millisecond may repeat. */
 function restOf(last: string | undefined, { from: begin, to: end }: { from: number; to: number }, isForward: boolean) {
   if (last === undefined) return {};
   const at = Number(BigInt(last) / 1_000_000n);

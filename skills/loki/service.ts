@@ -15,7 +15,6 @@ function tenant(id: string | undefined): Record<string, string> {
   return id ? { "x-scope-orgid": id } : {};
 }
 
-/** Does a tool's work on Loki. */
 export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(LOKI, context, work);
 }
@@ -23,7 +22,7 @@ export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unkno
 export const API = ["loki", "api", "v1"] as const;
 export const NEEDS = "the right to read logs: in Grafana Cloud the scope logs:read";
 
-/** Most answers come in this; labels come as null where there are none. */
+/** Returns the schema of a response with data. Empty label lists are null. */
 export function answered<Data extends z.ZodType>(data: Data) {
   return z.object({ status: z.literal("success"), data });
 }
@@ -32,7 +31,7 @@ export const labels = z.record(z.string(), z.string());
 
 export const sample = z.tuple([z.number(), z.string()]);
 
-/** What a query read, as Loki counts it. */
+/** Bytes and lines that a query processed. */
 export const stats = z
   .object({ summary: z.object({ totalBytesProcessed: z.number(), totalLinesProcessed: z.number() }) })
   .nullish()

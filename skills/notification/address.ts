@@ -1,17 +1,17 @@
 import type { ToolContext } from "skillflow";
 import { setting } from "./channel.ts";
 
-/** A vendor whose webhooks live on hosts of its own. */
+/** Vendor with its own webhook hosts. */
 interface Vendor {
   readonly name: string;
   readonly hosts: readonly string[];
-  /** Where the config names none. */
+  /** Default URL. */
   readonly address?: string;
 }
 
 /**
- * A webhook's address from the config. Its host is one that NOTIFICATION_HOSTS allows; where that is not set, one of
- * the vendor's, over https. No message here shows the address: whoever knows it can post.
+ * Returns a webhook's URL from the config. NOTIFICATION_HOSTS must allow its host or, if unset, it must be a vendor's
+ * host over https. Messages never show the URL: anyone who knows it can post.
  */
 export function webhookAddress(context: ToolContext, field: string, vendor?: Vendor): URL {
   const text = setting(context, field) || (vendor?.address ?? "");

@@ -1,25 +1,24 @@
 import { callDigest, type JsonObject, type ToolContext } from "skillflow";
 import type { Notice } from "./notice.ts";
 
-/** One way to tell people. */
 export interface Channel {
-  /** The config without which the channel does not exist. */
+  /** Required config fields. */
   readonly needs: readonly string[];
-  /** Reads the channel's config; throws what is wrong with it. Sends nothing. */
+  /** Reads the channel's config without sending anything. Throws if it is invalid. */
   readonly open: (context: ToolContext) => Send | Promise<Send>;
 }
 
-/** Delivers, or throws why not. What it returns is told to the model. */
+/** Delivers a notice, or throws. The model sees the returned object. */
 export type Send = (notice: Notice) => Promise<JsonObject>;
 
-/** A config value; the channel is only opened when those it needs are set. */
+/** Returns a config value, or "". A channel is only opened if its required fields are set. */
 export function setting({ config }: ToolContext, key: string): string {
   return config[key]?.trim() ?? "";
 }
 
 /**
- * The same for every attempt of one call, for receivers that know what they have already got. The digest keeps calls of
- * other runs apart that bear the same id.
+ * Returns the same key for every attempt of a call, so that receivers recognize repeated messages. The digest separates
+ * calls of other runs that have the same id.
  */
 export function idempotencyKey(context: ToolContext, notice: Notice): string {
   return `${encodeURIComponent(context.callId).slice(0, 200)}:${callDigest(context, notice).slice(0, 12)}`;

@@ -5,7 +5,7 @@ import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
 export const SEVERITIES = ["info", "warning", "error", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** What is told, the same for every channel and free of what no channel should show. */
+/** Notification for all channels, already stripped of what no channel should show. */
 export interface Notice {
   readonly title: string;
   readonly text: string;
@@ -56,12 +56,12 @@ export function createNotice(input: z.infer<typeof noticeObject>): Notice {
   };
 }
 
-/** The title with its severity, on one line. */
+/** Returns the title with its severity on one line. */
 export function heading({ severity, title }: Notice): string {
   return severity ? `[${severity}] ${title}` : title;
 }
 
-/** Everything below the heading, as plain text. */
+/** Returns everything below the heading as plain text. */
 export function bodyText({ text, fields, link }: Notice): string {
   const facts = fields.map(({ name, value }) => `${name}: ${value}`).join("\n");
   return [text, facts, link ?? ""].filter((part) => part !== "").join("\n\n");

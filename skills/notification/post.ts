@@ -1,17 +1,17 @@
 import { clip, NothingDone, patiently, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 
 export interface Post {
-  /** Who is asked, in words. */
+  /** Service name for messages. */
   readonly service: string;
-  /** The config field that holds the address. */
+  /** Config field with the URL. */
   readonly field: string;
   readonly url: URL;
   readonly body: string;
-  /** Made anew for each attempt. */
+  /** Returns new headers for each attempt. */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** The receiver knows a repeated message by its key: a server's failure may be met with another attempt. */
+  /** True if the receiver recognizes repeated messages by their key, so that server errors can be retried. */
   readonly isRepeatable?: boolean;
-  /** The status that is meant, for a service that reports failures with 200. */
+  /** Returns the actual status, for services that report failures with 200. */
   readonly statusOf?: (answer: Answer) => number;
 }
 
@@ -22,14 +22,14 @@ export interface Answer {
 }
 
 /**
- * Posts JSON. Asks again after a 429, as told and within a bound: nothing was done then. After any other failure only
- * what is repeatable is sent again. Throws what to change, or that the outcome is unclear.
+ * Posts JSON. Retries after a 429, because the request was not carried out, and after other failures only if it is
+ * repeatable. Throws advice, or that the outcome is unknown.
  */
 export async function post(what: Post, context: ToolContext): Promise<Answer> {
   const timeout = AbortSignal.timeout(LONGEST_MS);
   const signal = AbortSignal.any([context.signal, timeout]);
   const pauseAfter = (failure: unknown, attempt: number) => pauseOf(failure, attempt, what.isRepeatable === true);
-  // An attempt that is refused says nothing about one before it.
+  // A refused attempt does not prove that an earlier one had no effect.
   let mayHaveActed = false;
   const once = () =>
     attempt(what, { ...context, signal }).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export async function post(what: Post, context: ToolContext): Promise<Answer> {
   }
 }
 
-/** For one message: all attempts and the pauses between them. */
+/** Time limit for one message, including all attempts and pauses. */
 const LONGEST_MS = 30_000;
 const LONGEST_ANSWER = 64_000;
 
@@ -72,7 +72,7 @@ async function attempt(what: Post, { fetch, signal }: ToolContext): Promise<Answ
   throw new Refusal(answer);
 }
 
-/** The beginning of an answer; the rest is left unread. */
+/** Reads the beginning of a response and ignores the rest. */
 async function readText({ body }: Response): Promise<string> {
   if (!body) return "";
   const chunks: Uint8Array[] = [];
@@ -92,7 +92,7 @@ function pauseOf(failure: unknown, attempt: number, isRepeatable: boolean): numb
   return toldPause(answer) ?? untoldPause(attempt);
 }
 
-/** From the header; Discord also tells it in the body, in seconds. */
+/** Returns the wait from the header, or in seconds from the body as Discord sends it. */
 function toldPause({ headers, text }: Answer): number | undefined {
   const told = member(parseJson(text), "retry_after");
   return retryAfter(headers.get("retry-after")) ?? (typeof told === "number" && told >= 0 ? told * 1000 : undefined);
@@ -126,7 +126,7 @@ function refusalAdvice(answer: Answer, { service, field }: Post): string {
   return `${service} refused the message ${what}: change what it names, or send less.`;
 }
 
-/** The service's own words, as far as they help. */
+/** Returns the useful part of the service's error message. */
 function said({ text }: Answer): string {
   const json = parseJson(text);
   const message = member(json, "message") ?? member(member(json, "error"), "message") ?? member(json, "error");

@@ -5,7 +5,7 @@ const ADDRESSES = ["DISCORD_WEBHOOK_URL", "TEAMS_WEBHOOK_URL", "NOTIFICATION_WEB
 
 const KEYS = ["NOTIFICATION_WEBHOOK_SECRET", "PAGERDUTY_ROUTING_KEY", "OPSGENIE_API_KEY"] as const;
 
-/** Keeps addresses out of what services say about them: whole, and the parts that would let somebody post. */
+/** Returns a redactor that removes webhook URLs, and the parts that allow posting, from services' messages. */
 export function redactorFor(context: ToolContext): Redactor {
   const addresses = ADDRESSES.flatMap((name) => partsOf(setting(context, name)).map((value) => ({ name, value })));
   const keys = KEYS.map((name) => ({ name, value: setting(context, name) }));

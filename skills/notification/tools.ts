@@ -83,11 +83,11 @@ type Outcome =
 
 interface Delivery {
   readonly context: ToolContext;
-  /** Channels that failed, although they may have delivered. */
+  /** Channels that failed but may have delivered. */
   readonly doubts: Set<Name>;
 }
 
-/** One channel's failure is its outcome, never another's. */
+/** Delivers to one channel. A failure becomes its outcome and does not affect other channels. */
 async function deliver(channel: Name, notice: Notice, { context, doubts }: Delivery): Promise<Outcome> {
   const opened = await openChannel(channel, context);
   if (opened.state !== "configured") {
@@ -114,7 +114,7 @@ async function openChannel(name: Name, context: ToolContext): Promise<Opened> {
   }
 }
 
-/** Why it failed, without a secret; when the call itself was ended, that is no channel's outcome. */
+/** Returns why delivery failed, without secrets. Throws if the call itself was aborted. */
 function reasonOf(error: unknown, context: ToolContext): string {
   context.signal.throwIfAborted();
   return redactorFor(context).text(error instanceof Error ? error.message : String(error));

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { READS, withPagerDuty } from "./service.ts";
 
-/** Asks for one incident of any. */
+/** Checks access by requesting one incident. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withPagerDuty(context, async (ask) => {
     const answer = z.object({ incidents: z.array(z.object({ id: z.string() })) });

@@ -16,13 +16,12 @@ const PAGERDUTY: Service = {
   },
 };
 
-/** Access tokens of OAuth are told by how they begin; API keys have a scheme of their own. */
+/** Returns the authorization header. OAuth tokens are recognized by their prefix; API keys use a different scheme. */
 function letIn(key: string | undefined): Record<string, string> {
   if (!key) return {};
   return { authorization: /^pd[a-z]{2}\+/.test(key) ? `Bearer ${key}` : `Token token=${key}` };
 }
 
-/** Does a tool's work on PagerDuty. */
 export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(PAGERDUTY, context, work);
 }
@@ -45,13 +44,13 @@ export const offset = z.int().min(0).max(9999).optional();
 export const text = z.string().nullish().catch(undefined);
 export const number = z.number().nullish().catch(undefined);
 
-/** A thing of PagerDuty's that is named within another. */
+/** Reference to another PagerDuty object. */
 export const reference = z.object({ id: text, summary: text, type: text }).nullish().catch(undefined);
 
-/** What each page of a list says beside it. */
+/** Paging field of each list. */
 export const paged = { more: z.boolean().nullish().catch(undefined) };
 
-/** Where the next page begins. */
+/** Returns the offset of the next page, or undefined. */
 export function nextOffset(
   shown: readonly unknown[],
   { more }: { readonly more?: boolean | null | undefined },

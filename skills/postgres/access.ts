@@ -1,7 +1,7 @@
 import type { ToolContext } from "skillflow";
 import { withPostgres } from "./session.ts";
 
-/** Who the role is, and whether it could do more than a reader needs. */
+/** Describes the role, and warns if it may do more than read. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withPostgres(context, async ({ read }) => {
     const { rows } = await read(ROLE);

@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import type { Client, ClientConfig } from "pg";
 import { SkillflowError, type ToolContext } from "skillflow";
 
-/** Where the database is, as POSTGRES_URL tells; nothing of it comes from other variables. */
+/** Database from POSTGRES_URL. No other variables are used. */
 export interface Place {
   readonly host: string;
   readonly port: number;
@@ -44,10 +44,10 @@ function decoded(part: string): string {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 const CONNECT_MS = 10_000;
 export const STATEMENT_SECONDS = 15;
-/** Of one call. */
+/** Maximum number of bytes to receive in one call. */
 const MOST_BYTES = 10_000_000;
 
-/** A connection that ends with the call, or once more comes than a call may hold. */
+/** Connects until the call ends or has received too many bytes. */
 export async function connect(context: ToolContext): Promise<{ client: Client; close: () => void }> {
   const place = placeOf(context.config);
   if (context.offline && !LOOPBACK.test(place.host))
@@ -74,7 +74,7 @@ async function open({ host, port, database, user, password }: Place, ssl: Client
   const socket = new Socket();
   const client = new Client({
     ...{ host, port, database, user, ssl },
-    // As a function, so that an empty one is not looked for elsewhere.
+    // A function, so that the client does not look elsewhere if the password is empty.
     password: () => password,
     application_name: "skillflow",
     connectionTimeoutMillis: CONNECT_MS,
@@ -98,7 +98,7 @@ async function open({ host, port, database, user, password }: Place, ssl: Client
   }
 }
 
-/** What comes is counted where it is read, behind TLS. */
+/** Limits the bytes received, counted after TLS decryption. */
 function limitAnswers(client: Client, socket: Socket): void {
   let bytes = 0;
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;

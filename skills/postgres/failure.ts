@@ -1,7 +1,7 @@
 import { clip, createRedactor, type ToolContext } from "skillflow";
 import { placeOf, STATEMENT_SECONDS } from "./connection.ts";
 
-/** An error that tells the model what to change. It carries no cause and no secret. */
+/** Returns an error that explains what to change, without a cause or secrets. */
 export function explain(error: unknown, config: ToolContext["config"]): Error {
   const secrets = [{ name: "POSTGRES_URL", value: config["POSTGRES_URL"] ?? "" }, ...passwordOf(config)];
   return new Error(createRedactor(secrets).text(adviceFor(error)));

@@ -2,8 +2,8 @@ import type { Session } from "./session.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
 /**
- * A statement that may be sent. A transaction that only reads keeps tables as they are; this keeps out the functions that do
- * more than compute: those read files, open connections, end others' sessions, or run SQL from a text.
+ * Checks a statement. The read-only transaction protects tables. This check also blocks functions that do more than
+ * compute, such as those that read files, open connections, end sessions or run SQL from a string.
  */
 export async function admit(sql: string, session: Session): Promise<readonly Token[]> {
   const tokens = tokensOf(sql);
@@ -23,17 +23,17 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
   );
 }
 
-/** Relations of the system that hold passwords, rules of access or what such functions read from files. */
+/** System relations with passwords, access rules or the contents of server files. */
 const CREDENTIALS = new Set(
   `pg_authid pg_shadow pg_user_mapping pg_user_mappings _pg_user_mappings user_mapping_options pg_foreign_server
   foreign_server_options pg_subscription pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings`
     .trim()
     .split(/\s+/),
 );
-/** Views of views. */
+/** Maximum nesting depth of views. */
 const MOST_VIEWS_DEEP = 16;
 
-/** Refuses relations that hold credentials, also behind views, in whatever way their names are written. */
+/** Throws if a statement names relations with credentials, even through views or in unusual spelling. */
 async function refuseCredentials(tokens: readonly Token[], session: Session): Promise<void> {
   const seen = new Set<string>();
   let names = namesIn(tokens);
@@ -52,12 +52,12 @@ function namesIn(tokens: readonly Token[]): string[] {
   return [...new Set(tokens.flatMap(({ kind, text }) => (kind === "name" ? [text] : [])))];
 }
 
-/** Not the system's own: such as pg_roles, they hide what they may not show. */
+/** User views only. System views such as pg_roles hide secrets themselves. */
 const VIEWS = `
 SELECT pg_catalog.pg_get_viewdef(oid) AS definition FROM pg_catalog.pg_class
 WHERE relname = ANY ($1::text[]) AND relkind IN ('v', 'm') AND oid >= 16384`;
 
-/** Names before a bracket: functions, and what only looks like one, which no catalog knows. */
+/** Returns names before a parenthesis. Those that are not functions are not in the catalog and do no harm. */
 export function calledNames(tokens: readonly Token[]): readonly string[] {
   const names = tokens.flatMap(({ kind, text }, at) => {
     const next = tokens[at + 1];
@@ -71,7 +71,7 @@ SELECT p.proname AS name, p.provolatile AS kind, n.nspname = 'pg_catalog' AS bui
 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
 WHERE p.proname = ANY ($1::text[])`;
 
-/** Of those that Postgres counts as volatile, what does nothing but tell. */
+/** Volatile functions that only return information. */
 const TELLING = new Set(
   `age clock_timestamp gen_random_uuid pg_available_extensions pg_blocking_pids pg_column_size pg_current_wal_lsn
   pg_current_wal_insert_lsn pg_database_size pg_indexes_size pg_is_in_recovery pg_is_wal_replay_paused
@@ -82,7 +82,7 @@ const TELLING = new Set(
     .split(/\s+/),
 );
 
-/** Functions that read tables named in a text, past what the statement itself shows. */
+/** Functions that read tables named in a string, which the statement itself does not show. */
 const PAST_THE_TEXT = /_to_xml|_to_xmlschema|^ts_(stat|rewrite)$|^pg_(read|ls|stat)_|^lo_|^dblink|^crosstab|^connectby/;
 
 function isHarmless(name: string, kind: string, isBuiltIn: boolean): boolean {

@@ -117,7 +117,7 @@ SELECT schemaname || '.' || sequencename AS name, data_type::text AS type, last_
 FROM pg_catalog.pg_sequences
 WHERE increment_by > 0 AND NOT cycle AND last_value > max_value / 2 ORDER BY 4 DESC LIMIT 20`;
 
-/** Where the log is now: on a replica as far as it was received. */
+/** Current log position. On a replica, the last position received. */
 const NOW = `CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_receive_lsn()
   ELSE pg_catalog.pg_current_wal_lsn() END`;
 

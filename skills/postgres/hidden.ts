@@ -3,16 +3,16 @@ import type { Session } from "./session.ts";
 import type { Token } from "./tokens.ts";
 
 /**
- * Columns that are never shown. A statement reads each table that has one through a query in front of it, which has its other
- * columns alone: whatever the statement does with the table, a row as a whole included, the column is not there.
+ * Columns that are never shown. A WITH query with only the other columns replaces each affected table. So the statement
+ * cannot reach a hidden column, not even through whole-row references.
  */
 export interface Hiding {
-  /** What stands in front of the statement. */
+  /** WITH queries to put in front of the statement. */
   readonly prefix: string;
   readonly hidden: readonly string[];
 }
 
-/** One rule of POSTGRES_HIDDEN_COLUMNS: `*.password`, `users.email`, `audit.users.email`. */
+/** Rule of POSTGRES_HIDDEN_COLUMNS, such as `*.password`, `users.email` or `audit.users.email`. */
 interface Rule {
   readonly schema: string | undefined;
   readonly table: string | undefined;
@@ -30,7 +30,7 @@ export function rulesOf(config: ToolContext["config"]): readonly Rule[] {
   });
 }
 
-/** Tells which columns of a table are hidden. */
+/** Returns true if a rule hides the column. */
 export function isHidden(rules: readonly Rule[], schema: string, table: string, column: string): boolean {
   return rules.some(
     (rule) =>
@@ -40,7 +40,7 @@ export function isHidden(rules: readonly Rule[], schema: string, table: string, 
   );
 }
 
-/** Where a table is named with its schema, nothing can stand in front of it. */
+/** Throws if a statement names a table with its schema, because a WITH query cannot replace it then. */
 function refuseQualified({ schema, name, shown, hidden }: Table, tokens: readonly Token[]): void {
   const isNamed = tokens.some(
     ({ text }, at) => text === schema && tokens[at + 1]?.text === "." && tokens[at + 2]?.text === name,
@@ -54,7 +54,7 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The statement with the queries in front of it, joined with those of its own. */
+/** Returns the statement with the queries in front, merged with its own WITH clause. */
 export function withHiding(sql: string, tokens: readonly Token[], { prefix }: Hiding): string {
   if (prefix === "") return sql;
   const [first, second] = tokens;
@@ -66,7 +66,7 @@ export function withHiding(sql: string, tokens: readonly Token[], { prefix }: Hi
   return `WITH ${isRecursive ? "RECURSIVE " : ""}${prefix}, ${rest}`;
 }
 
-/** What tells of values of columns without naming their table. */
+/** Catalogs that contain column values without naming the table. */
 const SAMPLES = new Set(["pg_stats", "pg_statistic", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic_ext_data"]);
 
 export async function hide(tokens: readonly Token[], session: Session, config: ToolContext["config"]): Promise<Hiding> {
@@ -98,7 +98,7 @@ interface Table {
   readonly name: string;
   readonly shown: readonly string[];
   readonly hidden: readonly string[];
-  /** It is what its name means without a schema. */
+  /** True if the name without a schema refers to this table. */
   readonly isFirst: boolean;
 }
 
@@ -125,8 +125,8 @@ async function namedTables(
 }
 
 /**
- * Of the relations so named, each column with what it stands for: those of tables above, whose parts they are, and for a view
- * those of tables that it is made from.
+ * Query for the columns of the named relations and their possible sources. These are parents' columns with the same
+ * name and, for views, all columns of the underlying tables.
  */
 const COLUMNS = `
 WITH RECURSIVE named AS (

@@ -30,7 +30,7 @@ export const queryTools = [
         const tokens = await admit(input.sql, session);
         const hiding = await hide(tokens, session, context.config);
         const limit = input.limit ?? 50;
-        // A cursor takes nothing but a query, and lets no more rows come than are shown.
+        // A cursor accepts only a query and limits the rows that are sent.
         await session.read(`DECLARE answer NO SCROLL CURSOR FOR ${withoutEnd(withHiding(input.sql, tokens, hiding))}`);
         const { fields, lists } = await session.read(`FETCH ${limit + 1} FROM answer`);
         const rows = lists.slice(0, limit);
@@ -67,7 +67,7 @@ export const queryTools = [
 
 const MOST_LINES = 120;
 
-/** The end is not the cursor's. */
+/** Removes the final semicolon, which a cursor does not allow. */
 function withoutEnd(text: string): string {
   return text.replace(/;\s*$/, "");
 }

@@ -3,16 +3,16 @@ import { connect, STATEMENT_SECONDS } from "./connection.ts";
 import { explain } from "./failure.ts";
 import { rowOf, type Value } from "./values.ts";
 
-/** A transaction that only reads, for one tool call. */
+/** Read-only transaction within one tool call. */
 export interface Session {
-  /** One statement, with values beside it. */
+  /** Runs one statement with parameter values. */
   readonly read: (sql: string, values?: readonly unknown[]) => Promise<Answer>;
 }
 
 export interface Answer {
   readonly fields: readonly { readonly name: string; readonly type: number }[];
   readonly rows: readonly Readonly<Record<string, Value>>[];
-  /** The same, where columns may have equal names. */
+  /** Rows as lists, because columns may have the same name. */
   readonly lists: readonly (readonly Value[])[];
 }
 
@@ -27,21 +27,21 @@ const BEGIN = [
   "SET LOCAL max_parallel_workers_per_gather = 0",
 ];
 
-/** Does a tool's work in a transaction that only reads and that is rolled back: what goes wrong is explained, without a secret. */
+/** Runs a tool's work in a read-only transaction that is rolled back. Explains errors without secrets. */
 export async function withPostgres(context: ToolContext, work: (session: Session) => Promise<unknown>): Promise<Json> {
   try {
     const { client, close } = await connect(context);
     try {
       for (const statement of BEGIN) await client.query(statement);
       const read = async (sql: string, values: readonly unknown[] = []): Promise<Answer> => {
-        // By the extended protocol, which takes one statement.
+        // The extended protocol accepts only one statement.
         const query = { text: sql, values: [...values], rowMode: "array", queryMode: "extended" } as const;
         const { fields = [], rows } = (await client.query(query as never)) as unknown as Raw;
         const lists = rows.map((row) => rowOf(row, fields));
         const named = lists.map((row) => Object.fromEntries(row.map((value, at) => [fields[at]?.name ?? "", value])));
         return { fields: fields.map(({ name, dataTypeID: type }) => ({ name, type })), rows: named, lists };
       };
-      // Once a snapshot is taken, a transaction cannot be made to write (SET TRANSACTION, section Description).
+      // PostgreSQL docs, SET TRANSACTION: after its first query, a read-only transaction cannot become read-write.
       const { rows } = await read("SELECT current_setting('transaction_read_only') AS only");
       if (rows[0]?.["only"] !== "on") throw new Error("The transaction is not read-only: nothing was asked.");
       return trim(await work({ read }));

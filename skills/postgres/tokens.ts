@@ -1,8 +1,8 @@
-/** SQL as Postgres splits it, as far as the gate needs it: names, and all that is no name. */
+/** Token of SQL as Postgres splits it, as far as the gate needs it. */
 
 export interface Token {
   readonly kind: "name" | "text" | "number" | "sign";
-  /** Of a name: as Postgres looks it up. Of others: as written. */
+  /** For names, the form that Postgres looks up. Otherwise the text as written. */
   readonly text: string;
   readonly isQuoted?: boolean;
   readonly start: number;
@@ -17,7 +17,7 @@ const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const NUMBER = /(?:0[xXoObB][\w]+|\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)/y;
 const NAME = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 
-/** Throws where the text cannot be split for sure. `standard_conforming_strings` must be on. */
+/** Throws if a text cannot be split reliably. `standard_conforming_strings` must be on. */
 export function tokensOf(sql: string): readonly Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < sql.length; ) {
@@ -60,7 +60,7 @@ function dollarQuoted(sql: string, start: number): string | undefined {
   return sql.slice(start, end + tag.length);
 }
 
-/** Comments nest. */
+/** Skips space and comments, which may be nested. */
 function pastSpace(sql: string, start: number): number {
   const end = start + (matchAt(SPACE, sql, start)?.length ?? 0);
   if (end > start) return end;
@@ -84,7 +84,7 @@ function matchAt(pattern: RegExp, sql: string, at: number): string | undefined {
   return pattern.exec(sql)?.[0];
 }
 
-/** A statement of others, without the values in it: they may be anybody's. */
+/** Removes the values from other users' statements, because they may be private. */
 export function withoutValues(sql: string): string {
   try {
     const parts = tokensOf(sql).map(({ kind, text, isQuoted }) => {
@@ -98,7 +98,7 @@ export function withoutValues(sql: string): string {
       .replaceAll(" : : ", "::");
     return line.replace(/\(\?(, \?)+\)/g, "(?, …)");
   } catch {
-    // Postgres cuts long statements where they stand, at times inside a text.
+    // Postgres truncates long statements, sometimes inside a string.
     return `${sql.slice(0, sql.search(/['"$\d]|--|\/\*/) >>> 0).slice(0, 200)}…`;
   }
 }

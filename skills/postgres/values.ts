@@ -1,6 +1,6 @@
 import { clip } from "skillflow";
 
-/** What Postgres sends as text, as JSON. */
+/** JSON value of a cell, which Postgres sends as text. */
 export type Value = string | number | boolean | null | object;
 
 const BOOL = 16;
@@ -27,7 +27,7 @@ function valueOfCell(cell: string | null, type: number): Value {
   return clip(cell, LONGEST_CELL);
 }
 
-/** Where JSON has it exactly. */
+/** Returns a number if JSON can represent it exactly. */
 function numberOf(cell: string): number | string {
   const number = Number(cell);
   return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : cell;

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { answered, NEEDS, withPrometheus } from "./service.ts";
 
-/** Asks for a number that every server knows. */
+/** Checks access with a query that every server can answer. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withPrometheus(context, async (ask) => {
     const answer = answered(z.object({ resultType: z.string() }));

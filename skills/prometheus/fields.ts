@@ -1,7 +1,7 @@
 import { timeField } from "skillflow";
 import * as z from "zod";
 
-/** The parameters that several tools share. */
+/** Parameters that several tools share. */
 
 export const query = z.string().min(1).max(4000);
 
@@ -15,7 +15,7 @@ export const selector = z.string().min(1).max(1000).optional().describe('Such as
 
 export const limit = z.int().min(1).max(200).optional();
 
-/** Seconds since 1970, as Prometheus takes times. */
+/** Converts milliseconds to the Unix seconds that Prometheus expects. */
 export function seconds(milliseconds: number): number {
   return Math.round(milliseconds) / 1000;
 }

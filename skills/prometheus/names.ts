@@ -154,14 +154,14 @@ function periodParameters(input: Span) {
   return { start: seconds(period.from), end: seconds(period.to) };
 }
 
-/** A histogram's and a summary's parts are known by the name of the whole. */
+/** Describes a metric. Parts of histograms and summaries have the metadata of the whole. */
 function describeMetric(name: string, known: Readonly<Record<string, readonly { type?: unknown; help?: unknown }[]>>) {
   const whole = name.replace(/_(bucket|count|sum)$/, "");
   const [first] = (Object.hasOwn(known, name) && known[name]) || (Object.hasOwn(known, whole) && known[whole]) || [];
   return { name, type: first?.type, help: first?.help || undefined };
 }
 
-/** The labels with the most values first. */
+/** Counts values by label, the largest counts first. */
 function valueCounts(series: readonly Readonly<Record<string, string>>[]) {
   const values = new Map<string, Set<string>>();
   for (const own of series)

@@ -121,7 +121,7 @@ const instantAnswer = answered(
 );
 const rangeAnswer = answered(z.object({ resultType: z.literal("matrix"), result: z.array(matrix) }));
 
-/** A number, where JSON has it; NaN, +Inf and -Inf are told as they are written. */
+/** Returns a number, or NaN, +Inf and -Inf as text because JSON does not have them. */
 function measured(text: string): number | string {
   const value = Number(text);
   return text !== "" && Number.isFinite(value) ? value : text;
@@ -142,7 +142,7 @@ function lastOne({ value, histogram: buckets }: Omit<z.infer<typeof vector>, "me
   return { value: { count: measured(buckets?.[1].count ?? ""), sum: measured(buckets?.[1].sum ?? "") } };
 }
 
-/** A query that ends in a range gives raw samples: the newest is shown. */
+/** Returns the newest sample. A query that ends in a range returns raw samples. */
 function lastOf(values: readonly z.infer<typeof sample>[]) {
   const [at, value] = values.at(-1) ?? [Number.NaN, ""];
   return { value: measured(value), at: isoTime(at * 1000) };
@@ -155,7 +155,7 @@ function pointOf([at, value]: z.infer<typeof sample>): Point {
 const MOST_POINTS = 240;
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** In seconds; finer than a period allows, it is widened: Prometheus refuses more than 11,000 points. */
+/** Returns the step in seconds, widened for long periods because Prometheus refuses more than 11,000 points. */
 function stepOf(step: string | undefined, span: number): number {
   const [, amount = "", unit = ""] = /^(\d+)([smhd])$/.exec(step ?? "") ?? [];
   const wanted = step === undefined ? span / 1000 / MOST_POINTS : Number(amount) * (UNITS[unit] ?? 1);

@@ -15,12 +15,11 @@ function tenant(id: string | undefined): Record<string, string> {
   return id ? { "x-scope-orgid": id } : {};
 }
 
-/** Does a tool's work on Prometheus. */
 export function withPrometheus(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(PROMETHEUS, context, work);
 }
 
-/** What each answer is wrapped in. What was left out of a query comes as a warning. */
+/** Returns the schema of a response. Warnings report what a query left out. */
 export function answered<Data extends z.ZodType>(data: Data) {
   return z.object({
     status: z.literal("success"),
@@ -35,7 +34,7 @@ export interface Remarks {
   readonly infos?: readonly string[] | null | undefined;
 }
 
-/** What Prometheus itself says of an answer that may not be whole. */
+/** Returns Prometheus's own remarks about an incomplete response. */
 export function remarksOf({ warnings, infos }: Remarks): readonly string[] | undefined {
   const all = [...(warnings ?? []), ...(infos ?? [])];
   return all.length > 0 ? all.slice(0, 5) : undefined;

@@ -88,7 +88,7 @@ function holds({ labels: own, scrapeUrl, lastError }: Target, words: string | un
   return texts.some((each) => each.toLowerCase().includes(words.toLowerCase()));
 }
 
-/** Those with the most failing targets first. */
+/** Returns target counts by job, the most failing targets first. */
 function jobsOf(targets: readonly Target[]) {
   const jobs = new Map<string, { up: number; not_up: number }>();
   for (const { labels: own, health } of targets) {

@@ -1,7 +1,7 @@
 import type { ToolContext } from "skillflow";
 import { withSentry } from "./client.ts";
 
-/** Which organization the token reaches. */
+/** Describes the organization that the token can access. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withSentry({}, context, async (sentry) => {
     await sentry.get(["projects"], { scope: "org:read", query: { per_page: 1 } });

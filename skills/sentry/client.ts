@@ -4,11 +4,11 @@ import { explaining404, onlyOrganization } from "./organization.ts";
 import { baseUrl, isOrganizationToken, knownOrganization, tokenOf } from "./place.ts";
 import type { Answer, Ask, Query, Requests } from "./request.ts";
 
-/** One organization in Sentry for one tool call. Paths begin behind the organization's and are given by segment. */
+/** One Sentry organization within one tool call. Paths are relative to the organization and given by segment. */
 export interface Sentry {
   readonly organization: string;
   get<Data>(path: readonly string[], purpose: Purpose & { readonly query?: Query }): Promise<Answer<Data>>;
-  /** The same of what stands below one of its projects. */
+  /** Sends a GET request relative to one of the organization's projects. */
   getInProject<Data>(project: string, path: readonly string[], purpose: Purpose): Promise<Answer<Data>>;
   send<Data>(
     method: "PUT" | "POST",
@@ -17,7 +17,7 @@ export interface Sentry {
   ): Promise<Data>;
 }
 
-/** Does a tool's work on the organization that its input, the configuration or the token names. */
+/** Runs a tool's work on the organization from the input, the config or the token. */
 export async function withSentry(
   input: { readonly organization?: string | undefined },
   context: ToolContext,
@@ -60,7 +60,7 @@ function openRequests(context: ToolContext): Requests {
   const { signal } = context;
   const send = async ({ method, path, query = {}, body, scope }: Ask): Promise<Answer<unknown>> => {
     const address = `/api/0/${path.map(segment).join("/")}/`;
-    // A redirect is not followed: it would take the token along, or lose it.
+    // Redirects are not followed, because they would leak or lose the token.
     const init = { method, headers: withType(headers, body), redirect: "manual", signal } as const;
     const url = `${base}${address}${searchOf(query)}`;
     const response = await context.fetch(url, { ...init, ...(body ? { body: JSON.stringify(body) } : {}) });
@@ -77,7 +77,7 @@ function openRequests(context: ToolContext): Requests {
   };
 }
 
-/** Encoding does not protect `..`: a URL parser takes it for a step to another folder. */
+/** Encodes a path segment. Throws on `..`, which a URL parser would resolve even if it is encoded. */
 function segment(text: string): string {
   if (text === "" || text === "." || text === "..") throw new Error(`"${text}" is not an identifier.`);
   return encodeURIComponent(text);
@@ -97,7 +97,7 @@ function withType(headers: Headers, body: object | undefined): Headers {
   return own;
 }
 
-/** Only the cursor is taken from the Link header: its address is the server's to choose, and the token goes to one place. */
+/** Returns the cursor from the Link header. Ignores its URL, through which the server could redirect the token. */
 function nextCursor(link: string | null): string | undefined {
   const next = link?.split(/,\s*(?=<)/).find((part) => part.includes('rel="next"') && part.includes('results="true"'));
   return /cursor="([^"]+)"/.exec(next ?? "")?.[1];
@@ -112,7 +112,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A refusal may come from a proxy, as a page. */
+/** Parses an error response, which may be a proxy's HTML page. */
 function lenient(text: string): unknown {
   try {
     return JSON.parse(text);

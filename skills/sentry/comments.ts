@@ -37,7 +37,7 @@ function commentOf({ id, dateCreated }: Comment) {
   return { id, created_at: dateCreated };
 }
 
-/** Comments come newest first: the first page holds the newest hundred. */
+/** Finds a comment on the first page, which has the newest hundred. */
 async function findComment(sentry: Sentry, issue: string, marker: string): Promise<Comment | undefined> {
   const query = { per_page: 100 };
   const { data } = await sentry.get<readonly Comment[]>(["issues", issue, "comments"], { scope: "event:read", query });

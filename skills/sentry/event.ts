@@ -1,7 +1,7 @@
 import { clip } from "skillflow";
 import { type Exception, exceptionOf, framesOf, type Stacktrace } from "./trace.ts";
 
-/** One event as Sentry has it, and what a model gets of it: the failure first, and nothing of people but their id. */
+/** Event as Sentry returns it. The model sees the failure first, and only the ids of users. */
 
 export interface EventDetails {
   readonly eventID: string;
@@ -73,7 +73,7 @@ export function eventOf(event: EventDetails) {
 
 const MOST_TAGS = 30;
 
-/** Without what tells who a user is, and without what a query holds. */
+/** Returns tags without user data and without query strings. */
 export function tagsOf(tags: readonly { readonly key: string; readonly value: string }[]) {
   const shown = tags.filter(({ key }) => !/^user(\.|$)/.test(key)).slice(0, MOST_TAGS);
   return Object.fromEntries(shown.map(({ key, value }) => [key, clip(withoutQuery(value), 200)]));
@@ -95,7 +95,7 @@ function messageOf(event: EventDetails): string | undefined {
 
 const MOST_EXCEPTIONS = 4;
 
-/** Sentry puts the cause first and what was raised last; here the last raised comes first. */
+/** Returns exceptions with the last raised first. Sentry sorts the cause first. */
 function exceptionsOf(event: EventDetails) {
   const { values = [] } = dataOf<{ readonly values?: readonly Exception[] }>(event, "exception") ?? {};
   const shown = values.slice(-MOST_EXCEPTIONS).reverse();
@@ -113,7 +113,7 @@ interface Thread {
   readonly stacktrace?: Stacktrace | null;
 }
 
-/** Where there is no exception: the thread that crashed, or a stack trace by itself. */
+/** Returns the crashed thread, or a bare stack trace, if there is no exception. */
 function threadOf(event: EventDetails) {
   if (dataOf(event, "exception")) return {};
   const { values = [] } = dataOf<{ readonly values?: readonly Thread[] }>(event, "threads") ?? {};
@@ -122,7 +122,7 @@ function threadOf(event: EventDetails) {
   return stacktrace ? { thread: thread?.name ?? undefined, ...framesOf(stacktrace) } : {};
 }
 
-/** A context in a line: its name and version, or the ids of a trace. */
+/** Returns each context as one line: its name and version, or trace ids. */
 function contextsOf(contexts: Readonly<Record<string, Context>>) {
   const lines = Object.entries(contexts).map(([key, context]) => {
     const parts = ["name", "version", "op", "trace_id", "span_id", "status", "statusText"].map(
@@ -133,7 +133,7 @@ function contextsOf(contexts: Readonly<Record<string, Context>>) {
   return Object.fromEntries(lines.filter(([, line]) => line !== "").slice(0, 12));
 }
 
-/** Without query, headers, cookies and body: they hold what people typed, and at times what lets them in. */
+/** Omits the query, headers, cookies and body, which may contain user input and credentials. */
 function requestOf(event: EventDetails) {
   const request = dataOf<{ readonly method?: string | null; readonly url?: string | null }>(event, "request");
   if (!request) return undefined;
@@ -150,7 +150,7 @@ interface Breadcrumb {
   readonly data?: Readonly<Record<string, unknown>> | null;
 }
 
-/** The last ones, oldest first, each in a line. */
+/** Returns the last breadcrumbs, oldest first, one line each. */
 function breadcrumbsOf(event: EventDetails): readonly string[] | undefined {
   const { values = [] } = dataOf<{ readonly values?: readonly Breadcrumb[] }>(event, "breadcrumbs") ?? {};
   if (values.length === 0) return undefined;

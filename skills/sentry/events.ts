@@ -311,7 +311,7 @@ interface Event {
   readonly tags: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Of a person only the id: addresses are no evidence. */
+/** Summarizes an event. Of the user it shows only the id, because personal data is not evidence. */
 function briefOf(event: Event) {
   return {
     id: event.eventID,

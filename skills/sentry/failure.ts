@@ -1,12 +1,12 @@
 import { refusalOf, retryAfter, untoldPause } from "skillflow";
 
-/** What a request needed and was about, to explain a refusal. */
+/** Access that a request needs, to explain a refusal. */
 export interface Purpose {
-  /** The scope that the token needs, such as event:read. */
+  /** Required scope of the token, such as event:read. */
   readonly scope: string;
 }
 
-/** An answer that is no success. */
+/** Error response. */
 export class Refusal extends Error {
   constructor(
     readonly request: Purpose & { readonly method: string; readonly path: string },
@@ -21,8 +21,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Repeats a request that Sentry says it did not carry out (a rate limit) and a read that it failed to answer. A write
- * whose outcome is unclear is never repeated here: the executor decides.
+ * Returns how many milliseconds to wait before a retry, or undefined for none. Retries rate-limited requests and failed
+ * reads, but never a write whose outcome is unknown: the executor decides.
  */
 export function pauseAfter(failure: unknown, method: string, attempt: number): number | undefined {
   if (failure instanceof Refusal) {
@@ -34,7 +34,7 @@ export function pauseAfter(failure: unknown, method: string, attempt: number): n
   return isSilence(failure) && method === "GET" ? untoldPause(attempt) : undefined;
 }
 
-/** An error's text, which tells the model what to change. */
+/** Returns an error's message for the model: what to change. */
 export function explain(error: unknown, { isOrganizationToken }: { readonly isOrganizationToken: boolean }): string {
   if (error instanceof Refusal) return advice(error, isOrganizationToken);
   if (isSilence(error)) return silenceAdvice(error);
@@ -42,7 +42,7 @@ export function explain(error: unknown, { isOrganizationToken }: { readonly isOr
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What Sentry gave as its reason: a `detail`, or what is wrong field by field. */
+/** Returns Sentry's reason: a `detail`, or the errors by field. */
 export function said({ answer }: Refusal): string {
   const text = reasonOf(answer.body).replace(/\s+/g, " ").trim().slice(0, 500).replace(/\.$/, "");
   return text ? `${text}.` : "no reason given.";
@@ -71,7 +71,7 @@ function kindAdvice(isOrganizationToken: boolean): string {
 
 const UNTOLD_LIMIT_MS = 60_000;
 
-/** How long Sentry asks us to wait, in milliseconds, if it refused because of a limit; such a request had no effect. */
+/** Returns the wait in milliseconds if Sentry refused the request because of a limit. Such a request had no effect. */
 function limitedFor({ answer: { status, headers } }: Refusal): number | undefined {
   if (status !== 429) return undefined;
   const told = retryAfter(headers.get("retry-after"));

@@ -1,7 +1,7 @@
 import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
-/** The parameters that several tools share. */
+/** Parameters that several tools share. */
 
 export const organization = z
   .string()
@@ -33,7 +33,7 @@ const timestamp = z
   .max(40)
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/);
 
-/** A time range, in one of two ways. */
+/** Time range, either relative or by start and end. */
 export const period = {
   stats_period: z
     .string()
@@ -50,7 +50,7 @@ interface Period {
   readonly end?: string | undefined;
 }
 
-/** Sentry's parameters for a tool's period; times go as UTC. */
+/** Converts a tool's period to Sentry's parameters, with times in UTC. */
 export function periodParameters({ stats_period, start, end }: Period) {
   if (stats_period && (start || end)) throw new Error("Give either `stats_period`, or `start` and `end`.");
   if (stats_period) return { statsPeriod: stats_period };
@@ -77,7 +77,7 @@ export const cursor = z
 
 export const DEFAULT_LIMIT = 10;
 
-/** What an issue looks like in a list, as far as Sentry says it alike everywhere. */
+/** Fields of an issue in a list, as far as all of Sentry's endpoints return them in the same form. */
 export const ISSUE = {
   id: "text",
   short_id: "text",
@@ -99,7 +99,7 @@ export const ISSUE = {
   url: "text",
 } as const satisfies Shape;
 
-/** The schema of a page: its list is always there, empty where Sentry has none. */
+/** Returns the schema of a page. Its list is always present, and empty if there are no items. */
 export function pageSchema(list: string, item: Shape) {
   return resultSchema({ [list]: [item], next_cursor: "text" }, list);
 }

@@ -1,6 +1,6 @@
 import { withoutMarkers } from "skillflow";
 
-/** An issue as Sentry has it, and what a model gets of it. */
+/** Issues as Sentry returns them, and the part that the model sees. */
 
 interface Owner {
   readonly type?: string;

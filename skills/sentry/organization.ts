@@ -1,7 +1,7 @@
 import { Refusal } from "./failure.ts";
 import type { Requests } from "./request.ts";
 
-/** The organization that is meant where nothing names one: the only one that the token sees. */
+/** Returns the only organization that the token can see. Throws if there is none or more than one. */
 export async function onlyOrganization(request: Requests): Promise<string> {
   const { data } = await request({ method: "GET", path: ["organizations"], scope: "org:read" });
   const slugs = (data as readonly { readonly slug: string }[]).map(({ slug }) => slug);
@@ -11,7 +11,7 @@ export async function onlyOrganization(request: Requests): Promise<string> {
   throw new Error(`Name the organization: SENTRY_ORG sets no default, and ${choice}.`);
 }
 
-/** Tells a wrong name from a wrong or hidden organization: Sentry answers 404 to both. */
+/** Explains a 404, which Sentry returns both for a wrong name and for a wrong or hidden organization. */
 export async function explaining404<Result>(
   request: Requests,
   organization: string,
@@ -39,7 +39,7 @@ async function isVisible(request: Requests, organization: string): Promise<boole
     await request({ method: "GET", path: ["organizations", organization, "projects"], query, scope: "org:read" });
     return true;
   } catch (error) {
-    // 403: the organization is there, but the token may not list its projects.
+    // 403 means that the organization exists, but the token may not list its projects.
     if (error instanceof Refusal && error.answer.status < 500) return error.answer.status === 403;
     throw error;
   }

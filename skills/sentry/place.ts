@@ -1,6 +1,6 @@
 import type { ToolContext } from "skillflow";
 
-/** Where a call goes: the server, the organization and the project, from what is configured and what the token says. */
+/** Server, organization and project of a call, from the config and the token. */
 
 export function tokenOf({ config }: ToolContext): string {
   const token = config["SENTRY_AUTH_TOKEN"]?.trim();
@@ -8,7 +8,7 @@ export function tokenOf({ config }: ToolContext): string {
   return token;
 }
 
-/** The server's address without a slash at its end. */
+/** Returns the server's URL without a trailing slash. */
 export function baseUrl(context: ToolContext): string {
   const configured = context.config["SENTRY_BASE_URL"]?.trim();
   const told = aboutToken(tokenOf(context));
@@ -19,7 +19,7 @@ export function baseUrl(context: ToolContext): string {
   );
 }
 
-/** The organization as far as it is known without asking Sentry. */
+/** Returns the organization, if it is known without asking Sentry. */
 export function knownOrganization(named: string | undefined, context: ToolContext): string | undefined {
   const slug = named ?? (context.config["SENTRY_ORG"]?.trim() || aboutToken(tokenOf(context)).org);
   if (!slug) return undefined;
@@ -27,7 +27,7 @@ export function knownOrganization(named: string | undefined, context: ToolContex
   throw new Error(`"${slug.slice(0, 100)}" is not an organization's slug: it has letters, digits, - and _ only.`);
 }
 
-/** The `project` parameter: a slug or an id, none for all of them. */
+/** Returns the `project` parameter, a slug or an id. It is omitted for all projects. */
 export function projectParameter(named: string | undefined, context: ToolContext): { project?: string } {
   const project = named ?? context.config["SENTRY_PROJECT"]?.trim();
   if (!project || project === "all") return {};
@@ -39,7 +39,7 @@ export function isSlug(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(text);
 }
 
-/** An organization token: it names its organization and carries the scope org:ci only. */
+/** Returns true for an organization token, which names its organization and has only the scope org:ci. */
 export function isOrganizationToken(token: string): boolean {
   return token.startsWith("sntrys_");
 }
@@ -50,7 +50,7 @@ interface AboutToken {
   readonly region_url?: string;
 }
 
-/** What an organization token says of itself: `sntrys_`, JSON in base64, `_`, the secret. Others say nothing. */
+/** Parses the data in an organization token: `sntrys_`, JSON in base64, `_`, the secret. Other tokens have none. */
 function aboutToken(token: string): AboutToken {
   const [, payload] = /^sntrys_([A-Za-z0-9+/=]+)_/.exec(token) ?? [];
   if (!payload) return {};

@@ -251,7 +251,7 @@ interface Committers {
 const NO_SUSPECTS =
   "Sentry suspects no commit. It can only where a repository is linked, and releases have commits or frames have code mappings.";
 
-/** Sentry says 404 where it suspects nobody; the issue itself was found just before. */
+/** Returns suspect commits. A 404 means none, because the issue was found just before. */
 async function committersOf(sentry: Sentry, project: string, event: string) {
   try {
     const { data } = await sentry.getInProject<Committers>(project, ["events", event, "committers"], {

@@ -4,7 +4,7 @@ export type Query = Readonly<Record<string, string | number | readonly string[] 
 
 export interface Answer<Data> {
   readonly data: Data;
-  /** Where the next page begins. */
+  /** Cursor of the next page. */
   readonly nextCursor: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { clip } from "skillflow";
 
-/** A stack trace, the most useful frames first: own code near the failure, with its source lines, then the rest in short. */
+/** Exception whose stack trace is shown with the app's frames near the failure first, then the rest in short. */
 
 export interface Exception {
   readonly type?: string | null;
@@ -11,7 +11,7 @@ export interface Exception {
 }
 
 export interface Stacktrace {
-  /** The outermost call first, the failure last. */
+  /** Frames, with the outermost call first and the failure last. */
   readonly frames?: readonly Frame[] | null;
 }
 
@@ -41,7 +41,7 @@ export function exceptionOf({ type, value, module, mechanism, stacktrace }: Exce
 const MOST_DETAILED = 8;
 const MOST_OTHERS = 10;
 
-/** Frames are numbered from the failure, 0, outwards; where no frame is the program's own, the nearest are shown. */
+/** Returns frames numbered outwards from the failure at 0. If none are the app's own, details the nearest. */
 export function framesOf({ frames }: Stacktrace) {
   const numbered = [...(frames ?? [])].reverse().map((frame, depth) => ({ frame, depth }));
   const own = numbered.filter(({ frame }) => frame.inApp);
@@ -68,7 +68,7 @@ function lineOf(frame: Frame): string {
 
 const LINES_AROUND = 3;
 
-/** The lines around the one that failed, which is marked. */
+/** Returns the source lines around the failing line, which is marked. */
 function sourceOf({ context, lineNo }: Frame): string | undefined {
   const failed = lineNo ?? Number.NaN;
   const near = (context ?? []).filter(([number]) => Math.abs(number - failed) <= LINES_AROUND);

@@ -3,16 +3,16 @@ import * as z from "zod";
 import { escaped, markup } from "./markup.ts";
 
 /**
- * The blocks that only show text. Images would make Slack fetch an address that a model chose; buttons and menus need
- * an app that answers.
+ * Blocks that only show text. Images would make Slack fetch a URL that a model chose. Buttons and menus need an app
+ * that responds.
  */
 
-// Named, so that a schema tells it once, wherever it stands.
+// The id makes schemas define it only once.
 const shown = z
   .strictObject({ type: z.enum(["mrkdwn", "plain_text"]), text: z.string().min(1).max(3000) })
   .meta({ id: "shown" });
 
-// One shape for every block: a schema of each apart is four times as long, in every request.
+// One shape for all blocks, because separate schemas would be four times as long in every request.
 const blockShape = z.strictObject({
   type: z.enum(["header", "section", "context", "divider"]),
   text: shown.optional(),
@@ -26,7 +26,7 @@ type SentBlock = NonNullable<IncomingWebhookSendArguments["blocks"]>[number];
 type PlainText = { readonly type: "plain_text"; readonly text: string };
 type Markup = { readonly type: "mrkdwn"; readonly text: string; readonly verbatim: true };
 
-/** Blocks as they are sent; one that Slack would refuse is refused here, by its place. */
+/** Renders blocks for sending. Throws with the index of a block that Slack would refuse. */
 export function renderBlocks(input: z.infer<typeof blocks>): SentBlock[] {
   return input.map((block, index): SentBlock => {
     const { type, text, fields, elements } = block;
@@ -58,7 +58,7 @@ type TextInput = z.infer<typeof shown>;
 
 function rendered(input: TextInput, longest: number, index: number): Markup | PlainText {
   if (input.type === "plain_text") return plain(input.text, longest, index);
-  // verbatim: Slack adds no links and no mentions of its own.
+  // With `verbatim`, Slack adds no links or mentions itself.
   return { type: "mrkdwn", text: fitting(markup(input.text), longest, index), verbatim: true };
 }
 
@@ -66,7 +66,7 @@ function plain(text: string, longest: number, index: number): PlainText {
   return { type: "plain_text", text: fitting(escaped(text), longest, index) };
 }
 
-/** Escaping makes text longer, and Slack counts what it gets. */
+/** Throws if escaped text exceeds the limit, because Slack counts the escaped characters. */
 function fitting(text: string, longest: number, index: number): string {
   if (text.length <= longest) return text;
   throw new Error(`blocks[${index}]: the text is longer than ${longest} characters once escaped; split it.`);

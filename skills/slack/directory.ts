@@ -4,7 +4,7 @@ import { explaining } from "./failure.ts";
 import { cursor } from "./fields.ts";
 import { readApi } from "./web-api.ts";
 
-/** Who and what is in the workspace. Slack lists without filter: a page is looked through, and says whether there are more. */
+/** Tools that list channels and users. Slack cannot filter, so they search one page and report if more exist. */
 
 const name = z.string().min(1).max(80).optional().describe("Text in the name.");
 

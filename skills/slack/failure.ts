@@ -1,7 +1,7 @@
 import { clip, refusalOf, requestsOf, type ToolContext } from "skillflow";
 import { ZodError } from "zod";
 
-/** Runs a tool's work; what it throws carries advice and no secret. It carries no cause: an SDK's may hold the address. */
+/** Runs a tool's work. Rethrows errors with advice, without secrets or a cause: an SDK's may contain the URL. */
 export async function explaining<Result>(context: ToolContext, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -11,7 +11,7 @@ export async function explaining<Result>(context: ToolContext, work: () => Promi
   }
 }
 
-/** What Slack refused by one of its short codes. */
+/** Refusal by Slack with one of its error codes. */
 class SlackRefusal extends Error {
   readonly acted: "no" | "unknown";
   readonly passing = false;
@@ -21,7 +21,7 @@ class SlackRefusal extends Error {
     words: string,
   ) {
     super(words);
-    // Slack refuses by a code, with any status. Codes of its own failures leave the outcome open.
+    // Slack refuses with a code and any status. The codes of its own failures leave the outcome unknown.
     const isRefused = code === "" ? status >= 400 && status !== 408 : !FAILURES.includes(code);
     this.acted = isRefused ? "no" : "unknown";
   }
@@ -33,7 +33,7 @@ export function isCode(error: unknown, code: string): boolean {
   return error instanceof SlackRefusal && error.code === code;
 }
 
-/** Slack's short codes, in words. */
+/** Converts Slack's error code to an error with advice. */
 export function explainCode(
   code: string,
   details: { readonly status: number; readonly [key: string]: unknown },
@@ -100,7 +100,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   users_not_found: "Nobody here has this e-mail address, or the token may not look for it (users:read.email).",
 };
 
-/** Slack names the faulty block in `response_metadata.messages`. */
+/** Returns Slack's messages from `response_metadata.messages`, which name the invalid block. */
 function messagesOf(details: { readonly [key: string]: unknown }): string {
   const metadata = details["response_metadata"];
   const isListed = typeof metadata === "object" && metadata !== null && "messages" in metadata;
@@ -130,7 +130,7 @@ function withoutSecrets(text: string, { config }: ToolContext): string {
     .reduce((rest, [name, value]) => rest.replaceAll(value, `[redacted:${name}]`), text);
 }
 
-/** A webhook's address, its path, and the last segment of that: whoever knows it can post. */
+/** Returns a webhook's URL, its path and its last segment, with any of which others could post. */
 function partsOf(url: string): readonly string[] {
   if (!URL.canParse(url)) return [url];
   const { pathname } = new URL(url);

@@ -1,7 +1,7 @@
 import { resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 
-/** What several tools take and give. */
+/** Parameters and result fields that several tools share. */
 
 const ID = /^[CGD][A-Z0-9]{5,20}$/;
 const CHANNEL = /^([CGD][A-Z0-9]{5,20}|#[^\s#@<>,/&]{1,80})$/;
@@ -30,10 +30,10 @@ export const limit = z.int().min(1).max(100).optional().describe("Default 20.");
 
 export const DEFAULT_LIMIT = 20;
 
-/** Where a message is: what a reply, a change and a reaction need. */
+/** Location of a message, which replies, edits and reactions need. */
 export const SENT = resultSchema({ sent: "flag", via: "text", channel: "text", ts: "text" }, "sent", "via");
 
-/** The channel that is named, or the configured one. */
+/** Returns the given channel or the configured one. */
 export function channelOf(named: string | undefined, { config }: ToolContext): string {
   const place = named ?? config["SLACK_CHANNEL"];
   if (!place) throw new Error("Name the channel: SLACK_CHANNEL sets no default.");

@@ -1,9 +1,9 @@
-// No user name, no quotes and no delimiter of Slack's: the address shown is the one that opens.
+// No user name, quotes or Slack delimiters, so that the visible URL is the one that opens.
 const ADDRESS = /(https?:\/\/[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][^\s<>|"'`\\]*)?)/;
 
 /**
- * A model's text as Slack's mrkdwn. What is written stays text: it cannot become a mention (`<!channel>`, `<@U1>`) or
- * a link with another address behind it. Bare addresses become links to themselves.
+ * Converts a model's text to Slack's mrkdwn. It cannot contain mentions (`<!channel>`, `<@U1>`) or links that show a
+ * different URL. Bare URLs become links to themselves.
  */
 export function markup(text: string): string {
   return text
@@ -12,7 +12,7 @@ export function markup(text: string): string {
     .join("");
 }
 
-/** The three characters that Slack gives a meaning. */
+/** Escapes the three characters that have a meaning in mrkdwn. */
 export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import type { blocks } from "./blocks.ts";
 
-/** Whom messages may ping: those that SLACK_MENTIONS lists, and nobody else, whatever a text says. */
+/** Users and groups that messages may mention: only those in SLACK_MENTIONS. */
 
 export const mention = z
   .array(z.string().min(1).max(80))
@@ -17,21 +17,21 @@ interface Mentionable {
   readonly id: string;
 }
 
-/** The person that a message goes to alone. */
+/** Returns the user id for a direct message. */
 export function personOf(named: string, context: ToolContext): string {
   const { id } = listed(named, context);
   if (/^[UW]/.test(id)) return id;
   throw new Error(`${named} is no person: a message to one goes to a user, whose id begins with U or W.`);
 }
 
-/** What stands for mentions in a message, before its text; empty where nobody is pinged. */
+/** Returns the mentions to put before a message's text, or "" if there are none. */
 export function mentionText(names: readonly string[] | undefined, context: ToolContext): string {
   return [...new Set((names ?? []).map((name) => markOf(listed(name, context).id)))].join(" ");
 }
 
 type Block = z.infer<typeof blocks>[number];
 
-/** Blocks hide the text, so a mention needs a block of its own. It is ready to be sent: no model wrote it. */
+/** Returns a block with the mentions, because blocks hide the text. It needs no escaping: no model wrote it. */
 export function mentionBlock(mentions: string) {
   return { type: "section", text: { type: "mrkdwn", text: mentions } } as const satisfies Block;
 }

@@ -141,7 +141,7 @@ interface Written {
   readonly mention?: readonly string[] | undefined;
 }
 
-/** Nothing in a message is fetched by Slack, and no name in what a model wrote becomes a mention. */
+/** Builds a message from which Slack fetches no links, and in which names do not become mentions. */
 function post(input: Written, context: ToolContext) {
   const mentions = mentionText(input.mention, context);
   const own = mentions === "" ? [] : [mentionBlock(mentions)];

@@ -2,7 +2,7 @@ import { patiently, retryAfter, type ToolContext } from "skillflow";
 
 const UNTOLD_PAUSE_MS = 60_000;
 
-/** Slack did nothing, and says when to return. */
+/** Rate-limited request, which Slack did not carry out. */
 class Limited extends Error {
   readonly status = 429;
   readonly pause: number;
@@ -13,7 +13,7 @@ class Limited extends Error {
   }
 }
 
-/** The context's fetch, which asks again after a 429. */
+/** Returns the context's fetch with retries after a 429. */
 export function patientFetch({ fetch, signal }: ToolContext) {
   const pauseAfter = (failure: unknown) => (failure instanceof Limited ? failure.pause : undefined);
   return (url: string | URL, init: RequestInit = {}): Promise<Response> =>

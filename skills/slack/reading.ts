@@ -176,7 +176,7 @@ function stampOf(time: string | undefined): string | undefined {
 
 const MOST_PAGES = 10;
 
-/** Reading takes an id: a name is looked up among the channels that the bot sees. */
+/** Returns a channel's id, which reading requires. Looks a name up among the channels that the bot can see. */
 async function channelId(place: string, context: ToolContext): Promise<string> {
   if (isId(place)) return place;
   let cursor: string | undefined;

@@ -8,7 +8,7 @@ interface Answer {
   readonly [key: string]: unknown;
 }
 
-/** Calls a method of Slack's Web API as the bot, once. A refusal comes as `{ok: false}` with status 200. */
+/** Calls a method of Slack's Web API as the bot, without retries. Slack refuses with `{ok: false}` and status 200. */
 export async function callApi(method: string, body: unknown, context: ToolContext): Promise<Answer> {
   const type = "application/json; charset=utf-8";
   requireSecret("SLACK_BOT_TOKEN", context);
@@ -20,12 +20,12 @@ export async function callApi(method: string, body: unknown, context: ToolContex
   });
 }
 
-/** Methods that may be repeated: they write nothing that anybody reads. */
+/** Methods that are safe to repeat, because they write nothing visible. */
 const HARMLESS: readonly string[] = ["auth.test", "conversations.open"];
 
 type Token = "SLACK_BOT_TOKEN" | "SLACK_USER_TOKEN";
 
-/** Asks a method that only reads, again where Slack fails to answer. These take forms, not JSON. */
+/** Calls a read-only method, with retries if Slack fails to respond. These methods take form data instead of JSON. */
 export async function readApi(
   method: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
@@ -92,7 +92,7 @@ function accepted(response: Response, answer: Answer | undefined): Answer {
   throw Object.assign(new Error(`Slack refused the request (${status}). ${NOT_SLACK}`), { status });
 }
 
-/** Who the bot is; a webhook alone cannot be asked anything without posting. */
+/** Describes the bot. A webhook alone cannot be checked without posting. */
 export async function describeBot(context: ToolContext): Promise<string> {
   if (!context.config["SLACK_BOT_TOKEN"]) return "not asked: a webhook tells nothing without posting";
   const { user, team } = await callApi("auth.test", {}, context);

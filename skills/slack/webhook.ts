@@ -7,7 +7,7 @@ import { requestsOf, type ToolContext } from "skillflow";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
 
-/** Posts to the incoming webhook. Never repeated after an unclear failure. */
+/** Posts to the incoming webhook. Never retries if the outcome is unknown. */
 export async function postToWebhook(message: IncomingWebhookSendArguments, context: ToolContext): Promise<void> {
   const { IncomingWebhook } = await import("@slack/webhook");
   const webhook = new IncomingWebhook(address(context), { fetch: patientFetch(context) });
@@ -15,7 +15,7 @@ export async function postToWebhook(message: IncomingWebhookSendArguments, conte
     const { text } = await webhook.send(message).catch((error: unknown) => {
       throw refusal(error as IncomingWebhookHTTPError | IncomingWebhookRequestError);
     });
-    // Slack answers "ok", and services with its interface answer with an object.
+    // Slack answers "ok". Compatible services answer with an object.
     if (text.trim() !== "ok" && !isObjectText(text)) throw new Error(NOT_SLACK);
   });
 }

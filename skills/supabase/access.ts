@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import { withSupabase } from "./client.ts";
 import { defaultSchema, isReadable } from "./places.ts";
 
-/** How many tables the key and the lists let be read. */
+/** Returns the number of tables that the key and the config allow to read. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withSupabase(context, async (supabase) => {
     const schema = defaultSchema(context);

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What PostgREST says of itself at its root: an OpenAPI 2 document, of which this much is read. */
+/** Part of PostgREST's self-description, an OpenAPI 2 document, that is used here. */
 export interface Api {
   readonly tables: readonly ApiTable[];
   readonly functions: readonly ApiFunction[];
@@ -18,7 +18,7 @@ export interface ApiColumn {
   readonly required: true | undefined;
   readonly default: unknown;
   readonly primary_key: true | undefined;
-  /** `table.column` */
+  /** Target in the form `table.column`. */
   readonly references: string | undefined;
   readonly enum: readonly unknown[] | undefined;
   readonly max_length: number | undefined;
@@ -58,7 +58,7 @@ const document = z.object({
   paths: z.record(z.string(), z.object({ post: operation.optional() })),
 });
 
-/** Undefined when the document is not of this form. */
+/** Parses the description. Returns undefined if it has another form. */
 export function parseApi(body: unknown): Api | undefined {
   const { data, success } = document.safeParse(body);
   if (!success) return undefined;

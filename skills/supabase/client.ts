@@ -12,7 +12,7 @@ type Schema = {
   Views: Record<string, never>;
   Functions: Record<string, { Args: Row; Returns: Row[] }>;
 };
-/** Nothing is known of the tables. The version is the one that offers `maxAffected`; older ones refuse that. */
+/** Generic types without tables. The version enables `maxAffected` in the types; older servers refuse it. */
 type Database = { __InternalSupabase: { PostgrestVersion: "14" }; public: Schema };
 type Client = SupabaseClient<Database>;
 interface Request extends PromiseLike<PostgrestSingleResponse<unknown>> {
@@ -21,21 +21,21 @@ interface Request extends PromiseLike<PostgrestSingleResponse<unknown>> {
 
 export interface Answer {
   readonly data: Json;
-  /** How many rows there are, where the request asked. */
+  /** Number of rows, if requested. */
   readonly count: number | undefined;
 }
 
-/** Supabase's database for one tool call. */
+/** Supabase database within one tool call. */
 export interface Supabase {
   table(place: Place): ReturnType<Client["from"]>;
   call(place: Place, args: Row): ReturnType<Client["rpc"]>;
-  /** Performs a request; a refusal is thrown as one. */
+  /** Sends a request. Throws a `Refusal` if the server refuses it. */
   ask(request: Request): Promise<Answer>;
-  /** What the schema offers, as PostgREST describes itself. */
+  /** Returns the schema's tables and functions from PostgREST's description. */
   describe(schema: string): Promise<Api>;
 }
 
-/** Does a tool's work on the database; what it throws carries advice and no secret. */
+/** Runs a tool's work on the database. Rethrows errors with advice, without secrets. */
 export async function withSupabase(
   context: ToolContext,
   work: (supabase: Supabase) => Promise<unknown>,
@@ -51,7 +51,7 @@ export async function withSupabase(
   }
 }
 
-/** Does work on one table; if there is no such table, the error names those that are like it. */
+/** Runs work on one table. If it does not exist, the error suggests similar names. */
 export function onTable(
   place: Place,
   context: ToolContext,
@@ -71,7 +71,7 @@ async function nearTables(supabase: Supabase, place: Place, context: ToolContext
   try {
     return nearNames(place, await supabase.describe(place.schema), context);
   } catch (error) {
-    // A server that does not describe itself leaves the first refusal without this help.
+    // Servers without a description get no suggestions.
     if (error instanceof Refusal) return "";
     throw error;
   }
@@ -94,10 +94,10 @@ async function openSupabase(context: ToolContext, redacted: Redact): Promise<Sup
   const client = createClient<Database>(address, key, {
     global: { fetch: wire.fetch },
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
-    // Node 20 has no WebSocket; none is opened.
+    // Node 20 has no WebSocket, and none is opened.
     realtime: { transport: class {} as never },
   });
-  // Any schema goes by the shape of the one that is declared.
+  // The cast allows any schema, because all share one declared type.
   const schema = (name: string) => client.schema(name as "public");
   return {
     table: ({ schema: of, name }) => schema(of).from(name) as ReturnType<Client["from"]>,
@@ -112,7 +112,7 @@ async function openSupabase(context: ToolContext, redacted: Redact): Promise<Sup
 }
 
 async function ask(request: Request, wire: Wire, redacted: Redact): Promise<Answer> {
-  // The SDK's own repetition does not know a limit from a failure, and waits for seconds.
+  // The SDK's retries treat rate limits like failures and wait for seconds.
   const { data, error, count } = await request.retry(false);
   const { failure, response, method } = wire.last();
   if (failure !== undefined) throw failure;

@@ -1,6 +1,6 @@
 import { clip } from "skillflow";
 
-/** What PostgREST, or a gateway before it, said when it refused. */
+/** Error body of PostgREST, or of a gateway in front of it. */
 export interface Said {
   readonly message?: unknown;
   readonly details?: unknown;
@@ -8,7 +8,7 @@ export interface Said {
   readonly code?: unknown;
 }
 
-/** A refusal with its status, in words that tell what to change. */
+/** Refusal with its status and a message that explains what to change. */
 export class Refusal extends Error {
   readonly code: string;
   readonly status: number;
@@ -19,7 +19,7 @@ export class Refusal extends Error {
     this.code = codeOf(said);
   }
 
-  /** The table, view or function is not there, as different versions say it. */
+  /** True if the table, view or function does not exist, in the codes of different versions. */
   get isUnknownTable(): boolean {
     return this.code === "PGRST205" || (this.code === "42P01" && this.status === 404);
   }
@@ -106,8 +106,8 @@ function codeOf({ code }: Said): string {
 }
 
 /**
- * A database error, or none to reach, means that the transaction was undone or never began. Lost connections and 40003
- * leave it open whether a commit was completed.
+ * Returns true if the transaction was rolled back or never began. After lost connections and 40003, a commit may have
+ * succeeded.
  */
 export function isUndone(code: string): boolean {
   return /^PGRST00[023]$/.test(code) || (/^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|40003)/.test(code));

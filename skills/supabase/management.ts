@@ -2,7 +2,7 @@ import { clip, createRedactor, defineTool, firstOf, resultSchema, type ToolConte
 import * as z from "zod";
 import { patientFetch } from "./patience.ts";
 
-/** What Supabase itself knows of the project: asked with a person's token, not with the database's key. */
+/** Tools for the project itself, which use a personal access token instead of the database key. */
 
 const SERVICES = {
   api: "edge_logs",
@@ -165,7 +165,7 @@ function periodOf(from: string | undefined, to: string | undefined) {
   return { from: new Date(start).toISOString(), to: new Date(end).toISOString() };
 }
 
-/** A text of BigQuery: in it a backslash and a quote alone have a meaning, and lines do not break. */
+/** Returns a BigQuery string literal, in which backslashes and quotes need escapes and line breaks are invalid. */
 function literal(text: string): string {
   const escaped = text.replace(/[\\']/g, "\\$&").replace(/\p{Cc}/gu, " ");
   return `'${escaped}'`;
@@ -226,7 +226,7 @@ function managementUrl({ config }: ToolContext): string {
   throw new Error("SUPABASE_MANAGEMENT_URL is not an http or https address.");
 }
 
-/** `abcdefgh` of https://abcdefgh.supabase.co. */
+/** Returns the project's reference, such as `abcdefgh` in https://abcdefgh.supabase.co. */
 function projectOf({ config }: ToolContext): string {
   const url = config["SUPABASE_URL"] ?? "";
   const host = URL.canParse(url) ? new URL(url).hostname : "";

@@ -3,7 +3,7 @@ import { isUndone, outcome } from "./failure.ts";
 
 export interface Wire {
   readonly fetch: typeof fetch;
-  /** How the last request went: the SDK hands on neither its headers nor why it failed. */
+  /** Returns the last exchange, because the SDK hides headers and causes of failures. */
   last(): Exchange;
 }
 
@@ -13,7 +13,7 @@ interface Exchange {
   readonly failure?: Error;
 }
 
-/** An answer that is not a success: it becomes the answer if the request is not made again. */
+/** Error response. It is returned as is if there is no retry. */
 class Refused extends Error {
   readonly status: number;
   readonly acted: "no" | undefined;
@@ -28,8 +28,8 @@ class Refused extends Error {
 }
 
 /**
- * The context's fetch, which asks again after a rate limit, and after a 5xx where the request was a read. A write whose
- * outcome is unclear is never repeated here: the executor decides. No redirect is followed with the key.
+ * Returns the context's fetch with retries after rate limits, and after a 5xx for reads. Never repeats a write whose
+ * outcome is unknown: the executor decides. Does not follow redirects with the key.
  */
 export function patientFetch(context: ToolContext): Wire {
   let last: Exchange = { method: "GET" };
@@ -71,7 +71,7 @@ function mayRepeat(method: string, { status, code }: Refused): boolean {
   return status >= 500 && (method === "GET" || /^PGRST00[023]$/.test(code));
 }
 
-/** The code of the database or of PostgREST in an answer, if it has one. */
+/** Returns the error code of the database or PostgREST, or "". */
 async function codeOf(response: Response): Promise<string> {
   try {
     const { code } = JSON.parse(await response.clone().text()) as { readonly code?: unknown };

@@ -1,14 +1,14 @@
 import { NothingDone, type ToolContext } from "skillflow";
 import * as z from "zod";
 
-/** A table, view or function in its schema. */
+/** Table, view or function in a schema. */
 export interface Place {
   readonly schema: string;
   readonly name: string;
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
-// Such a name is one segment of a path and one header value, whatever is in it.
+// Such a name is always one path segment and one header value.
 const PLACE = /^([A-Za-z_][A-Za-z0-9_$-]{0,62}\.)?[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
 const MOST_NAMES_SHOWN = 30;
 
@@ -18,7 +18,7 @@ export const functionName = z.string().max(127).regex(PLACE).describe("name or s
 
 export const schemaName = z.string().max(63).regex(NAME).optional().describe("Else the configured one.");
 
-/** The table, if it may be read: where a list is configured, only what is on it. */
+/** Returns a table that may be read. If a list is configured, the table must be on it. */
 export function readable(text: string, context: ToolContext): Place {
   const place = placeOf(text, context);
   if (isReadable(place, context)) return place;
@@ -27,7 +27,7 @@ export function readable(text: string, context: ToolContext): Place {
   );
 }
 
-/** The table, if it may be changed: only what is listed. */
+/** Returns a table that may be changed. It must be on the list. */
 export function writable(text: string, context: ToolContext): Place {
   const place = placeOf(text, context);
   if (isWritable(place, context)) return place;
@@ -39,7 +39,7 @@ export function writable(text: string, context: ToolContext): Place {
   );
 }
 
-/** The function, if it may be called: only what is listed, since a function may write anything. */
+/** Returns a function that may be called. It must be on the list, because functions can write anything. */
 export function callable(text: string, context: ToolContext): Place {
   const place = placeOf(text, context);
   const listed = functionsOf(context);
@@ -64,7 +64,7 @@ export function isCallable(place: Place, context: ToolContext): boolean {
   return includes(functionsOf(context), place);
 }
 
-/** The name by which a call reaches it. */
+/** Returns the name to use in calls. */
 export function nameOf({ schema, name }: Place, context: ToolContext): string {
   return schema === defaultSchema(context) ? name : `${schema}.${name}`;
 }
@@ -75,7 +75,7 @@ export function defaultSchema({ config }: ToolContext): string {
   throw new NothingDone(`SUPABASE_SCHEMA "${schema.slice(0, 63)}" is not the name of a schema.`);
 }
 
-/** Names like this one, the likest first. */
+/** Returns similar names, the most similar first. */
 export function namesLike(name: string, names: readonly string[]): readonly string[] {
   const wanted = pairsOf(name);
   const likeness = (candidate: string) => {
@@ -108,7 +108,7 @@ function functionsOf(context: ToolContext): readonly Place[] {
   return listOf("SUPABASE_FUNCTIONS", context) ?? [];
 }
 
-/** Undefined when nothing is configured. A list that cannot be read is an error, never an open door. */
+/** Returns the list, or undefined if none is configured. An invalid list is an error and never grants access. */
 function listOf(field: "SUPABASE_TABLES" | "SUPABASE_FUNCTIONS", context: ToolContext): readonly Place[] | undefined {
   const text = context.config[field]?.trim();
   if (!text) return undefined;

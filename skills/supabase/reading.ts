@@ -20,7 +20,7 @@ const order = z
   .optional()
   .describe("Rows without a value come last.");
 
-/** PostgREST reads in a transaction that cannot write: even a column that is a function of the row has no effect. */
+/** Read-only tools. PostgREST runs them in a read-only transaction, so even computed columns have no side effects. */
 export const readingTools = [
   defineTool({
     name: "query",
@@ -54,7 +54,7 @@ export const readingTools = [
         ascending: !descending,
       }));
       return onTable(place, context, async (supabase) => {
-        // One more than asked for tells whether there are more.
+        // Requests one extra row to learn whether there are more.
         let request = supabase.table(place).select(columns, input.total ? { count: "exact" } : {});
         if (filter) request = request.or(filter);
         for (const { column, ascending } of sorting) request = request.order(column, { ascending, nullsFirst: false });
@@ -87,7 +87,7 @@ export const readingTools = [
       const filter = renderFilter(input.where ?? [], input.any_of);
       return onTable(place, context, async (supabase) => {
         const request = supabase.table(place).select("*", { count: method });
-        // Not HEAD: its refusals have no words.
+        // Errors of HEAD requests have no message.
         const { count } = await supabase.ask((filter ? request.or(filter) : request).limit(0));
         if (count === undefined) throw new Error("Supabase answered without a count: check SUPABASE_URL.");
         return { count, method };

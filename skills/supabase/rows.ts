@@ -6,11 +6,11 @@ const LAST_CAP = 2_500;
 
 export interface FittedRows {
   readonly rows: readonly Json[];
-  /** Rows at the end for which there was no room. */
+  /** Number of rows left out at the end. */
   readonly leftOut: number;
 }
 
-/** As many rows as a model can afford, from the first on. Long cells are cut before a row is left out, and marked. */
+/** Returns as many rows as fit, from the first. Cuts long cells, with a mark, before it leaves rows out. */
 export function fitRows(rows: readonly Json[]): FittedRows {
   for (const cap of CELL_CAPS) {
     const shown = rows.map((row) => withShortCells(row, cap));
@@ -37,7 +37,7 @@ function withShortCells(row: Json, cap: number): Json {
   return Object.fromEntries(Object.entries(row).map(([column, cell]) => [column, shortCell(cell, cap)]));
 }
 
-/** A nested value that is too long becomes its text, so that what is missing can be told. */
+/** Cuts a cell. A long nested value becomes text, so that the cut can be marked. */
 function shortCell(cell: Json, cap: number): Json {
   if (typeof cell === "string") return clip(cell, cap);
   if (typeof cell !== "object" || cell === null || jsonSize(cell) <= cap) return cell;

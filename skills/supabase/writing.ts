@@ -126,9 +126,8 @@ function selectiveFilter(conditions: readonly Condition[]): string {
 }
 
 /**
- * How many rows the conditions match. One of them comes along to show the table's own columns: in a condition, Postgres
- * takes the name of any function of a row for a column (`num_nulls` equals 0 in every row), and in a write such a
- * function may act.
+ * Counts the rows that match. One row shows the table's own columns. In conditions, Postgres also accepts any function
+ * of a row as a column (`num_nulls` equals 0 in every row). In a write it may have side effects.
  */
 async function countMatching(supabase: Supabase, place: Place, conditions: readonly Condition[]): Promise<number> {
   const filter = selectiveFilter(conditions);
@@ -152,8 +151,8 @@ function refuseMany(matching: number, most: number): void {
 }
 
 /**
- * Lets the server hold the bound too, where rows may come to match between counting and changing. One that does not
- * know how (before PostgREST 13) refuses the preference and does nothing; then the count has to do.
+ * Makes the server enforce the limit too, because more rows may match after counting. Servers before PostgREST 13
+ * refuse the preference and change nothing. Then only the count limits the change.
  */
 async function changeAtMost(most: number, change: (limited: boolean) => Promise<Answer>): Promise<readonly Json[]> {
   try {

@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import * as z from "zod";
 import { NEEDS, periodParameters, withTempo } from "./service.ts";
 
-/** Asks for one trace of the last minutes. */
+/** Checks access by requesting one trace of the last ten minutes. */
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withTempo(context, async (ask) => {
     const query = { q: "{}", limit: 1, ...periodParameters({ from: "now-10m" }) };

@@ -137,7 +137,7 @@ const valuesAnswer = answered({ tagValues: z.array(z.object({ type: text, value:
 const tag = z.object({ name: z.string(), tags: z.array(z.string()).nullish() });
 const tagsAnswer = answered({ scopes: z.array(tag).nullish() });
 
-/** As TraceQL names them: intrinsic ones alone have no scope. */
+/** Returns names as TraceQL writes them. Only intrinsic ones have no scope. */
 function scoped({ name, tags }: z.infer<typeof tag>): readonly string[] {
   return (tags ?? []).map((each) => (name === "intrinsic" ? each : `${name}.${each}`));
 }

@@ -24,7 +24,6 @@ const TEMPO: Service = {
   },
 };
 
-/** Does a tool's work on Tempo. */
 export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(TEMPO, context, work);
 }
@@ -35,7 +34,7 @@ export const query = z.string().min(1).max(4000);
 export const from = timeField.optional();
 export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
 
-/** Tempo takes whole seconds; the end is that of the second which has begun. */
+/** Converts a period to whole seconds, which Tempo requires, with the end rounded up. */
 export function secondsOf({ from: begin, to: end }: Period) {
   return { start: Math.floor(begin / 1000), end: Math.ceil(end / 1000) };
 }
@@ -47,13 +46,13 @@ export function periodParameters(input: { readonly from?: string | undefined; re
 export const text = z.string().nullish().catch(undefined);
 export const number = z.coerce.number().nullish().catch(undefined);
 
-/** Tempo leaves out what is empty, but never all: an answer without any of these members is another's. */
+/** Returns the schema of a response. Tempo omits empty members, but a response without any is not Tempo's. */
 export function answered<Members extends z.ZodRawShape>(members: Members) {
   const answer = z.object({ ...members, metrics: z.unknown().optional() });
   return answer.refine((told) => Object.values(told).some((member) => member !== undefined && member !== null));
 }
 
-/** A value as OpenTelemetry wraps it, by what it is. */
+/** OpenTelemetry attribute, whose value is wrapped by type. */
 export const attribute = z.object({
   key: z.string(),
   value: z.record(z.string(), z.unknown()).nullish().catch(undefined),
@@ -71,7 +70,7 @@ function unwrapped(value: Attribute["value"]): unknown {
   return inner === undefined ? undefined : JSON.stringify(inner);
 }
 
-/** Nanoseconds since 1970, as text or as a number, in milliseconds. */
+/** Converts Unix nanoseconds, as text or a number, to milliseconds. */
 export function milliseconds(nanoseconds: unknown): number {
   const digits = String(nanoseconds ?? "");
   return /^\d+$/.test(digits) ? Number(BigInt(digits) / 1000n) / 1000 : 0;

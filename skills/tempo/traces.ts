@@ -179,7 +179,7 @@ const batch = z.object({
   scopeSpans: spanLists,
   instrumentationLibrarySpans: spanLists,
 });
-/** Older Tempos call batches what OpenTelemetry calls resourceSpans. */
+/** Response of a trace. Older versions of Tempo use `batches` for OpenTelemetry's `resourceSpans`. */
 const traceAnswer = answered({ batches: z.array(batch).nullish(), resourceSpans: z.array(batch).nullish() });
 
 function spansOf({ resource, scopeSpans, instrumentationLibrarySpans }: z.infer<typeof batch>): TraceSpan[] {
@@ -203,7 +203,7 @@ function spansOf({ resource, scopeSpans, instrumentationLibrarySpans }: z.infer<
   });
 }
 
-/** Ids come in hexadecimal digits, or as bytes in base64. */
+/** Converts an id, which may be base64, to hexadecimal. */
 function idOf(id: string | null | undefined): string | undefined {
   if (!id) return undefined;
   return /^[0-9a-f]{16}$/i.test(id) ? id : Buffer.from(id, "base64").toString("hex");

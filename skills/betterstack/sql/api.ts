@@ -1,17 +1,17 @@
 import { patiently, type ToolContext } from "skillflow";
 import { BetterStackFailure, exceptionCode, parse, pauseAfter, QUERY_LINE } from "../failure.ts";
 
-/** The limits under which a query runs, whatever it says: ClickHouse's own settings, sent beside it. */
+/** Returns ClickHouse settings, sent separately, that limit every query whatever its text is. */
 function limits(rows: number): Readonly<Record<string, string>> {
   return {
-    // 2: nothing is written, and these settings may still be sent.
+    // Mode 2 forbids writes but allows these settings.
     readonly: "2",
     limit: String(rows),
     max_result_rows: "10000",
     max_result_bytes: "2000000",
     result_overflow_mode: "break",
     max_execution_time: "25",
-    // An error that comes late is then an answer of its own, not the end of a table.
+    // Reports a late error as an error response instead of cutting off the rows.
     wait_end_of_query: "1",
     output_format_json_quote_64bit_integers: "1",
   };

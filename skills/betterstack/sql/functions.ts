@@ -1,7 +1,6 @@
 /**
- * The functions that a query may call: they compute from what they are given, and read nothing. Types are among them
- * (`x::Nullable(String)`), table and dictionary functions are not. ClickHouse has hundreds more; a name that is not
- * here is refused.
+ * Functions that a query may call: they compute from their arguments and read no other data. Types are included
+ * (`x::Nullable(String)`), table and dictionary functions are not. All others are refused.
  */
 const CALLABLE = new Set(
   `

@@ -3,12 +3,11 @@ import type { Tables } from "./tables.ts";
 import { placeOf, type Token, tokenise } from "./tokens.ts";
 
 /**
- * A model's query as it may be sent: one SELECT (or WITH … SELECT) that reads the given tables and nothing else, with
- * what Better Stack calls them put in their places. Throws on all other text; what the grammar below does not know is
- * refused, so that a part of ClickHouse's SQL that nobody thought of is refused too.
+ * Checks a model's query and returns the SQL to send, with Better Stack's names for the given tables. Accepts one
+ * SELECT (or WITH … SELECT) that reads those tables only. Throws on everything that the grammar below does not know.
  *
- * Names that a query gives to its own parts (`WITH recent AS …`) are sent with a prefix: where ClickHouse would not see
- * such a name, it looks for a table of that name, and there is none.
+ * Names that a query defines (`WITH recent AS …`) are sent with a prefix. If ClickHouse takes one for a table's name,
+ * there is no such table.
  */
 export function gate(sql: string, tables: Tables): string {
   return new Gate(sql.trim().replace(/;$/, ""), tables).pass();
@@ -21,13 +20,13 @@ const CLAUSES = ["WHERE", "PREWHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFS
 const JOINS = ["JOIN", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "ASOF", "ANY", "ALL", "SEMI", "ANTI"];
 const OPERATORS = words("AND OR NOT LIKE ILIKE REGEXP BETWEEN CASE WHEN THEN ELSE DISTINCT EXISTS DIV MOD");
 const OTHERS = words("IS NULL END BY ASC DESC NULLS OVER PARTITION ROWS ON USING AS IN INTERVAL UNION SELECT FROM");
-/** What opens a part of the language that a query here does not need, or that would get round this gate. */
+/** Keywords for parts of the language that a query does not need, or that would bypass this gate. */
 const REFUSED = words(
   "INTO OUTFILE INFILE FORMAT SETTINGS WITH RECURSIVE APPLY COLUMNS EXCEPT INTERSECT ARRAY FINAL GLOBAL PASTE SAMPLE " +
     "WINDOW QUALIFY VALUES EXPLAIN PARALLEL FILTER INTERPOLATE",
 );
 const RESERVED = new Set([...CLAUSES, ...JOINS, ...OPERATORS, ...OTHERS, ...REFUSED]);
-/** Before a parenthesis these make no call. */
+/** Words that may precede a parenthesis without being a function call. */
 const BEFORE_GROUP = new Set([...OPERATORS, ...words("BY OVER ON IN LIMIT OFFSET WHERE PREWHERE HAVING SELECT")]);
 
 const NO_COMMA = "write JOIN … ON, not a comma between tables";
@@ -55,7 +54,7 @@ class Gate {
     return changes.reduce((sql, { start, end, text }) => sql.slice(0, start) + text + sql.slice(end), this.sql);
   }
 
-  /** [WITH name AS (query), …] select [UNION ALL select]… */
+  /** Parses [WITH name AS (query), …] select [UNION ALL select]… */
   #query(outer: Names): void {
     const names = new Set(outer);
     if (this.#take("WITH")) {
@@ -142,7 +141,7 @@ class Gate {
     this.#expect(")");
   }
 
-  /** Everything up to a clause, a closing bracket or the end. In a condition, a comma would bring in another table. */
+  /** Parses up to a clause, a closing bracket or the end. In a condition, a comma would add another table. */
   #expression(names: Names, kind: "list" | "condition" | "group"): void {
     for (let token = this.#token; token && !this.#isEnd(kind); token = this.#token) {
       if (kind === "condition" && token.text === ",") this.#refuse(NO_COMMA);
@@ -175,7 +174,7 @@ class Gate {
     }
   }
 
-  /** A name, or in a cast a type, which may have arguments. */
+  /** Parses a name or, in a cast, a type with optional arguments. */
   #namedAs(): void {
     const name = this.#name("a name", true);
     if (this.#is("(")) this.#call(name);
@@ -186,7 +185,7 @@ class Gate {
       this.#refuse(`the function ${token.text} is not taken`, token);
   }
 
-  /** What follows a dot is a name: a word of the language there would part the query otherwise than it seems. */
+  /** Parses the name after a dot. ClickHouse might parse a keyword there differently. */
   #member(): void {
     const token = this.#next();
     const isName = token.kind === "word" && !RESERVED.has(token.text.toUpperCase());
@@ -203,7 +202,7 @@ class Gate {
     }, close);
   }
 
-  /** After IN ClickHouse takes a bare name, even in parentheses, for a table: only values and queries are let through. */
+  /** Parses the right side of IN. ClickHouse takes a bare name there for a table, so only values and queries pass. */
   #set(names: Names): void {
     if (!this.#take("(")) this.#refuse(ONLY_VALUES);
     this.#nested(() => {
@@ -240,7 +239,7 @@ class Gate {
     return this.#tokens[this.#at];
   }
 
-  /** Whether the next token is this symbol or unquoted word. */
+  /** Returns true if the next token is this symbol or unquoted word. */
   #is(text: string): boolean {
     const token = this.#token;
     return token !== undefined && token.kind !== "quoted" && token.kind !== "text" && token.text.toUpperCase() === text;

@@ -1,11 +1,11 @@
 import type { ToolContext } from "skillflow";
 
-/** The names that a query may read from, and what Better Stack calls what is behind them. */
+/** Table names that a query may use, mapped to Better Stack's names for them. */
 export type Tables = ReadonlyMap<string, string>;
 
 const SOURCE = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
 
-/** The sources that the operator opened to queries. */
+/** Returns the sources that the operator opened to queries. */
 export function declaredSources(config: ToolContext["config"]): readonly string[] {
   const names = (config["BETTERSTACK_SOURCE"] ?? "").split(",").map((name) => name.trim());
   const sources = names.filter((name) => name !== "");
@@ -14,7 +14,7 @@ export function declaredSources(config: ToolContext["config"]): readonly string[
   throw new Error(`BETTERSTACK_SOURCE: "${odd.slice(0, 100)}" is not a source: it is written like t123456_my_app.`);
 }
 
-/** The tables of one source: recent logs and spans, metrics, and what has moved to long-term storage. */
+/** Returns the tables of one source: recent logs and spans, metrics, and long-term storage. */
 export function tablesOf(source: string): Tables {
   const recent = ["logs", "spans", "metrics"].flatMap((kind) => {
     const place = `remote(${source}_${kind})`;

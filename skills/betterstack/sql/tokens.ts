@@ -1,11 +1,10 @@
-/** One token of a query, and where it stands in it. */
 export interface Token {
   readonly kind: "word" | "quoted" | "text" | "number" | "symbol";
   readonly text: string;
   readonly start: number;
 }
 
-/** What a query may be made of, and nothing else: a character that opens anything more is refused where it stands. */
+/** Complete list of token patterns. Any other character is refused where it occurs. */
 const PATTERNS: readonly (readonly [Token["kind"] | "space", RegExp])[] = [
   ["space", /[ \t\r\n]+/y],
   ["word", /[A-Za-z_][A-Za-z0-9_]*/y],
@@ -23,7 +22,7 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/'/y, "a text is not closed, or holds a control character"],
 ];
 
-/** The tokens of a query. Throws on what is no part of a plain one. */
+/** Splits a query into tokens. Throws on anything that a plain query does not have. */
 export function tokenise(sql: string): readonly Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < sql.length; ) {
@@ -32,7 +31,7 @@ export function tokenise(sql: string): readonly Token[] {
     if (!found) throw new Error(`The query is refused at ${placeOf(sql, at)}: unexpected character.`);
     if (found.kind !== "space") tokens.push({ kind: found.kind, text: found.text, start: at });
     at += found.text.length;
-    // Two quotes in a row would go on as one name in ClickHouse.
+    // ClickHouse would read two quotes in a row as part of the name.
     if (found.kind === "quoted" && sql[at] === found.text[0]) {
       throw new Error(`The query is refused at ${placeOf(sql, at)}: a quoted name holds no quote.`);
     }
@@ -40,7 +39,7 @@ export function tokenise(sql: string): readonly Token[] {
   return tokens;
 }
 
-/** A place in a query, for people. */
+/** Describes a place in a query for messages. */
 export function placeOf(sql: string, at: number): string {
   const near = sql
     .slice(at, at + 30)

@@ -1,6 +1,6 @@
 import type { Shape } from "skillflow";
 
-/** An issue: what is asked of Linear, and what a model gets. */
+/** Fields of an issue: those requested from Linear and those returned to the model. */
 
 export const ISSUE = {
   id: "text",

@@ -66,7 +66,7 @@ interface Direction {
   readonly to: string;
 }
 
-/** Linear knows one direction: what is blocked is said from the other side. */
+/** Converts a relation to Linear's direction: "blocked by" is stored as "blocks" on the other issue. */
 function directed({
   issue,
   is,
@@ -109,7 +109,7 @@ interface Related {
 async function findRelation(linear: Linear, { type, from, to }: Direction) {
   const { from: source, to: target } = await linear.ask<Related>(RELATED, { from, to });
   const own = source.relations.nodes.find((one) => one.type === type && one.relatedIssue.id === target.id);
-  // "Related" holds both ways.
+  // "Related" applies in both directions.
   const inverse = source.inverseRelations.nodes.find((one) => one.type === type && one.issue.id === target.id);
   const found = own ?? (type === "related" ? inverse : undefined);
   return found && { id: found.id };

@@ -84,7 +84,7 @@ interface Text {
   readonly parent?: string | undefined;
 }
 
-/** What needs no name looked up, as Linear calls it. */
+/** Returns the changes that need no lookup, with Linear's field names. */
 function textOf({ title, body, priority, parent }: Text) {
   return {
     ...(title === undefined ? {} : { title }),
@@ -138,7 +138,7 @@ interface Changes {
   readonly assignee?: string | undefined;
 }
 
-/** The changes that need names looked up: none are looked up where there are none. */
+/** Returns the changes that refer to names. Sends no request if there are none. */
 async function placeOf(linear: Linear, id: string, changes: Changes): Promise<LinearDocument.IssueUpdateInput> {
   const { labels, add_labels: added = [], remove_labels: removed = [], state, project } = changes;
   const unassigned = changes.assignee === "none" ? { assigneeId: null } : {};

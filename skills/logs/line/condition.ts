@@ -4,22 +4,22 @@ import { parseInstant } from "./timestamp.ts";
 export type Scalar = string | number | boolean;
 type OneOrMore = Scalar | readonly Scalar[];
 
-/** What a field must be: a value or one of several, each perhaps a comparison; or what it must not be. */
+/** Allowed values of a field, including comparisons, or values to exclude. */
 export type Wanted = OneOrMore | { readonly not: OneOrMore };
 
-/** One field's part of a `where`. */
+/** Condition on one field from a `where`. */
 export interface Condition {
   readonly field: string;
   readonly wanted: Wanted;
-  /** Whether a line's fields meet it. */
+  /** Returns true if a line's fields meet the condition. */
   holds(fields: Readonly<Record<string, unknown>>): boolean;
-  /** A line cannot meet it without the field. */
+  /** True if a line without the field cannot meet the condition. */
   readonly needsField: boolean;
-  /** The one text that the field's value must be, where there is one. */
+  /** The only value that the field may have, if there is just one. */
   readonly exactly: string | undefined;
 }
 
-/** Throws an Error that says how a condition is written. Fields may be nested as they are in a line. */
+/** Compiles a `where`, possibly nested like the line. Throws an Error that explains how to write conditions. */
 export function compileConditions(where: unknown): readonly Condition[] {
   return conditionsIn("", where ?? {});
 }
@@ -52,7 +52,7 @@ function compileCondition(field: string, wanted: Wanted): Condition {
   };
 }
 
-/** Whether a text is compared with, and not looked for as it stands. */
+/** Returns true if a text is a comparison instead of a literal value. */
 export function isComparison(text: string): boolean {
   return compileTest(text).exactly === undefined;
 }
@@ -62,7 +62,7 @@ interface Test {
   readonly exactly?: string;
 }
 
-/** What follows an operator must be a number or a time: `<none>` is a value like any other. */
+/** Compiles a value. An operator needs a number or a time after it, so `<none>` is a literal value. */
 function compileTest(text: string): Test {
   const range = /^(.+?)\.\.(.+)$/s.exec(text);
   const low = orderOf(range?.[1]);
@@ -84,7 +84,7 @@ const OPERATORS: Readonly<Record<string, (order: number) => boolean>> = {
 
 interface Order {
   readonly amount: number;
-  /** Of a number, such as `ms`; times have none. */
+  /** Unit of a number, such as `ms`. Times have none. */
   readonly unit: string;
   readonly isTime: boolean;
 }
@@ -97,7 +97,7 @@ function orderOf(text: string | undefined): Order | undefined {
   return time === undefined ? undefined : { amount: time, unit: "", isTime: true };
 }
 
-/** NaN, which is neither more nor less, when the two cannot be compared. */
+/** Compares two values. Returns NaN if they cannot be compared. */
 function compare(value: string, bound: Order): number {
   const own = orderOf(value);
   if (!own) return Number.NaN;

@@ -1,21 +1,21 @@
 import { createContext, Script } from "node:vm";
 
-/** The part of a line on which a regular expression is tried. */
+/** Number of characters of a line that a regular expression is tried on. */
 export const PATTERN_SEES = 8192;
 const PATTERN_BUDGET_MS = 1000;
-/** Characters that a pattern may have. */
+/** Maximum length of a pattern. */
 const LONGEST_PATTERN = 10_000;
 
-/** A regular expression that somebody else wrote, run under a time limit. */
+/** Untrusted regular expression that runs under a time limit. */
 export interface Pattern {
-  /** For each text what the first group (else the whole) matched, or undefined. Throws when matching takes too long. */
+  /** Returns the first group, or else the whole match, for each text. Throws when matching takes too long. */
   run(texts: readonly string[]): readonly (string | undefined)[];
 }
 
-/** Throws an Error that tells what is wrong with the pattern. */
+/** Compiles a pattern. Throws an Error that explains what is wrong with it. */
 export function compilePattern(source: string, ignoreCase: boolean): Pattern {
   checkPattern(source);
-  // A running expression cannot be interrupted except by the time limit of a script in a context.
+  // Only the time limit of a script in a vm context can interrupt a running expression.
   const sandbox: { source: string; flags: string; texts: readonly string[] } = {
     source,
     flags: ignoreCase ? "i" : "",
@@ -40,7 +40,7 @@ export function compilePattern(source: string, ignoreCase: boolean): Pattern {
   };
 }
 
-/** The longest text that every match must hold, or "" when there is none that is easy to see. */
+/** Returns the longest string that every match must contain, or "" if none is easy to determine. */
 export function requiredLiteral(source: string): string {
   if (source.length > LONGEST_PATTERN) return "";
   const runs = [""];
@@ -79,7 +79,7 @@ function checkPattern(source: string): void {
   }
 }
 
-/** `(a+)+`, `(\w+ ?)*`: an unbounded repetition of a group that begins with one. The time limit catches the rest. */
+/** Finds unbounded repetition of a group that starts with one, such as `(a+)+`. The time limit covers the rest. */
 function hasNestedQuantifier(source: string): boolean {
   const groups: { readonly start: number; readonly body: number; repeats: boolean }[] = [];
   let at = 0;
@@ -101,7 +101,7 @@ function hasNestedQuantifier(source: string): boolean {
   return false;
 }
 
-/** One atom: an escape, a class, a group (as a whole unless told otherwise) or one character. */
+/** Returns one atom: an escape, a class, one character, or a group unless `wholeGroups` is false. */
 function partAt(source: string, at: number, wholeGroups = true): string {
   const rest = source.slice(at);
   const pattern =
@@ -126,7 +126,7 @@ function groupAt(source: string, from: number): string {
 
 function literalOf(part: string): string | undefined {
   if (/^\\[!-/:-@[-`{-~]$/.test(part)) return part.slice(1);
-  // ASCII only: half of a surrogate pair, or a byte that was no UTF-8, is not found as it is written.
+  // ASCII only: half a surrogate pair or an invalid UTF-8 byte cannot be found as it is written.
   return /^[ -~]$/.test(part) && !/[.^$*+?()[\]{}|\\]/.test(part) ? part : undefined;
 }
 

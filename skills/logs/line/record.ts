@@ -11,25 +11,25 @@ export interface LineRecord {
 }
 
 /**
- * The fields of one line: a JSON object's members, also behind a text such as a container's or syslog's; else its `key=value`
- * pairs. A line that begins with two pairs is logfmt.
+ * Parses the fields of a line: a JSON object, possibly after a prefix such as syslog's, or else `key=value` pairs. A
+ * line that begins with two pairs is logfmt.
  */
 export function parseRecord(text: string): LineRecord {
   return parseJsonLine(text) ?? parsePairs(text);
 }
 
-/** The values of a field: the key as it stands, else as a dotted path; through arrays to each element's. */
+/** Returns a field's values, by literal key or else by dotted path. A path applies to each element of an array. */
 export function fieldValues(fields: Fields, path: string): readonly string[] {
   return scalars(fieldOf(fields, path));
 }
 
-/** What a field holds, as it is; undefined when it is not there. */
+/** Returns a field's raw value, or undefined if it is missing. */
 export function fieldOf(fields: Fields, path: string): unknown {
   if (Object.hasOwn(fields, path)) return fields[path];
   return path.includes(".") ? follow(fields, path.split(".")) : undefined;
 }
 
-/** A record's dotted field names, down to two levels. */
+/** Returns a record's field names, dotted, down to two levels. */
 export function fieldNames(fields: Fields): readonly string[] {
   return Object.entries(fields).flatMap(([key, value]) => {
     const inner = isObject(value) ? value : nested(value);
@@ -38,8 +38,8 @@ export function fieldNames(fields: Fields): readonly string[] {
 }
 
 /**
- * The line with what varies masked, so that lines of one kind look alike. Status codes and the names of errors stay; of a
- * structured line what tells its kind stands first: level, error, status, message.
+ * Masks the variable parts of a line, so that similar lines look the same. Keeps status codes and error names.
+ * Structured lines start with level, error, status and message.
  */
 export function shapeOf(text: string): string {
   const { format, fields }: LineRecord = STRUCTURED.test(text) ? parseRecord(text) : { format: "text", fields: {} };
@@ -66,7 +66,7 @@ interface Leaf {
   readonly value: unknown;
 }
 
-/** What is neither object nor list, at most three names deep. */
+/** Returns the fields that are neither objects nor arrays, at most three levels deep. */
 function leavesOf(fields: Fields, prefix = "", depth = 3, leaves: Leaf[] = []): readonly Leaf[] {
   for (const key of Object.keys(fields)) {
     if (leaves.length === MOST_LEAVES) break;
@@ -80,7 +80,7 @@ function leavesOf(fields: Fields, prefix = "", depth = 3, leaves: Leaf[] = []): 
 }
 
 interface Nature {
-  /** Where a field stands in a shape; undefined when it tells nothing of a line's kind. */
+  /** Position of a field in a shape, or undefined if the field is left out. */
   readonly rank: number | undefined;
   readonly isStatus: boolean;
 }
@@ -127,11 +127,11 @@ function masked(text: string): string {
     });
 }
 
-/** A number that tells what happened: behind such a word, or in a request's line of a server's log. */
+/** Words before a number that is a status or error code and must not be masked. */
 const STATUS_BEFORE =
   /(?:status|code|errno|HTTP(?:\/[\d.]{1,3})?"?|exit(?:ed)?|returned|responded|answered)(?: with)?(?: code| status)?["']?[:= ] ?["']?$/i;
 
-/** The shape as it is shown; the names of errors that would be cut off stand at its end. */
+/** Shortens a shape for display and appends error names that would be lost. */
 function withErrors(shape: string): string {
   if (shape.length <= SHAPE_SHOWN) return shape;
   const shown = shape.slice(0, SHAPE_SHOWN);
@@ -143,7 +143,7 @@ function withErrors(shape: string): string {
 const PAIRS_KEPT = 8192;
 const PAIR = /(?<![\w.@/-])([A-Za-z_@][\w.@/-]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]*))/g;
 
-/** How much may stand before the JSON of a line. */
+/** Prefix that may precede the JSON in a line. */
 const PREFIX = /^[^{]{0,256}[\s:|]\{"/;
 
 function parseJsonLine(text: string): LineRecord | undefined {
@@ -167,7 +167,7 @@ function parsePairs(text: string): LineRecord {
   return { format: count >= 2 && head > 0 ? "logfmt" : "text", fields };
 }
 
-/** Keys may hold dots themselves: of several readings the one with the longer key is meant. */
+/** Follows a path. Keys may contain dots themselves, so the longest matching key wins. */
 function follow(value: unknown, path: readonly string[]): unknown {
   const [key] = path;
   if (key === undefined) return value;
@@ -186,12 +186,12 @@ function follow(value: unknown, path: readonly string[]): unknown {
   return undefined;
 }
 
-/** The JSON object that a text holds, as a container's log does. */
+/** Returns the JSON object inside a string, as in container logs. */
 function nested(value: unknown): unknown {
   return typeof value === "string" && /^\s*\{"/.test(value) ? parseJson(value) : undefined;
 }
 
-/** The value of a JSON text; undefined when it is none, or nested deeper than it could be written again. */
+/** Parses JSON. Returns undefined if it is invalid or too deep to be serialized again. */
 export function parseJson(text: string): unknown {
   if (text.length >= 2 * MOST_DEPTH && isTooDeep(text)) return undefined;
   try {

@@ -1,7 +1,7 @@
 export const LINE_SHOWN = 2048;
 export const BYTES_SHOWN = 16 * 1024;
 
-/** A line as it is shown: without colours and control characters, and cut with a mark that tells the whole length. */
+/** Returns a line for display without colors and control characters. Cuts it with a mark that gives its size. */
 export function shown(text: string, length: number): string {
   const clean = text
     .slice(0, LINE_SHOWN * 2)
@@ -11,12 +11,12 @@ export function shown(text: string, length: number): string {
   return `${clean.slice(0, LINE_SHOWN)}… [cut; the line has ${length} bytes]`;
 }
 
-/** A text that is cut says so: what is left of a secret there is known by it (trust 5). */
+/** Cuts a text with a mark, by which redaction recognizes the remains of a secret. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** The longest run of items, from the front, whose JSON fits a number of bytes; at least one. */
+/** Returns the first items whose JSON fits into a number of bytes, but at least one. */
 export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): readonly T[] {
   let used = 0;
   const stop = items.findIndex((item, index) => {
@@ -26,12 +26,12 @@ export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): re
   return stop < 0 ? items : items.slice(0, stop);
 }
 
-/** The same from the end. */
+/** Returns the last items whose JSON fits into a number of bytes, but at least one. */
 export function fittingLast<T>(items: readonly T[], bytes?: number): readonly T[] {
   return [...fitting([...items].reverse(), bytes)].reverse();
 }
 
-/** Remarks about the files, as a part of a result. */
+/** Returns notes about the files as part of a result. */
 export function noted(notes: readonly string[]): { readonly notes?: readonly string[] } {
   return notes.length > 0 ? { notes: notes.slice(0, NOTES_SHOWN) } : {};
 }

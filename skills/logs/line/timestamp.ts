@@ -1,21 +1,21 @@
-/** Milliseconds since 1970 of an instant as a person or model writes it: ISO 8601 (UTC unless told), a mail's date, epoch. */
+/** Parses an instant into Unix milliseconds: ISO 8601 (UTC by default), an email date or epoch time. */
 export function parseInstant(text: string): number | undefined {
   return isoTime(text, /^(\d{4}-\d\d-\d\d)()$/) ?? isoTime(text, ISO_ALONE) ?? epochTime(text) ?? longTime(text);
 }
 
-/** The time in the front part of a plain line; `latest` dates the formats that leave the year out. */
+/** Returns the time at the front of a plain line. `latest` determines the year for formats without one. */
 export function timeOfText(text: string, latest: number): number | undefined {
   return (
     isoTime(text, ISO) ?? accessLogTime(text) ?? yearlessTime(text, latest) ?? leadingEpoch(text) ?? longTime(text)
   );
 }
 
-/** The time in a structured line's fields: by their names, and then in what they hold. */
+/** Returns the time in a structured line's fields, by their names first and then by nested fields. */
 export function timeOfFields(fields: object): number | undefined {
   return timeWithin(fields, DEEPEST);
 }
 
-/** Whether a field of this name may tell a line's time. */
+/** Returns true if a field with this name may contain a line's time. */
 export function isTimeName(name: string): boolean {
   return USUAL.includes(name) || namesTime(name);
 }
@@ -24,7 +24,7 @@ export function isoText(time: number): string {
   return new Date(time).toISOString();
 }
 
-/** A time as people write it: without a fraction that is zero. */
+/** Formats a time, without milliseconds if they are zero. */
 export function briefTime(time: number): string {
   return isoText(time).replace(/\.000Z$/, "Z");
 }
@@ -57,7 +57,7 @@ function firstOf<T>(items: readonly T[], timeOf: (item: T) => number | undefined
   return undefined;
 }
 
-/** Of a list the first that is one. */
+/** Parses a field's value as a time. For a list, returns the first time in it. */
 function timeOfValue(value: unknown): number | undefined {
   if (typeof value === "number") return epochTime(String(value));
   if (typeof value === "string") return parseInstant(value.trim());
@@ -67,13 +67,13 @@ function timeOfValue(value: unknown): number | undefined {
   );
 }
 
-/** `startTimeUnixNano`, `first_time`, `eventTimestamp`. */
+/** Matches names such as `startTimeUnixNano`, `first_time` and `eventTimestamp`. */
 function namesTime(name: string): boolean {
   const words = wordsOf(name);
   return TIME_WORD.test(words) && !LENGTH_WORD.test(words);
 }
 
-/** `updated_at`, `expires`: a time of something else than what the line tells. */
+/** Matches names such as `updated_at` and `expires`, which are not the time of the event. */
 function namesOtherTime(name: string): boolean {
   return OTHER_WORD.test(wordsOf(name));
 }
@@ -103,7 +103,7 @@ function isoTime(text: string, pattern: RegExp): number | undefined {
 function instant(day: string, clock: string, zone = "Z"): number | undefined {
   const offset = /^[+-]\d{4}$/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase();
   const time = Date.parse(`${day}T${clock.replace(",", ".")}${/^(?:UTC|GMT)$/.test(offset) ? "Z" : offset}`);
-  // A year such as 0001 is what some programs write where they know no time.
+  // Some programs write a year such as 0001 if they do not know the time.
   return time > 0 ? time : undefined;
 }
 
@@ -116,7 +116,7 @@ function accessLogTime(text: string): number | undefined {
   return instant(`${year}-${monthNumber(month)}-${day}`, clock, zone);
 }
 
-/** `Wed, 01 May 2024 10:00:00 +0200` and `Wed May  1 10:00:00.123 2024`. */
+/** Parses `Wed, 01 May 2024 10:00:00 +0200` and `Wed May  1 10:00:00.123 2024`. */
 function longTime(text: string): number | undefined {
   const [, mailDay, mailMonth = "", mailYear, mailClock = "", zone] = MAIL_TIME.exec(text) ?? [];
   if (mailDay) return instant(`${mailYear}-${monthNumber(mailMonth)}-${mailDay.padStart(2, "0")}`, mailClock, zone);
@@ -129,7 +129,7 @@ const MAIL_TIME =
 const LONG_TIME =
   /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?) (?:(?:UTC|GMT) )?(\d{4})/;
 
-/** Those of syslog and of klog (`E0501 10:00:00.123456`). */
+/** Parses the times of syslog and klog (`E0501 10:00:00.123456`). */
 function yearlessTime(text: string, latest: number): number | undefined {
   const syslog = /^(?:<\d{1,3}>)?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)/.exec(text);
   const klog = /^[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d{6}) /.exec(text);
@@ -139,7 +139,7 @@ function yearlessTime(text: string, latest: number): number | undefined {
   const year = new Date(latest).getUTCFullYear();
   const inYear = (which: number) => instant(`${which}-${monthAndDay}`, clock);
   const time = inYear(year);
-  // Written before the file's last change, whatever the zone: a later date is last year's.
+  // Lines are not newer than the file's last change, in any time zone. A later date is from last year.
   return time !== undefined && time > latest + 86_400_000 ? inYear(year - 1) : time;
 }
 

@@ -2,43 +2,43 @@ import type { FileHandle } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
 
-/** The part of a line that is looked at; the rest is only measured. */
+/** Number of bytes of a line that are examined. The rest is only measured. */
 export const LINE_KEPT = 64 * 1024;
 
-/** Consecutive whole lines of a file, or one line too long to be held whole. */
+/** Consecutive whole lines of a file, or the beginning of one overlong line. */
 export interface Block {
-  /** Each line ends with `\n`, except the last of the file and a cut one. */
+  /** Lines that each end with `\n`, except the last of the file and a cut one. */
   readonly bytes: Buffer;
-  /** Where the first byte lies in the file (in the unpacked text of a packed one). */
+  /** Offset of the first byte in the file, or in the uncompressed text. */
   readonly offset: number;
-  /** Length of the line of which `bytes` is the beginning, when it was cut. */
+  /** Full length of the line if it was cut. */
   readonly cutFrom?: number;
 }
 
-/** Puts the next bytes at the start of `into` and tells how many; 0 at the end. */
+/** Fills `into` from the start and returns the number of bytes, 0 at the end. */
 export type Fill = (into: Buffer) => Promise<number>;
 
 const CHUNK = 1024 * 1024;
 const PACKED_CHUNK = 16 * 1024;
-/** Lines of one block, so that a chunk of short lines does not occupy the process for long. */
+/** Maximum number of lines in a block, so that short lines do not block the event loop. */
 const BLOCK_LINES = 10_000;
 
-/** Lets timers and signals be handled, and stops if the call was aborted meanwhile. */
+/** Yields to timers and signals. Throws if the call was aborted. */
 export async function takeTurn(signal: AbortSignal): Promise<void> {
   await setImmediate();
   signal.throwIfAborted();
 }
 
 /**
- * A file's text as blocks of whole lines, in memory that does not grow with the file. A block's bytes are valid until the
- * next block is asked for. The next chunk is read while a block is looked at.
+ * Reads a file as blocks of whole lines in constant memory. A block's bytes are valid until the next block is
+ * requested. The next chunk is read in the background.
  */
 export async function* blocksOf(
   fill: Fill,
   signal: AbortSignal,
   { kept = LINE_KEPT, chunk = CHUNK, offset = 0 } = {},
 ): AsyncGenerator<Block> {
-  // The unfinished line at a chunk's end is copied right before the place of the next chunk, so that both are one run.
+  // The incomplete line of a chunk is copied directly in front of the next chunk, so that both are contiguous.
   let front = Buffer.allocUnsafe(kept + chunk);
   let back = Buffer.allocUnsafe(kept + chunk);
   let begin = kept;
@@ -96,19 +96,19 @@ function newlineIn(buffer: Buffer, from: number, to: number): number | undefined
   return at >= 0 && at < to ? at : undefined;
 }
 
-/** Where the last whole line of a range ends; the range's start if it holds none. */
+/** Returns the end of the last whole line in a range, or the start of the range if there is none. */
 function endOfLines(buffer: Buffer, from: number, to: number): number {
   return to > from ? Math.max(from, buffer.lastIndexOf(10, to - 1) + 1) : from;
 }
 
-/** Returns where the block of whole lines that begins at `from` ends. */
+/** Returns the end of the block of whole lines that starts at `from`. */
 function endOfBlock(buffer: Buffer, from: number, to: number): number {
   let end = from;
   for (let lines = 0; lines < BLOCK_LINES && end < to; lines++) end = buffer.indexOf(10, end) + 1;
   return end;
 }
 
-/** Reads a file up to the size it had, so that a file that grows does not keep the reader for ever. */
+/** Reads a file up to its size at opening, so that reading a growing file ends. */
 export function readPlain(file: FileHandle, from: number, size: number): Fill {
   let position = from;
   return async (into) => {
@@ -120,7 +120,7 @@ export function readPlain(file: FileHandle, from: number, size: number): Fill {
   };
 }
 
-/** Reads what comes in pieces of any size. */
+/** Reads from pieces of any size. */
 export function readPieces(pieces: AsyncGenerator<Buffer>): Fill {
   let rest: Buffer = Buffer.alloc(0);
   return async (into) => {
@@ -140,13 +140,13 @@ export function readPieces(pieces: AsyncGenerator<Buffer>): Fill {
 }
 
 /**
- * The unpacked text. What is damaged or cut off ends it early and is told to `onDamage`. Small packed pieces, each unpacked
- * whole before the next: what came before some damage is kept, and memory is bounded.
+ * Decompresses gzip. Damaged or incomplete input ends the text early and calls `onDamage`. Small compressed pieces,
+ * unpacked one by one, limit memory and keep what precedes the damage.
  */
 export async function* unpacked(packed: Fill, onDamage: (reason: string) => void): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
   const closed = new Promise<void>((resolve) => gunzip.once("close", resolve));
-  // Damage closes the stream, and then a write is never answered.
+  // Damage closes the stream, and a pending write would never complete.
   let answered: (() => void) | undefined;
   gunzip.once("close", () => answered?.());
   const pieces: Buffer[] = [];

@@ -6,35 +6,35 @@ import { type Block, blocksOf, type Fill, readPieces, readPlain, unpacked } from
 import { globBase, isGlob, matchesGlob } from "./glob.ts";
 import { isHidden, withheld } from "./withheld.ts";
 
-/** A path or glob, or several. */
+/** One or more paths or globs. */
 export type Files = string | readonly string[];
 
 export interface LogFile {
-  /** As the model names it: relative to the working directory or to LOGS_ROOT. */
+  /** Path relative to the working directory or LOGS_ROOT. */
   readonly name: string;
   readonly place: Inside;
 }
 
 export interface OpenLog {
   readonly name: string;
-  /** Bytes on disk. */
+  /** Size on disk in bytes. */
   readonly size: number;
   readonly packed: boolean;
   readonly layout: Layout;
-  /** Whether reading can begin anywhere: offsets are those of the file itself. */
+  /** True if reading can start at any line. Offsets are then those of the file itself. */
   readonly seekable: boolean;
-  /** When the file was last written, in milliseconds. */
+  /** Last modification time in Unix milliseconds. */
   readonly modified: number;
   /**
-   * Blocks of lines, from an offset that must be a line's start if the file is seekable; another is read from its start, and
-   * offsets are those of its text when unpacked and made rows of.
+   * Reads blocks of lines from an offset. For a seekable file it must be the start of a line. Other files are read from
+   * the start, with offsets in the uncompressed and converted text.
    */
   blocks(from?: number): AsyncGenerator<Block>;
 }
 
 const MOST_ENTRIES = 50_000;
 
-/** The log files that paths and globs name, sorted by name. Throws an Error that says what to name instead. */
+/** Finds the log files for paths and globs, sorted by name. Throws an Error that lists existing files. */
 export async function chooseFiles(
   wanted: string | readonly string[],
   context: ToolContext,
@@ -48,7 +48,6 @@ export async function chooseFiles(
   return [...chosen.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** One log file by its path. */
 export async function chooseFile(name: string, context: ToolContext): Promise<LogFile> {
   let refusal = "does not exist";
   for (const root of rootsOf(context)) {
@@ -67,7 +66,7 @@ export async function chooseFile(name: string, context: ToolContext): Promise<Lo
   throw new Error(`${name} ${refusal}. ${await whatIsThere(context)}`);
 }
 
-/** Lends an open file to `use` and closes it afterwards. `note` hears what was wrong with it. */
+/** Opens a file for `use` and closes it afterwards. Reports damage to `note`. */
 export async function withLog<T>(
   file: LogFile,
   context: ToolContext,
@@ -125,7 +124,7 @@ function rootsOf(context: ToolContext): readonly string[] {
   return extra ? [context.workDir, extra] : [context.workDir];
 }
 
-/** A file in the folder that the operator named is what they meant. */
+/** Returns why a file is withheld. Earlier runs directly in LOGS_ROOT are not: the operator chose that folder. */
 function withheldFrom(root: string, place: Inside, context: ToolContext): Promise<string | undefined> {
   return withheld(place, root === context.config["LOGS_ROOT"]);
 }
@@ -151,7 +150,7 @@ async function expandGlob(glob: string, context: ToolContext): Promise<readonly 
   return found;
 }
 
-/** Names of the files and links below a root where a pattern can match. Folders behind links are not entered. */
+/** Lists files and links below a root that a pattern might match. Does not follow linked directories. */
 async function filesBelow(root: string, pattern: string, context: ToolContext): Promise<readonly string[]> {
   const { folder, depth } = globBase(pattern);
   const base = await resolveInside(root, folder);
@@ -177,7 +176,7 @@ async function filesBelow(root: string, pattern: string, context: ToolContext): 
   return names;
 }
 
-/** A folder that cannot be listed holds nothing to read. */
+/** Lists a directory. One that cannot be read counts as empty. */
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     const entries = await promises.readdir(folder, { withFileTypes: true });

@@ -1,6 +1,6 @@
 /**
- * Whether a path fits a glob: `*` and `?` within a name, `**` across folders, `{a,b}` for choices.
- * A wildcard at the start of a name does not stand for a dot. Time is bounded by pattern length times path length.
+ * Matches a path against a glob: `*` and `?` within a name, `**` across directories, `{a,b}` for choices. A leading
+ * wildcard does not match a dot. Time is at most pattern length times path length.
  */
 export function matchesGlob(glob: string, path: string): boolean {
   return expandBraces(glob).some((pattern) => matchesSegments(pattern.split("/"), path.split("/")));
@@ -10,12 +10,12 @@ export function isGlob(text: string): boolean {
   return /[*?{]/.test(text);
 }
 
-/** The folder in which every match of a glob lies, and how many folders below it one can lie. */
+/** Returns the directory that contains all matches of a glob, and how deep they can be. */
 export function globBase(glob: string): { readonly folder: string; readonly depth: number } {
   const segments = glob.split("/");
   const fixed = segments.findIndex(isGlob);
   const wild = segments.slice(fixed);
-  // A choice may hold a slash, so its depth is not that of the segments.
+  // A choice may contain a slash, so the segments do not limit the depth.
   const unbounded = wild.some((segment) => segment === "**" || segment.includes("{"));
   return { folder: segments.slice(0, fixed).join("/"), depth: unbounded ? Number.POSITIVE_INFINITY : wild.length };
 }
@@ -35,7 +35,7 @@ function expandBraces(glob: string): readonly string[] {
   }
 }
 
-/** Expands the first innermost pair of braces; nested ones follow in later rounds. */
+/** Expands the first innermost pair of braces. Later rounds expand the outer ones. */
 function expandFirst(pattern: string): readonly string[] {
   const match = /\{([^{}]*)\}/.exec(pattern);
   if (!match) return [pattern];
@@ -63,7 +63,7 @@ function matchesName(pattern: string, name: string): boolean {
   );
 }
 
-/** Matches items to a pattern whose stars stand for any run of items: only the last star seen is ever widened. */
+/** Matches items to a pattern in which a star stands for any sequence. Only the last star is ever extended. */
 function matchesWithStar(
   pattern: readonly string[],
   items: readonly string[],

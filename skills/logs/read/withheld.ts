@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { type Inside, openInside } from "skillflow";
 
 /**
- * Why a file is not read though it lies in a place for logs; undefined when it may be. Hidden files hold credentials, and
- * what skillflow wrote itself holds former runs. Whoever wants either read names its folder in LOGS_ROOT.
+ * Returns why a file may not be read, or undefined. Hidden files may contain credentials, and skillflow's own files
+ * contain earlier runs. Users who want them set LOGS_ROOT to their folder.
  */
 export async function withheld(place: Inside, named: boolean): Promise<string | undefined> {
   if (/^\/(?:proc|sys)\//.test(place.path)) return "is no log file: the system makes it";
@@ -18,7 +18,7 @@ export function isHidden(path: string): boolean {
   return path.split("/").some((segment) => segment.startsWith(".") && segment !== ".");
 }
 
-/** Results, records and plans say so themselves; the rest of what a run writes is known by its neighbours. */
+/** Returns true for skillflow's own files. They carry a mark, or are recognized by marked files next to them. */
 async function isOurs(place: Inside): Promise<boolean> {
   const [folder, name = ""] = [dirname(place.path), place.path.split("/").at(-1)];
   const run = /^(.*\/[^/]+)\.blobs\//.exec(place.path)?.[1];

@@ -1,4 +1,4 @@
-/** Makes rows of a text that comes in pieces. A row has no line end. */
+/** Converter of text, which comes in pieces, to rows without line breaks. */
 export interface Convert {
   push(text: string): Generator<string>;
   end(): Generator<string>;

@@ -1,6 +1,6 @@
 import type { Convert } from "./convert.ts";
 
-/** Text of a table to rows, one JSON object a line: the first record names the columns if it looks like names. */
+/** Converts a table to rows, one JSON object per line. If the first record looks like names, they become the keys. */
 export function convertCsv(name: string): Convert {
   let rest = "";
   let delimiter: string | undefined;
@@ -29,7 +29,7 @@ export function convertCsv(name: string): Convert {
   return {
     *push(text) {
       rest += text;
-      // No record ends without a line's end: a long line is not gone through again with each of its pieces.
+      // Waits for a line break, so that a long line is not scanned again for each piece.
       if (text.includes("\n") || rest.length >= MOST_LINE) yield* read(false);
     },
     *end() {
@@ -38,9 +38,9 @@ export function convertCsv(name: string): Convert {
   };
 }
 
-/** A quoted cell that does not end within this is not a quoted cell. */
+/** Maximum length of a quoted cell. Beyond it, the quote is taken literally. */
 const MOST_RECORD = 1024 * 1024;
-/** What is longer, or has more cells, is taken for more than one line. */
+/** Longer lines, and lines with more cells, are split. */
 const MOST_LINE = 24 * MOST_RECORD;
 const MOST_CELLS = 200_000;
 
@@ -49,7 +49,7 @@ interface CsvRecord {
   readonly end: number;
 }
 
-/** The record that begins at a position; undefined when its end has not come yet. */
+/** Parses the record at a position. Returns undefined if it is incomplete. */
 function recordAt(text: string, from: number, delimiter: string, ended: boolean): CsvRecord | undefined {
   const cells: string[] = [];
   let at = from;
@@ -128,7 +128,7 @@ function rowOf(columns: readonly string[], cells: readonly string[]): string {
   return JSON.stringify(Object.fromEntries(filled));
 }
 
-/** A number where that loses nothing. */
+/** Converts a cell to a number if that is lossless. */
 function cellValue(cell: string): string | number {
   const number = Number(cell);
   return cell.length <= 15 && String(number) === cell && Number.isFinite(number) ? number : cell;

@@ -14,8 +14,8 @@ import {
 } from "./telemetry.ts";
 
 /**
- * JSON documents to rows, one JSON object a line: the elements of the list that makes the most of a document, else the document
- * itself. One that is too large to be held is read piece by piece, and its rows are the elements of every list in it.
+ * Converts JSON documents to rows, one JSON object per line: the elements of the main list, or else the document
+ * itself. A document too large for memory is read in pieces, and the elements of all its lists become rows.
  */
 export function convertDocuments(): Convert {
   let text = "";
@@ -46,7 +46,7 @@ export function convertDocuments(): Convert {
       else if (ended) isBroken = true;
       else return;
     }
-    // What is no JSON is shown as it stands.
+    // Text that is not JSON is passed on unchanged.
     if (isBroken && text !== "") {
       const cut = ended || text.length > MOST_HELD ? text.length : text.lastIndexOf("\n") + 1;
       if (cut > 0) yield text.slice(0, cut).replace(/\n$/, "");
@@ -70,11 +70,11 @@ const MOST_ELEMENT = 8 * 1024 * 1024;
 interface Skim {
   depth: number;
   inString: boolean;
-  /** Where to read on. */
+  /** Position to continue from. */
   at: number;
 }
 
-/** Where the value ends in which a text begins; undefined when that has not come yet. */
+/** Returns the end of the value at the start of a text, or undefined if it is incomplete. */
 function skim(text: string, state: Skim): number | undefined {
   let { depth, inString, at } = state;
   for (; at < text.length; at++) {
@@ -103,7 +103,7 @@ function* documentRows(raw: string): Generator<string> {
   }
 }
 
-/** Where the list of objects stands that a document is about: it makes half of it at least, or is named like an answer. */
+/** Finds a document's main list of objects: it makes up at least half of the text, or has a typical name. */
 function mainList(value: unknown): string | undefined {
   const lists = listsIn(value, "", 4).map(({ path, list }) => ({ path, size: JSON.stringify(list).length }));
   const [largest] = lists.sort((a, b) => b.size - a.size);
@@ -111,7 +111,7 @@ function mainList(value: unknown): string | undefined {
   return ANSWER.test(largest.path) || largest.size * 2 >= JSON.stringify(value).length ? largest.path : undefined;
 }
 
-/** What interfaces call the list that was asked for. */
+/** Typical names of result lists in APIs. */
 const ANSWER = /\/(?:results?|events|logEvents|records|items|hits|series|entries|datapoints|MetricDataResults)$/i;
 
 function listsIn(value: unknown, path: string, depth: number): readonly { path: string; list: readonly unknown[] }[] {
@@ -124,7 +124,7 @@ function listsIn(value: unknown, path: string, depth: number): readonly { path: 
   });
 }
 
-/** The element's own text is kept where nothing is made of it. */
+/** Yields an element's rows, or its own text if it has none. */
 function* rowsOf(raw: string, element: unknown): Generator<string> {
   const rows = element === undefined ? undefined : elementRows(element);
   if (rows) for (const row of rows) yield JSON.stringify(row);
@@ -132,7 +132,7 @@ function* rowsOf(raw: string, element: unknown): Generator<string> {
 }
 
 interface Walker {
-  /** Yields rows as far as the text goes; what is left of it belongs before what comes next. */
+  /** Yields the rows so far. The rest of the text must be prepended to the next piece. */
   walk(
     text: string,
     ended: boolean,
@@ -141,17 +141,17 @@ interface Walker {
 
 interface Frame {
   readonly path: string;
-  /** What is done with what stands in it: lists have rows, or hold what holds rows. */
+  /** Kind of content: members of an object, rows, or elements that contain rows. */
   readonly kind: "object" | "rows" | "holders";
-  /** Inside of an OpenTelemetry export; its records' surroundings come before them. */
+  /** Resource and scope inside an OpenTelemetry export. They precede their records. */
   readonly around: Surroundings | undefined;
-  /** The member that is read. */
+  /** Member being read. */
   key: string | undefined;
 }
 
 type Purpose = "row" | keyof Surroundings | "nothing";
 
-/** A value that is taken whole. */
+/** Value that is read as a whole. */
 interface Capture {
   readonly purpose: Purpose;
   readonly skim: Skim;
@@ -163,7 +163,7 @@ function captureFor(purpose: Purpose): Capture {
   return { purpose, skim: { depth: 0, inString: false, at: 0 }, pieces: [], size: 0 };
 }
 
-/** Reads one document without holding it. Rows are the elements of the list at a path; without one, of every list. */
+/** Reads one document in pieces. Yields the elements of the list at a path or, without one, of every list. */
 function createWalker(list?: string): Walker {
   const frames: Frame[] = [];
   let capture: Capture | undefined;

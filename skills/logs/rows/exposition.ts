@@ -1,7 +1,7 @@
 import { LINE_KEPT } from "../read/blocks.ts";
 import type { Convert } from "./convert.ts";
 
-/** Whether a text is in the exposition format of Prometheus, or in OpenMetrics. */
+/** Returns true for text in the Prometheus exposition format or OpenMetrics. */
 export function looksLikeExposition(head: string): boolean {
   const lines = head.split("\n", 200).filter((line) => line.trim() !== "");
   if (!lines.some((line) => /^# (?:TYPE|HELP|UNIT) [A-Za-z_:]/.test(line))) return false;
@@ -9,7 +9,7 @@ export function looksLikeExposition(head: string): boolean {
   return begins.every((line) => line.startsWith("#") || sampleOf(line) !== undefined || line === lines.at(-1));
 }
 
-/** Each sample to a row: its metric, labels, value and, where it has one, time. */
+/** Converts each sample to a row with its metric, labels, value and optional time. */
 export function convertExposition(): Convert {
   let rest = "";
   function* read(lines: readonly string[]): Generator<string> {
@@ -49,7 +49,7 @@ function sampleOf(line: string): Readonly<Record<string, unknown>> | undefined {
     at++;
     for (let match = take(LABEL); match; match = take(LABEL)) {
       const [, key, value = ""] = match;
-      // A name that is no old-style name stands quoted among the labels.
+      // A name outside the classic character set is quoted among the labels.
       if (key === undefined) metric ??= withoutEscapes(value);
       else labels.push([RESERVED.has(key) ? `label_${key}` : key, withoutEscapes(value)]);
     }
@@ -72,13 +72,13 @@ function withoutEscapes(text: string): string {
   return text.replace(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
 }
 
-/** JSON has no infinity. */
+/** Returns a number, or the text for infinity and NaN, which JSON does not have. */
 function numberOf(text: string): number | string {
   const number = Number(text);
   return Number.isFinite(number) ? number : text;
 }
 
-/** Milliseconds in the old format, seconds in OpenMetrics. */
+/** Converts a time, which is in milliseconds in the classic format and in seconds in OpenMetrics. */
 function timeOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const amount = Number(text);

@@ -7,7 +7,7 @@ import { convertDocuments } from "./document.ts";
 import { convertExposition, looksLikeExposition } from "./exposition.ts";
 import { isOtlp } from "./telemetry.ts";
 
-/** What a file holds: lines that are read as they stand, or something of which rows are made, one JSON object a line. */
+/** Format of a file: plain lines, or a format that is converted to rows, one JSON object per line. */
 export type Layout = "lines" | "csv" | "json document" | "otlp" | "prometheus";
 
 export function layoutOf(name: string, bytes: Buffer): Layout {
@@ -19,7 +19,7 @@ export function layoutOf(name: string, bytes: Buffer): Layout {
   return looksLikeExposition(head) ? "prometheus" : "lines";
 }
 
-/** The text of a file's rows. */
+/** Reads a file's rows as text. */
 export function readRows(source: Fill, layout: Layout, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   return convert(source, converterOf(layout, name), signal);
 }
@@ -40,7 +40,7 @@ async function* convert(source: Fill, { push, end }: Convert, signal: AbortSigna
   yield* joined(end());
 }
 
-/** A list of a few bytes may become many rows: they are given on while they are made. */
+/** Joins rows into pieces as they are produced, because a short list may result in many rows. */
 function* joined(rows: Iterable<string>): Generator<Buffer> {
   let text = "";
   for (const row of rows) {
@@ -57,7 +57,7 @@ function converterOf(layout: Layout, name: string): Convert {
   return layout === "prometheus" ? convertExposition() : convertDocuments();
 }
 
-/** A document goes over many lines, or is the only one of its file; lines that are exports themselves hold many rows. */
+/** Returns the layout of JSON: a document spans lines or is alone in its file. Lines may be exports with many rows. */
 function jsonLayout(name: string, head: string): Layout {
   const [first = "", second = ""] = head.split("\n", 2);
   const isNamedLines = /\.(?:jsonl|ndjson|log|out|err)(?:\.|$)/i.test(name);

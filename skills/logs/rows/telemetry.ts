@@ -1,16 +1,16 @@
 import { isoText, parseInstant } from "../line/timestamp.ts";
 
-/** What exports of telemetry nest, as flat rows: OpenTelemetry's JSON, metrics as series of points, query results. */
+/** Flat row from nested telemetry: OpenTelemetry JSON, metric series or query results. */
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What stands around the records of an OpenTelemetry export. */
+/** Resource and scope that enclose the records of an OpenTelemetry export. */
 export interface Surroundings {
   readonly resource?: unknown;
   readonly scope?: unknown;
 }
 
-/** Lists whose elements hold lists of their own, down to the records. */
+/** Lists whose elements contain further lists, down to the records. */
 export const OTLP_LISTS: ReadonlySet<string> = new Set([
   ...["resourceLogs", "resourceSpans", "resourceMetrics", "scopeLogs", "scopeSpans", "scopeMetrics"],
   ...["instrumentationLibraryLogs", "instrumentationLibrarySpans", "instrumentationLibraryMetrics"],
@@ -22,18 +22,18 @@ export function isOtlp(value: unknown): value is Row {
   return isRow(value) && Object.keys(value).some((key) => /^resource(?:Logs|Spans|Metrics)$/.test(camel(key)));
 }
 
-/** Which part of the surroundings a member is. */
+/** Returns whether a member is the resource or the scope. */
 export function surroundingOf(key: string): keyof Surroundings | undefined {
   if (key === "resource") return "resource";
   return SCOPES.has(camel(key)) ? "scope" : undefined;
 }
 
-/** Some exporters write the names of the protocol's own files, with underscores. */
+/** Converts snake case to camel case, because some exporters use the protocol's own field names. */
 export function camel(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The records of a whole export, or of a part of one. */
+/** Yields the records of an export or of a part of one. */
 export function* otlpRows(value: Row, around: Surroundings = {}): Generator<Row> {
   const own = Object.entries(value).flatMap(([key, member]) => {
     const place = surroundingOf(key);
@@ -50,7 +50,7 @@ export function* otlpRows(value: Row, around: Surroundings = {}): Generator<Row>
   }
 }
 
-/** One log record or span to a row, one metric to a row for each of its points. */
+/** Converts a log record or span to one row, and a metric to one row per point. */
 export function* recordRows(list: string, record: Row, { resource, scope }: Surroundings): Generator<Row> {
   const common = {
     resource: attributesOf(isRow(resource) ? resource["attributes"] : undefined),
@@ -129,7 +129,7 @@ function pointFields(point: Row): Row {
   };
 }
 
-/** The record's own fields, then its attributes and those of its resource; of one name the first is meant. */
+/** Merges a record's own fields, its attributes and its resource's. Later fields with a used name get a prefix. */
 function flat(
   own: Row,
   attributes: unknown,
@@ -165,7 +165,7 @@ function anyValue(value: unknown): unknown {
   return /^(?:string|bool|bytes)Value$/.test(kind) ? content : value;
 }
 
-/** 64-bit numbers stand as text; one too large to be exact stays so. */
+/** Converts 64-bit numbers, which are strings in the export, unless that would lose precision. */
 function numberOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
@@ -190,7 +190,7 @@ function nanoTime(value: unknown): string | undefined {
   return isoText(millis).replace("Z", `${below.replace(/(?<!0)0+$/, "")}Z`);
 }
 
-/** The rows of one element of a list: of a series its points, of a query's result its fields, else itself. */
+/** Returns an element's rows: a series' points, a query result's fields, or undefined to keep the element. */
 export function elementRows(element: unknown): Iterable<Row> | undefined {
   if (isOtlp(element)) return otlpRows(element);
   if (Array.isArray(element)) {
@@ -202,7 +202,7 @@ export function elementRows(element: unknown): Iterable<Row> | undefined {
   return series;
 }
 
-/** Prometheus' query API and Loki's: labels, and values as pairs of a time and a text. */
+/** Converts results of the Prometheus and Loki query APIs: labels, with values as pairs of time and text. */
 function labelledSeries(element: Row): Iterable<Row> | undefined {
   const { metric, stream, value, values } = element;
   const pairs = Array.isArray(values) ? values : Array.isArray(value) ? [value] : undefined;
@@ -217,14 +217,14 @@ function labelledSeries(element: Row): Iterable<Row> | undefined {
   }));
 }
 
-/** Makes one row after another: many points that share many labels are more than memory holds. */
+/** Yields rows one by one, because many points with many labels would not fit into memory. */
 function* each<Item>(items: readonly Item[], make: (item: Item, index: number) => Row): Generator<Row> {
   for (const [index, item] of items.entries()) yield make(item, index);
 }
 
 const POINTS: readonly string[] = ["pointlist", "points", "datapoints", "values", "data"];
 
-/** One list of pairs, of which one half is a time; everything else in the element names the series. */
+/** Converts a list of pairs in which one half is a time. All other fields identify the series. */
 function pointList(element: Row): Iterable<Row> | undefined {
   for (const key of POINTS) {
     const pairs = element[key];
@@ -243,7 +243,7 @@ function pointList(element: Row): Iterable<Row> | undefined {
   return undefined;
 }
 
-/** As CloudWatch gives metrics: a list of times beside a list of values. */
+/** Converts CloudWatch metrics: a list of times next to a list of values. */
 function parallelLists(element: Row): Iterable<Row> | undefined {
   const { Timestamps: times, Values: values, ...names } = element;
   if (!Array.isArray(times) || !Array.isArray(values) || times.length !== values.length) return undefined;

@@ -11,7 +11,7 @@ export const consoleChannel: Channel = {
     },
 };
 
-/** CI systems read logs for commands: `::set-output` where a line begins, `##[command]` anywhere. */
+/** Disables CI commands in logs: `::set-output` at the start of a line, `##[command]` anywhere. */
 function consoleText(text: string): string {
   return text.replace(/##(?=\[)/g, "## ").replaceAll("\n", "\n  | ");
 }

@@ -18,7 +18,7 @@ export const discordChannel: Channel = {
     if (!/^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+$/.test(url.pathname)) {
       throw new Error(`${FIELD} is not a webhook's address: Discord shows it as https://discord.com/api/webhooks/….`);
     }
-    // Discord then answers with the message, and an error if there is none.
+    // Makes Discord respond with the message or an error.
     url.searchParams.set("wait", "true");
     return async (notice) => {
       const body = JSON.stringify(discordMessage(notice));
@@ -32,7 +32,7 @@ export const discordChannel: Channel = {
 
 const NOT_DISCORD = `The answer is not of Discord's form: check ${FIELD}, and any proxy before it.`;
 
-/** Everything is in the embed: there Discord mentions nobody and fetches no address to show what is behind it. */
+/** Puts everything into the embed, where Discord neither mentions users nor previews links. */
 function discordMessage(notice: Notice) {
   const title = clipped(heading(notice), 256);
   const fields = notice.fields.map(({ name, value }) => ({ name: clipped(name, 80), value: clipped(value, 300) }));
@@ -45,9 +45,9 @@ function discordMessage(notice: Notice) {
 }
 
 const LONGEST_DESCRIPTION = 4096;
-/** What Discord allows for all texts of a message's embeds together. */
+/** Discord's limit for all texts of a message's embeds together. */
 const LONGEST_EMBED = 6000;
-/** How `clip` tells that something is missing. */
+/** Length of the mark that `clip` appends. */
 const CLIP_MARK = "… [3500 more characters]".length;
 
 const COLOURS: Readonly<Record<Severity, number>> = {
@@ -63,8 +63,8 @@ function clipped(text: string, longest: number): string {
 }
 
 /**
- * Discord's Markdown without what misleads: no `[text](address)`, no mention of people, roles, channels or commands, no
- * stamp such as `<t:…>`. A space breaks the mark, so that code can still be read and copied; addresses stay whole.
+ * Disables misleading Markdown: `[text](address)`, mentions and stamps such as `<t:…>`. A space breaks the marks, so
+ * that code stays readable. URLs stay intact.
  */
 function inert(text: string): string {
   return replaceAddresses(text, encodeMarks)
@@ -73,7 +73,7 @@ function inert(text: string): string {
     .replace(/@(?=everyone|here)/gi, "@ ");
 }
 
-/** Characters of an address that Discord's Markdown would take for its own. */
+/** Encodes characters of a URL that Discord would read as Markdown. */
 function encodeMarks(address: string): string {
   const punctuation = /(?<![.,;:!?)\]}*_~])[.,;:!?)\]}*_~]+$/.exec(address)?.[0] ?? "";
   const target = address.slice(0, address.length - punctuation.length);

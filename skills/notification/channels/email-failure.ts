@@ -2,8 +2,8 @@ import type { NodemailerError } from "nodemailer";
 import { clip } from "skillflow";
 
 /**
- * Returns true if the server has not accepted the message: it refused it with a reply, or was not reached. The command of
- * an error does not decide: it is CONN for a connection that broke at any stage, also behind the whole message.
+ * Returns true if the server has not accepted the message: it replied with a refusal, or was not reached. The error's
+ * command does not help, because any broken connection has CONN, even after the whole message.
  */
 export function isUnsent(error: unknown): boolean {
   const { code = "", responseCode = 0, syscall, timeoutType } = error as Partial<NodemailerError> & Broken;
@@ -11,13 +11,13 @@ export function isUnsent(error: unknown): boolean {
   return syscall === "connect" || timeoutType === "CONNECT_TIMEOUT" || timeoutType === "GREETING_TIMEOUT";
 }
 
-/** Properties that only errors of a connection have. */
+/** Properties that only connection errors have. */
 interface Broken {
   readonly syscall?: string;
   readonly timeoutType?: string;
 }
 
-/** What a mail server's refusal means and what to change. */
+/** Explains a mail server's refusal and what to change. */
 export function mailAdvice(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code = "", command = "", response = "", responseCode } = error as NodemailerError;

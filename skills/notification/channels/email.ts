@@ -29,7 +29,7 @@ interface Mail {
   readonly context: ToolContext;
 }
 
-/** For one message, from the connection to the server's word that it has it. */
+/** Time limit for one message, from connecting to the server's confirmation. */
 const LONGEST_MS = 30_000;
 
 async function sendMail({ server, envelope, notice, context }: Mail): Promise<SMTPSentMessageInfo> {
@@ -61,19 +61,19 @@ async function sendMail({ server, envelope, notice, context }: Mail): Promise<SM
 
 const SILENT = `The mail server did not finish within ${LONGEST_MS / 1000} s. Whether the message was sent is unclear.`;
 
-/** A server may take a message for some of its recipients. */
+/** Returns the number of recipients. A server may accept a message for only some of them. */
 function receipt({ accepted, rejected }: SMTPSentMessageInfo): JsonObject {
   const count = { recipients: accepted.length };
   return rejected.length === 0 ? count : { ...count, refused: rejected };
 }
 
-/** The same for every attempt of one call: mailboxes show a message once. */
+/** Returns the same id for every attempt of a call, so that mailboxes show the message once. */
 function messageId(notice: Notice, { address }: Address, context: ToolContext): string {
   const digest = createHash("sha256").update(idempotencyKey(context, notice)).digest("hex").slice(0, 40);
   return `<skillflow.${digest}@${address.slice(address.lastIndexOf("@") + 1)}>`;
 }
 
-/** Text only: no link, no image, nothing that a mail client would fetch. */
+/** Returns text-only HTML, without links, images or anything else that a mail client would fetch. */
 function htmlOf(notice: Notice): string {
   const lines = htmlText(bodyText(notice)).replaceAll("\n", "<br>\n");
   return `<p><strong>${htmlText(heading(notice))}</strong></p>\n<p>${lines}</p>\n`;
@@ -84,8 +84,8 @@ function htmlText(text: string): string {
 }
 
 /**
- * Passwords only travel encrypted, except to this machine. Parameters in the address are refused: nodemailer's would
- * switch certificate checks off.
+ * Parses SMTP_URL. Passwords require encryption, except to this machine. Parameters are refused, because nodemailer's
+ * could disable certificate checks.
  */
 function parseServer(text: string): SMTPTransportOptions {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -137,6 +137,6 @@ function parseAddresses(field: string, text: string): readonly Address[] {
   return addresses;
 }
 
-/** `Name <address>` or an address; on one line, with nothing that begins another header or another mailbox. */
+/** Single-line `Name <address>` or address that cannot start another header or mailbox. */
 const MAILBOX =
   /^(?:"?([^"<>()@,;:\\\p{Cc}]*)(?:"\s*)?<([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+)>|([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+))$/u;

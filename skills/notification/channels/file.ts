@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { NothingDone, resolveInside, type ToolContext } from "skillflow";
 import { type Channel, setting } from "../channel.ts";
 
-/** Appends one JSON object a line. */
+/** Appends one JSON object per line to a file. */
 export const fileChannel: Channel = {
   needs: ["NOTIFICATION_FILE"],
   open: async (context) => {
@@ -17,7 +17,7 @@ export const fileChannel: Channel = {
   },
 };
 
-/** Where the file is or will be: inside the working directory, whatever links lead there. */
+/** Returns the file's path, which must be inside the working directory after following links. */
 async function placeOf(context: ToolContext): Promise<string> {
   const path = setting(context, "NOTIFICATION_FILE");
   const place = await resolveInside(context.workDir, path);
@@ -40,7 +40,7 @@ async function append(path: string, line: string, { workDir }: ToolContext): Pro
 }
 
 async function openForAppend(path: string): Promise<FileHandle> {
-  // A dangling link is refused by O_NOFOLLOW; without O_NONBLOCK a named pipe would wait for its reader.
+  // O_NOFOLLOW refuses a dangling link. Without O_NONBLOCK, opening a named pipe would wait for its reader.
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
   const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   try {
@@ -51,7 +51,7 @@ async function openForAppend(path: string): Promise<FileHandle> {
   }
 }
 
-/** What is open is a regular file that lies inside the working directory now. */
+/** Checks that the open file is a regular file and still inside the working directory. */
 async function lookAgain(file: FileHandle, path: string, workDir: string): Promise<void> {
   const opened = await file.stat();
   if (!opened.isFile()) throw new NothingDone("NOTIFICATION_FILE is not a regular file.");

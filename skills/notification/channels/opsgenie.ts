@@ -12,7 +12,7 @@ const VENDOR = {
   address: "https://api.opsgenie.com/v2/alerts",
 } as const;
 
-/** Creates an alert. The same call, made again, has the same alias, and so is the same alert there. */
+/** Creates an alert. A repeated call has the same alias, so Opsgenie does not create a second one. */
 export const opsgenieChannel: Channel = {
   needs: [KEY],
   open: (context) => {
@@ -31,7 +31,7 @@ export const opsgenieChannel: Channel = {
 };
 
 const LONGEST_MESSAGE = 130;
-/** How `clip` tells that something is missing. */
+/** Length of the mark that `clip` appends. */
 const CLIP_MARK = "… [150 more characters]".length;
 
 function alertOf(notice: Notice) {

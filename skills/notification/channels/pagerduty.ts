@@ -12,7 +12,7 @@ const VENDOR = {
   address: "https://events.pagerduty.com/v2/enqueue",
 } as const;
 
-/** Triggers an alert by the Events API, version 2. The same call, made again, is the same alert there. */
+/** Triggers an alert through the Events API v2. A repeated call does not create a second one. */
 export const pagerdutyChannel: Channel = {
   needs: [KEY],
   open: (context) => {

@@ -5,7 +5,7 @@ import { heading, type Notice, type Severity } from "../notice.ts";
 import { type Answer, post } from "../post.ts";
 
 const FIELD = "TEAMS_WEBHOOK_URL";
-/** Workflows live on Azure Logic Apps and the Power Platform, incoming webhooks on Office. */
+/** Hosts of workflows (Azure Logic Apps, Power Platform) and of incoming webhooks (Office). */
 const VENDOR = {
   name: "Microsoft Teams",
   hosts: ["*.logic.azure.com", "*.api.powerplatform.com", "*.webhook.office.com"],
@@ -23,7 +23,7 @@ export const teamsChannel: Channel = {
   },
 };
 
-/** An incoming webhook tells failures with 200: "… Microsoft Teams endpoint returned HTTP error 429 …". */
+/** Returns the actual status. An incoming webhook reports failures with 200: "… endpoint returned HTTP error 429 …". */
 function statusOf({ status, text }: Answer): number {
   const told = /delivery failed with error[\s\S]{0,500}?HTTP error (\d{3})/i.exec(text.slice(0, 4000))?.[1];
   if (status !== 200) return status;
@@ -31,7 +31,7 @@ function statusOf({ status, text }: Answer): number {
   return /delivery failed/i.test(text) ? 502 : status;
 }
 
-/** Teams refuses more than 28 KB, of which some 21 KB are left for the card. */
+/** Teams refuses messages over 28 KB, which leaves about 21 KB for the card. */
 const LARGEST_MESSAGE = 20_000;
 const TEXT_CAPS = [3500, 2500, 1500, 700] as const;
 const SHORTEST_CAP = 300;
@@ -67,8 +67,8 @@ function linesOf(text: string): readonly string[] {
 }
 
 /**
- * Rich text, not TextBlock or FactSet: those read Markdown, where text becomes a link to somewhere else. Without
- * `msteams.entities` no name is a mention, and the card has no actions.
+ * Renders a line as rich text, because TextBlock and FactSet render Markdown, which could hide a link's target. Without
+ * `msteams.entities` there are no mentions, and the card has no actions.
  */
 function line(inlines: readonly Run[]) {
   return { type: "RichTextBlock", inlines } as const;
@@ -77,7 +77,7 @@ function line(inlines: readonly Run[]) {
 type Run = ReturnType<typeof run>;
 
 function run(text: string, style: Readonly<Record<string, string>> = {}) {
-  // `{{DATE(…)}}` is replaced by clients, in rich text too.
+  // Clients replace `{{DATE(…)}}` even in rich text.
   return { type: "TextRun", text: text.replace(/\{(?=\{)/g, "{ "), ...style } as const;
 }
 

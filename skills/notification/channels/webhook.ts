@@ -6,12 +6,12 @@ import { post } from "../post.ts";
 const FIELD = "NOTIFICATION_WEBHOOK_URL";
 
 /**
- * Posts `{id, title, text, severity?, fields, link?}`. With NOTIFICATION_WEBHOOK_SECRET set, receivers check the
- * signature, and refuse timestamps (seconds since 1970) that are older than a few minutes:
+ * Posts `{id, title, text, severity?, fields, link?}`. If NOTIFICATION_WEBHOOK_SECRET is set, receivers should check the
+ * signature and refuse timestamps (Unix seconds) that are more than a few minutes old:
  *
  *     x-skillflow-timestamp: 1700000000
- *     x-skillflow-signature: sha256=<hex HMAC-SHA256 of "1700000000." and the body, by the secret>
- *     idempotency-key: <the same for every attempt of one call; `id` in the body>
+ *     x-skillflow-signature: sha256=<hex HMAC-SHA256 of "1700000000." and the body, keyed with the secret>
+ *     idempotency-key: <`id` of the body, the same for every attempt of a call>
  */
 export const webhookChannel: Channel = {
   needs: [FIELD],

@@ -2,12 +2,12 @@ import { type Json, type JsonObject, jsonSize, NothingDone } from "skillflow";
 import * as z from "zod";
 import { parseName } from "./columns.ts";
 
-/** Cells by the names of their columns: a text, number, boolean or null; lists and objects for array and json columns. */
+/** Cells by column name: string, number, boolean or null, and lists and objects for array and json columns. */
 export const row = z.record(z.string().min(1).max(100), z.unknown());
 
 export const args = row.optional().describe("By name.");
 
-/** What is written: its names are names of columns and nothing else. */
+/** Returns the row to write. Its keys must be plain column names. */
 export function rowOf(given: z.infer<typeof row>): JsonObject {
   const cells = Object.entries(given).map(([name, value]) => [parseName(name), value as Json] as const);
   const names = cells.map(([name]) => name);
@@ -20,7 +20,7 @@ export function rowOf(given: z.infer<typeof row>): JsonObject {
 const MOST_CELLS = 60;
 const LARGEST_BODY = 200_000;
 
-/** What is too much for one request is refused before anything is sent. */
+/** Throws if a body is too large for one request. */
 export function bounded<Body extends Json>(body: Body): Body {
   if (jsonSize(body) <= LARGEST_BODY) return body;
   throw new NothingDone(`This is more than ${LARGEST_BODY} bytes: write less at a time. Nothing was changed.`);

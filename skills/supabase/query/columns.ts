@@ -1,13 +1,13 @@
 import { NothingDone } from "skillflow";
 /**
- * What a model may write to name columns: `id, when:created_at, payload->error->>code, "odd name", total::text`. It is
- * read strictly and written anew with every name quoted, so nothing in it can name another table: PostgREST's embeds
+ * Column of a model's list such as `id, when:created_at, payload->error->>code, "odd name", total::text`. Columns are
+ * parsed strictly and rewritten with quoted names, so that none can refer to another table. PostgREST's embeds
  * (`other(*)`, `alias:other!hint(*)`, `...other(*)`), aggregates and dotted paths do not parse.
  */
 
 export interface Column {
   readonly name: string;
-  /** Steps into a json value. */
+  /** Steps into a JSON value. */
   readonly path: readonly Step[];
 }
 
@@ -38,12 +38,12 @@ export function renderSelect(items: readonly Selected[]): string {
   return items.map(render).join(",");
 }
 
-/** One column, with or without a path into its json value. */
+/** Parses one column with an optional path into its JSON value. */
 export function parseColumn(text: string): Column {
   return columnOf(tokensOf(text), text);
 }
 
-/** The name of a column as a whole: the only kind that can be written. */
+/** Parses a column's name without a path, as required for writes. */
 export function parseName(text: string): string {
   const { name, path } = parseColumn(text);
   if (path.length > 0)
@@ -56,7 +56,7 @@ export function renderColumn({ name, path }: Column): string {
   return `${quoted(name)}${steps.join("")}`;
 }
 
-/** A name in PostgREST's quotes; no name that was read holds a quote or a backslash. */
+/** Quotes a name for PostgREST. Parsed names contain no quotes or backslashes. */
 export function quoted(name: string): string {
   return `"${name}"`;
 }

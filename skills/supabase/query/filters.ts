@@ -30,7 +30,7 @@ const value = z.union([
     .max(100),
 ]);
 
-// Named, so that a schema tells it once, wherever it stands.
+// The id makes schemas define it only once.
 const condition = z
   .strictObject({
     column: z.string().min(1).max(300),
@@ -48,8 +48,8 @@ export const anyOf = z.array(condition).min(2).max(10).optional().describe("At l
 const LONGEST_FILTER = 7_000;
 
 /**
- * One logical expression of PostgREST. Columns stand inside it in quotes and not as names of parameters: there, `order`,
- * `columns` or `limit` would be taken for PostgREST's own, and a delete with such a condition would have none.
+ * Renders one logical expression. Column names are quoted inside it instead of being parameter names. Otherwise
+ * PostgREST would take `order`, `columns` or `limit` for its own, and a delete would lose that condition.
  */
 export function renderFilter(all: readonly Condition[], any: readonly Condition[] = []): string | undefined {
   const parts = all.map(renderCondition);
@@ -62,14 +62,14 @@ export function renderFilter(all: readonly Condition[], any: readonly Condition[
   return filter;
 }
 
-/** The columns that conditions look at, by name. */
+/** Returns the column names that the conditions use. */
 export function columnsIn(conditions: readonly Condition[]): readonly string[] {
   return conditions.map(({ column }) => parseColumn(column).name);
 }
 
 /**
- * Refuses conditions that need not narrow anything: a comparison, a pattern or a null check can hold for every row. One
- * equality must be among them; a list with both truths is none, since it holds all of a boolean column.
+ * Throws unless at least one condition is an equality. Comparisons, patterns and null checks can match every row, and
+ * so can a list with both true and false.
  */
 export function requireSelective(conditions: readonly Condition[]): void {
   if (conditions.some(isSelective)) return;
@@ -127,7 +127,7 @@ function scalar(op: string, value: Condition["value"]): Scalar {
   throw new NothingDone(`${op} wants one value: ${hint}.`);
 }
 
-/** In quotes no character of PostgREST's grammar has a meaning but these two. */
+/** Escapes the only two characters with a meaning inside PostgREST's quotes. */
 function quotedValue(value: Scalar): string {
   return `"${String(value).replace(/["\\]/g, "\\$&")}"`;
 }

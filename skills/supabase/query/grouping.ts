@@ -70,7 +70,7 @@ interface Groups {
   readonly incomplete?: string;
 }
 
-/** By the database, where it may; a project allows aggregates or, by default, does not. */
+/** Groups rows in the database if the project allows aggregates, which it does not by default. */
 async function groupsOf(supabase: Supabase, place: Place, wanted: Wanted): Promise<Groups> {
   try {
     return await groupedThere(supabase, place, wanted);
@@ -101,7 +101,7 @@ async function groupedThere(supabase: Supabase, place: Place, { by, measure, of,
 const PAGE = 1_000;
 const MOST_PAGES = 10;
 
-/** The columns alone are read, a page at a time, and counted here. */
+/** Groups rows here: reads only the needed columns, page by page. */
 async function groupedHere(supabase: Supabase, place: Place, { by, measure, of, filter }: Wanted): Promise<Groups> {
   const columns = [...by.map((column, index) => `k${index}:${column}`), ...(of === undefined ? [] : [`value:${of}`])];
   const found = new Map<string, { readonly key: readonly Json[]; readonly values: number[] }>();
@@ -109,7 +109,7 @@ async function groupedHere(supabase: Supabase, place: Place, { by, measure, of, 
   for (let page = 0; page < MOST_PAGES; page++) {
     let request = supabase.table(place).select(columns.join(","));
     if (filter) request = request.or(filter);
-    // Pages then differ within a group at most, which counts alike.
+    // The order can then change between requests only within a group, whose rows count alike.
     for (const column of by) request = request.order(column);
     const { data } = await supabase.ask(request.range(counted, counted + PAGE - 1));
     const rows = rowsOf(data);
