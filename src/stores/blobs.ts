@@ -9,22 +9,22 @@ import { isBlobId } from "../core/engine/tools/blob.ts";
 import { openPlain, replaceFile } from "../files/files.ts";
 
 export interface BlobLimits {
-  /** Of one blob, in bytes. */
+  /** Maximum size of one blob, in bytes. */
   readonly mostBytes: number;
-  /** Of all blobs together, in bytes. */
+  /** Maximum size of all blobs together, in bytes. */
   readonly quotaBytes: number;
 }
 
 export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes: 2 * 1024 ** 3 };
 
 /**
- * Blobs as files of a directory, which is made with the first one: content under its id, its kind beside it. What is read
- * is what was kept: a file that was changed or replaced since is no blob.
+ * Stores blobs as files of a directory, which is created with the first blob. The content's file name is the id, and a
+ * JSON file next to it names the kind. A file that was changed or replaced is rejected.
  */
 export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): Blobs {
   const pathOf = (id: string) => join(directory, id.slice("blob:".length));
   const room = createRoom(limits, () => sizeOfAll(directory));
-  /** How each file stood when its content was found to be whole. */
+  /** Stamp of each file when its content was verified. */
   const whole = new Map<string, string>();
 
   const infoOf = async (id: string): Promise<BlobInfo | undefined> => {
@@ -80,7 +80,7 @@ export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): 
   };
 }
 
-/** Blobs in memory: gone with their owner. */
+/** Stores blobs in memory. */
 export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
   const held = new Map<string, { readonly info: BlobInfo; readonly content: Uint8Array }>();
   const known = (id: string) => held.get(id) ?? unknownBlob(id);
@@ -105,7 +105,7 @@ export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
   };
 }
 
-/** What is kept several times at once is kept once. */
+/** Wraps `keep` so that concurrent calls with the same content store it once. */
 export function creating(keep: (info: BlobInfo, content: Uint8Array) => Promise<BlobInfo>): Blobs["create"] {
   const making = new Map<string, Promise<BlobInfo>>();
   return (content, kind) => {
@@ -129,7 +129,7 @@ function idOf(hash: Hash): string {
   return `blob:${hash.digest("hex").slice(0, 32)}`;
 }
 
-/** Undefined for what is not there, and for what is no description of a blob. */
+/** Reads a blob's description. Returns undefined if the file is missing or malformed. */
 async function readInfo(path: string): Promise<Omit<BlobInfo, "blob_id"> | undefined> {
   const opened = await openPlain(path).catch(() => undefined);
   if (!opened) return undefined;
@@ -144,7 +144,7 @@ async function readInfo(path: string): Promise<Omit<BlobInfo, "blob_id"> | undef
 
 const CHUNK = 1024 * 1024;
 
-/** Throws where it does not hold what its id stands for. */
+/** Throws if the content does not match the blob's id. */
 async function checkContent(file: FileHandle, { blob_id, kind, size_bytes }: BlobInfo): Promise<void> {
   const hash = hashOf(kind);
   const chunk = Buffer.alloc(CHUNK);
@@ -156,10 +156,10 @@ async function checkContent(file: FileHandle, { blob_id, kind, size_bytes }: Blo
   if (size !== size_bytes || idOf(hash) !== blob_id) changedBlob(blob_id, "its content is another");
 }
 
-/** A second change within one tick of the system's clock leaves no trace in a file's times. */
+/** Minimum age for caching a check: a second change within one clock tick does not alter the file's times. */
 const RACY_MS = 2000;
 
-/** Changes with every later change of a file's content, and with the file itself. */
+/** Returns a stamp that changes whenever the file is modified or replaced. */
 function standOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
 }
@@ -168,7 +168,7 @@ export function changedBlob(id: string, why: string): never {
   throw new SkillflowError("blob.unknown", `the blob ${id} is not what was kept: ${why}`);
 }
 
-/** What there is room for: reserved before it is written, and free again where writing failed. */
+/** Tracks the quota. Reserves space before a write and frees it if the write fails. */
 export function createRoom(limits: BlobLimits, measure: () => Promise<number>) {
   let held = 0;
   let measured: Promise<void> | undefined;
@@ -215,7 +215,7 @@ async function sizeOfAll(directory: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Whole or not at all, also after a crash; never through a link that stands in the place of the blobs' folder. */
+/** Writes the file atomically, also across a crash. Refuses to write through a link at the blobs' folder. */
 async function write(path: string, content: Uint8Array | string): Promise<void> {
   try {
     await replaceFile(path, content, { root: dirname(dirname(path)) });

@@ -7,27 +7,27 @@ import { seal } from "./chain.ts";
 
 interface JournalParts {
   readonly run: string;
-  /** What is recorded already: answered first. */
+  /** Events that are already recorded. They are replayed first. */
   readonly events: readonly RunEvent[];
   readonly epoch: number;
-  /** The seal that the next event follows; undefined where the run has no chain. */
+  /** Seal that the next event follows. Undefined if the run has no chain. */
   readonly digest: string | undefined;
-  /** The machine's clock as it is when the journal is opened, and from then on the time that has gone by, unless told. */
+  /** Clock for event times. Defaults to a steady clock that starts at the current time. */
   readonly now?: (() => Date) | undefined;
   readonly append: (record: Appended) => void | Promise<void>;
   readonly close: () => void | Promise<void>;
 }
 
-/** One record, to be made durable wholly or not at all. */
+/** One record, written completely or not at all. */
 interface Appended {
   readonly events: readonly RunEvent[];
-  /** The same as lines. */
+  /** The events as lines. */
   readonly text: string;
-  /** Against the machine's death too. */
+  /** True if the record must survive a power failure. */
   readonly outlivesMachine: boolean;
 }
 
-/** Paid for, or not to be undone. All else is decided again. */
+/** Checks for events that cost money or cannot be undone. All other events can be recomputed. */
 function isDone({ type }: EventBody): boolean {
   return (
     type.startsWith("operation:") ||
@@ -38,7 +38,7 @@ function isDone({ type }: EventBody): boolean {
   );
 }
 
-/** The journal over any append-only list: order, positions, keys and envelopes; durability is `append`. */
+/** Creates a journal over any append-only list. `append` decides how durable the records are. */
 export function createJournal({ run, events, epoch, append, close, ...begun }: JournalParts): Journal {
   const { now = steadyClock() } = begun;
   const recorded = groupRecords(events);
@@ -77,7 +77,7 @@ export function createJournal({ run, events, epoch, append, close, ...begun }: J
   };
 }
 
-/** Whoever sets the machine's clock uses up no time of a run. */
+/** Creates a clock that ignores adjustments of the system clock, so that these do not use up a run's time limit. */
 function steadyClock(): () => Date {
   const opened = Date.now() - performance.now();
   return () => new Date(opened + performance.now());
@@ -94,7 +94,7 @@ function envelop(entries: readonly Entry[], { seq, time, epoch, key }: Placing):
   });
 }
 
-/** The events with their seals and as lines, from the one before them on; without one, as they are. */
+/** Seals the events after the given digest and pairs them with their lines. Without a digest, adds no seals. */
 function chain(events: readonly RunEvent[], digest: string | undefined): ReturnType<typeof seal>[] {
   let before = digest;
   return events.map((event) => {
@@ -105,7 +105,7 @@ function chain(events: readonly RunEvent[], digest: string | undefined): ReturnT
   });
 }
 
-/** Whole records only: the events of one that a crash cut off are left out. */
+/** Groups events into complete records. Drops the events of a record that a crash cut off. */
 export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
   const records: RunEvent[][] = [];
   let open: RunEvent[] = [];
@@ -118,7 +118,7 @@ export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
   return records;
 }
 
-/** The ids of runs by when they began, the newest first. */
+/** Sorts runs by start time, newest first, and returns their ids. */
 export function newestFirst(runs: readonly Pick<RunRecord, "run" | "at">[]): string[] {
   const dated = runs.map(({ run, at }) => ({ run, at: Date.parse(at) || 0 }));
   return dated.sort((a, b) => b.at - a.at || (a.run < b.run ? 1 : -1)).map(({ run }) => run);

@@ -7,14 +7,14 @@ import { hasCode, storeError } from "./store-error.ts";
 
 export interface LockOptions {
   readonly self: ProcessMark;
-  /** Whether a process of this host still lives. */
+  /** Returns true if a process of this host is still alive. */
   readonly isAlive: (mark: ProcessMark) => boolean;
 }
 
 /**
- * Takes a lock, from a dead process of this host if need be; gives what releases it. A lock is a folder that holds one
- * empty file, named for its owner: it appears whole, and from one owner to the next it goes by a single rename, which
- * succeeds for one of all that try.
+ * Takes a lock and returns its release function. Takes over the lock of a dead process of this host. A lock is a folder
+ * with one empty file, named after its owner. The folder appears complete. A takeover is a single rename, so only one
+ * of several processes can succeed.
  */
 export function lock(path: string, run: string, { self, isAlive }: LockOptions): () => void {
   const mine = nameOf(self);
@@ -28,7 +28,7 @@ export function lock(path: string, run: string, { self, isAlive }: LockOptions):
   throw locked(run, path, readOwner(path)?.mark);
 }
 
-/** Whether a process that lives holds the lock; of another host's nobody can tell. */
+/** Checks whether a live process holds the lock. A lock of another host always counts as held. */
 export function isHeld(path: string, { self, isAlive }: LockOptions): boolean {
   const [name = ""] = namesIn(path);
   const mark = parseName(name);
@@ -44,7 +44,7 @@ function parseName(name: string): ProcessMark | undefined {
   return /^\d+$/.test(pid) && host && started !== undefined ? { pid: Number(pid), host, started } : undefined;
 }
 
-/** A folder takes the place of none or of an empty one, never of one that is owned. */
+/** Renames a draft folder into place. Succeeds only if the target is missing or empty. */
 function moveIn(path: string, mine: string): boolean {
   const draft = `${path}.${randomUUID()}`;
   try {
@@ -86,7 +86,7 @@ function takeOver(path: string, stale: string, mine: string): boolean {
   }
 }
 
-/** Between its two steps another process may move in: then the folder is not ours to remove. */
+/** Releases the lock. Another process may take it between the two steps, and then the folder is no longer ours. */
 function release(path: string, mine: string): void {
   rmSync(join(path, mine), { force: true });
   try {

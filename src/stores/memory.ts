@@ -10,11 +10,11 @@ import { createJournal, newestFirst } from "./journal.ts";
 import { checkRecord } from "./record-check.ts";
 
 interface MemoryStore extends Store {
-  /** As if the process that drives the runs had died: its locks are gone, what it recorded stays. */
+  /** Simulates the death of the driving process: drops its locks and keeps what it recorded. */
   crash(): void;
 }
 
-/** Runs in memory: the twin of the file store, for tests and for runs that nobody wants to keep. */
+/** Creates a store in memory, for tests and for runs that need not be kept. */
 export function memoryStore(now?: () => Date): MemoryStore {
   const runs = new Map<string, { readonly record: RunRecord; readonly events: RunEvent[] }>();
   const blobs = new Map<string, Blobs>();

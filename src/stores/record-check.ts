@@ -6,13 +6,13 @@ import { faultOfRecording } from "../core/engine/record/recording.ts";
 import { digestOf, sealFor, sealOf } from "./chain.ts";
 
 export interface CheckedRecord extends RecordCheck {
-  /** It was written with a chain, and that does not hold. */
+  /** True if the record has a chain and the chain is broken. */
   readonly isAltered: boolean;
-  /** Bytes that hold whole records. */
+  /** Number of bytes that hold complete records. */
   readonly length: number;
 }
 
-/** Reads the lines of a run's record, and whether they are what was written; the torn tail of a crash is left out. */
+/** Reads and verifies the lines of a run's record. Ignores the torn tail of a crash. */
 export function checkRecord(bytes: Buffer): CheckedRecord {
   const [first, ...rest] = readLines(bytes);
   const record = recordOf(first);
@@ -36,14 +36,14 @@ function recordOf(first: Line | undefined): RunRecord | undefined {
 }
 
 interface Line {
-  /** Without its end. */
+  /** Line without its line break. */
   readonly bytes: Buffer;
-  /** Where the next one begins. */
+  /** Offset of the next line. */
   readonly end: number;
-  /** Undefined where it is no JSON object. */
+  /** Undefined if the line is not a JSON object. */
   readonly value: Readonly<Record<string, unknown>> | undefined;
   readonly seal: string | undefined;
-  /** Which of the records it belongs to: the run's own line is the first. */
+  /** Number of the record that the line belongs to. The run's own line is record 1. */
   readonly record: number;
 }
 
@@ -54,7 +54,7 @@ function readLines(bytes: Buffer): Line[] {
     if (newline === -1) return lines;
     const line = bytes.subarray(start, newline);
     const value = parseLine(line);
-    // What a power failure left of the last record may end as it was to end, with zeros before that.
+    // A power failure can leave a last line that has its line break but zeros before it.
     if (!value && newline === bytes.length - 1 && line.includes(0)) return lines;
     start = newline + 1;
     lines.push({ bytes: line, end: start, value, seal: sealOf(line), record });
@@ -71,7 +71,7 @@ function parseLine(line: Buffer): Line["value"] {
   }
 }
 
-/** Every line that does not follow from the one before it. */
+/** Returns a problem for every line that does not follow from the previous one. */
 function checkChain(first: Line | undefined, events: readonly Line[]): RecordProblem[] {
   const begins = beginsChain(events[0]);
   const isBegun = begins === undefined || begins === digestOf(first?.bytes ?? "");
@@ -86,7 +86,7 @@ function checkChain(first: Line | undefined, events: readonly Line[]): RecordPro
   return problems;
 }
 
-/** The digest that the first event begins the chain with; undefined where that event itself does not hold. */
+/** Returns the digest with which the first event starts the chain, or undefined if that event's own seal is wrong. */
 function beginsChain(event: Line | undefined): string | undefined {
   const named = event?.value?.record;
   if (!event || typeof named !== "string") return undefined;

@@ -1,6 +1,6 @@
 import type { Rate, Turns } from "../core/engine/ports.ts";
 
-/** Turns of one process. */
+/** Creates turns within one process. */
 export function memoryTurns(now = () => performance.now()): Turns {
   const lines = new Map<string, Line>();
   return {
@@ -28,7 +28,7 @@ export function memoryTurns(now = () => performance.now()): Turns {
 }
 
 interface Line {
-  /** When those began that count still, where a time counts. */
+  /** Start times that still count. Used only for rates with a period. */
   begun: number[];
   underWay: number;
   waiting: (() => void)[];
@@ -43,7 +43,7 @@ function giveBack(line: Line, rate: Bound, now: () => number): void {
   advance(line, rate, now);
 }
 
-/** Lets those begin whose turn it is. */
+/** Starts the waiting callers whose turn has come. */
 function advance(line: Line, rate: Bound, now: () => number): void {
   const { most, perMs } = rate;
   const moment = now();

@@ -9,7 +9,7 @@ import { temporaryName } from "../../files/temporary-name.ts";
 import { BLOB_LIMITS, type BlobLimits, changedBlob, createRoom, creating, unknownBlob } from "../blobs.ts";
 import type { Database } from "./database.ts";
 
-/** Blobs of a run in the database. What is read is what was kept: content that was changed there since is no blob. */
+/** Creates a run's blob store in the database. Content that was changed there is rejected. */
 export function databaseBlobs(
   database: Database,
   run: string,
@@ -20,7 +20,7 @@ export function databaseBlobs(
     const [held] = await database.rows<{ readonly size: string }>(HELD, run);
     return Number(held?.size ?? 0);
   });
-  /** Versions of rows whose content was found to be whole. */
+  /** Row versions whose content was verified. */
   const whole = new Set<string>();
   let folder: Promise<string> | undefined;
 

@@ -4,25 +4,25 @@ import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./
 
 import { TABLES } from "./tables.ts";
 
-/** The database that runs live in: our own tables, and those of the engine, each in a schema of its own. */
+/** Database with our tables and the engine's tables, each in a separate schema. */
 export interface Database {
-  /** As people are told it: without what is secret in its address. */
+  /** Address without its credentials, for messages. */
   readonly place: string;
-  /** Once it was asked something. */
+  /** Available after the first query. */
   readonly url: string;
   readonly pool: Pool;
   rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
-  /** All of it or nothing. */
+  /** Runs `work` in one transaction. */
   transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value>;
-  /** A connection of its own, for locks that last as long as it does. */
+  /** Opens a separate connection, for session locks. */
   connect(name: string): Promise<Client>;
   close(): Promise<void>;
 }
 
-/** The engine's own. */
+/** Schema of the engine's tables. */
 export const ENGINE_SCHEMA = "skillflow_dbos";
 
-/** Connects when it is first asked; throws `store.failed` where no database answers. */
+/** Creates a database handle that connects on first use. Throws `store.failed` if the database does not answer. */
 export function openDatabase(address: string | EmbeddedPlace): Database {
   const place = typeof address === "string" ? placeOf(address) : `embedded (${address.folder})`;
   let opening: Promise<Open> | undefined;
@@ -69,7 +69,7 @@ export function openDatabase(address: string | EmbeddedPlace): Database {
     async connect(name) {
       const { url } = await ready();
       const client = new (loadPostgres().Client)({ ...connection(url), application_name: name });
-      client.on("error", () => undefined); // its end is told as well
+      client.on("error", () => undefined); // "end" follows
       await asked(url, client.connect());
       return client;
     },
@@ -116,9 +116,9 @@ function connection(url: string): Readonly<Record<string, unknown>> {
   };
 }
 
-/** One process at a time makes what is missing. */
+/** Creates missing tables, one process at a time. */
 async function prepare(url: string, pool: Pool): Promise<void> {
-  pool.on("error", () => undefined); // a connection that broke while nobody used it is made again
+  pool.on("error", () => undefined); // the pool replaces idle connections that break
   const session = await asked(url, pool.connect());
   try {
     const { rows } = await session.query(
@@ -141,7 +141,7 @@ async function prepare(url: string, pool: Pool): Promise<void> {
   }
 }
 
-/** The key of a lock: any number that is ours alone. */
+/** Key of the advisory lock: an arbitrary number that is unique to us. */
 const MAKING = 7_311_202_611;
 
 async function asked<Value>(url: string, work: Promise<Value>): Promise<Value> {
@@ -158,7 +158,7 @@ function databaseError(url: string, error: unknown): SkillflowError {
   const why = messageOf(errors?.[0] ?? error) || code;
   const message = `the database ${placeOf(url)}: ${why}`;
   if (code === DISK_FULL) return new SkillflowError("store.full", message, { cause: error });
-  // Five characters that are no refusal to let us in: Postgres itself answers.
+  // A five-character SQLSTATE outside of classes 28 and 3D means that Postgres itself answered.
   const answers = /^[0-9A-Z]{5}$/.test(code) && !/^(28|3D)/.test(code);
   const hint: Hint = [
     "check the address (",
@@ -170,7 +170,7 @@ function databaseError(url: string, error: unknown): SkillflowError {
 
 const DISK_FULL = "53100";
 
-/** Without what is secret in it. */
+/** Returns the host and database name of an address, without credentials. */
 export function placeOf(url: string): string {
   if (!URL.canParse(url)) return "(its address cannot be read)";
   const { host, pathname } = new URL(url);

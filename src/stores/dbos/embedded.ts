@@ -22,29 +22,29 @@ import { lock } from "../lock.ts";
 import { hasCode } from "../store-error.ts";
 import { findPostgres, loadPostgres, type PostgresPrograms } from "./packages.ts";
 
-/** A Postgres of one's own, for trying the engine out. */
+/** Private Postgres server, for trying out the engine. */
 export interface EmbeddedPlace {
-  /** Where it keeps all that is its. */
+  /** Folder of the server's files. */
   readonly folder: string;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
-  /** As root Postgres refuses to run: then it runs as nobody. */
+  /** User id of this process. Postgres refuses to run as root, so for root it runs as an unprivileged user. */
   readonly uid: number | undefined;
-  /** The Node program. */
+  /** Path of the Node executable. */
   readonly execPath: string;
-  /** Told what takes a while. */
+  /** Reports slow steps to the user. */
   readonly note: (line: string) => void;
 }
 
 export interface EmbeddedPostgres {
   readonly url: string;
-  /** It may end now, as far as we are concerned; the end of our process says so, too. */
+  /** Releases the server, which stops without users. The end of our process releases it too. */
   leave(): void;
 }
 
 /**
- * Starts it, or joins those who use it. It lives for as long as a process that uses it does: each holds a named pipe open
- * for writing, and its keeper, a process that reads from there, ends it when nobody does any more, however they ended.
+ * Starts the server, or connects to the running one. Each process that uses it holds a named pipe open for writing. A
+ * keeper process reads the pipe and stops the server once all writers are gone, even after a crash.
  */
 export async function openEmbedded(place: EmbeddedPlace): Promise<EmbeddedPostgres> {
   const programs = findPostgres();
@@ -62,7 +62,7 @@ const PATIENCE_MS = 60_000;
 const POLL_MS = 50;
 const PIPE = "users";
 
-/** The pipe, open for as long as we need the database; undefined where nobody reads from it. */
+/** Opens the pipe, which marks this process as a user. Returns undefined if no keeper reads it. */
 function enter({ folder }: EmbeddedPlace): number | undefined {
   try {
     return openSync(join(folder, PIPE), constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
@@ -72,7 +72,7 @@ function enter({ folder }: EmbeddedPlace): number | undefined {
   }
 }
 
-/** Where it answers; undefined where it does not, yet or any more. */
+/** Returns the server's URL, or undefined if it does not answer. */
 async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<string | undefined> {
   const running = runningIn(folder);
   if (!running?.isReady) return undefined;
@@ -84,7 +84,7 @@ async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<str
     await client.connect();
     const { rows } = await client.query("select current_setting('data_directory') as data");
     await client.end();
-    // A port that was given to another server since.
+    // The port may belong to another server by now.
     return (rows as readonly { readonly data: string }[])[0]?.data === join(folder, "data") ? url : undefined;
   } catch {
     return undefined;
@@ -97,7 +97,7 @@ interface Running {
   readonly isReady: boolean;
 }
 
-/** What the server says of itself while it runs. */
+/** Reads the server's own pid file. */
 function runningIn(folder: string): Running | undefined {
   try {
     const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");
@@ -108,7 +108,7 @@ function runningIn(folder: string): Running | undefined {
   }
 }
 
-/** One process at a time; the others wait for what it comes to. Gives the pipe. */
+/** Starts the server in one process at a time and returns the pipe. Other processes retry. */
 async function startAlone(place: EmbeddedPlace, programs: PostgresPrograms): Promise<number | undefined> {
   let release: () => void;
   try {
@@ -142,8 +142,8 @@ async function setUp(place: EmbeddedPlace, programs: PostgresPrograms): Promise<
 }
 
 /**
- * The pipe has a reader before anybody starts, and we write to it: should we die meanwhile, the keeper finds its end. Of a
- * keeper that was killed the server is still there, and gets another.
+ * Starts the keeper. The pipe already has a reader and we write to it: if we die during start-up, the keeper sees the
+ * end of the pipe. If only the keeper was killed, the running server gets a new one.
  */
 async function startServer(place: EmbeddedPlace, programs: PostgresPrograms): Promise<number | undefined> {
   const { folder } = place;
@@ -174,8 +174,8 @@ async function startServer(place: EmbeddedPlace, programs: PostgresPrograms): Pr
 }
 
 /**
- * The keeper's program: the pipe, where the server says its process, and what starts it. A writer of its own lets it open the
- * pipe without waiting for one.
+ * Program of the keeper. Arguments: the pipe, the server's pid file, and the command that starts the server. Opening
+ * the pipe read-write first lets the keeper open it without waiting for a writer.
  */
 const KEEPER = `
   const { closeSync, createReadStream, openSync, readFileSync } = require("node:fs");
@@ -189,7 +189,7 @@ const KEEPER = `
   closeSync(writer);
   users.on("end", () => process.kill(server ? server.pid : Number.parseInt(readFileSync(pidfile)), "SIGINT")).resume();`;
 
-/** A server that is on its way out is waited for; of one that is gone what it said of itself is taken away. */
+/** Checks for a server that is shutting down. Removes the pid file of a server that is gone. */
 async function isEnding(folder: string): Promise<boolean> {
   const running = runningIn(folder);
   if (!running) return false;
@@ -227,14 +227,14 @@ function isRoot({ uid }: EmbeddedPlace): boolean {
   return uid === 0;
 }
 
-/** As nobody, who may pass where root may: projects, homes and packages are often in folders of root's alone. */
+/** Drops root privileges except file access, because projects and packages are often readable only by root. */
 function commandOf(place: EmbeddedPlace, program: string, args: readonly string[]): string[] {
   if (!isRoot(place)) return [program, ...args];
   const rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
   return ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", ...rights, "--", program, ...args];
 }
 
-/** The package leaves out its symbolic links; an install script makes them, where such scripts may run. */
+/** Creates the library links that the package omits. Its install script makes them, but may not run. */
 function environmentOf({ folder }: EmbeddedPlace, { libraries }: PostgresPrograms): Readonly<Record<string, string>> {
   const linked = join(folder, "lib");
   const list = JSON.parse(readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8")) as readonly Link[];

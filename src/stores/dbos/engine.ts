@@ -5,54 +5,54 @@ import type { Locks } from "./locks.ts";
 import { type DbosClient, loadDbos, type SegmentWork } from "./packages.ts";
 
 /**
- * The engine at work in this process. It sees one workflow, a segment of a run, which does nothing but to give its seat to
- * whoever drives the run: each record of the run's journal is one step there, asked for from outside.
+ * Engine running in this process. Its only workflow is a segment of a run, which hands its seat to the run's driver.
+ * The driver records each journal record as one step of that workflow.
  */
 export interface Engine {
-  /** A new segment, whose seat is ours. */
+  /** Starts a segment and returns its seat. */
   start(workflow: string, run: string): Promise<Seat>;
-  /** Takes no more from the queue; resolves once what it took is over. */
+  /** Stops taking runs from the queue. Resolves when the taken runs are over. */
   drain(): Promise<void>;
-  /** Ends what it does, and waits for no run. */
+  /** Shuts the engine down without waiting for runs. */
   close(): Promise<void>;
 }
 
-/** A place in the engine from which a run is driven. */
+/** Handle with which a driver records steps in a segment. */
 export interface Seat {
   readonly workflow: string;
-  /** The next step: what it was recorded as, or else what `work` yields, which is on disk when this resolves. */
+  /** Returns the recorded output of the next step, or runs `work` and resolves once its result is on disk. */
   step(name: string, work: () => Promise<string>): Promise<string>;
-  /** The segment is over, and recorded to be. */
+  /** Ends the segment and records its end. */
   leave(): Promise<void>;
 }
 
-/** Takes what waits in the queue, and what the dead have left. */
+/** Settings for taking queued runs, including those that dead processes left. */
 export interface Queue {
   readonly concurrency: number;
   /** Drives a run from its seat to the end of the segment. */
   readonly take: (run: string, seat: Seat) => Promise<void>;
 }
 
-/** The journal format's, not the code's: a release of ours leaves no run behind (engines "applicationVersion"). */
+/** Version of the journal format, not of the code, so that a new release still resumes older runs. */
 export const FORMAT = "skillflow.run/1";
 export const APPLICATION = "skillflow";
 export const QUEUE = "skillflow";
 export const SEGMENT = "segment";
-/** A run that brings its worker down is not taken up for ever. */
+/** Limit on recoveries, so that a run that crashes its worker is not resumed forever. */
 const MOST_RECOVERIES = 20;
 const POLL_MS = 100;
 const SWEEP_MS = 1000;
-/** That a timer can wait. */
+/** Longest delay that a timer accepts. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** What the engine keeps of values: as JSON, which others can read. */
+/** Serializer that stores values as plain JSON, which other tools can read. */
 export const SERIALIZER = {
   name: () => "skillflow_json",
   stringify: (value: unknown) => JSON.stringify(value ?? null),
   parse: (text: string | null | undefined): unknown => (text ? JSON.parse(text) : null),
 };
 
-/** The engine's tables without the engine. */
+/** Opens a client for the engine's tables without starting the engine. */
 export function openEngineClient(database: Database): Promise<DbosClient> {
   return loadDbos().openClient({
     systemDatabaseUrl: database.url,
@@ -67,10 +67,10 @@ export function openEngineClient(database: Database): Promise<DbosClient> {
 const nothing = () => undefined;
 const SILENT = { info: nothing, debug: nothing, warn: nothing, error: nothing };
 
-/** The engine is its process's own: it works on one database at a time. */
+/** The engine is a process-wide singleton and serves one database at a time. */
 let working: { readonly place: string; readonly engine: Promise<Engine> } | undefined;
 
-/** Starts the engine, as an executor whose lock says that it lives; the queue is only a worker's. */
+/** Starts the engine. Its executor lock shows that this process is alive. Only workers pass a queue. */
 export function openEngine(database: Database, executor: string, locks: Locks, queue?: Queue): Promise<Engine> {
   if (working) {
     if (working.place === database.place && !queue) return working.engine;
@@ -84,7 +84,7 @@ export function openEngine(database: Database, executor: string, locks: Locks, q
   return engine;
 }
 
-/** Registered once in a process: the seats that are expected, by their workflows, and who takes the others. */
+/** Resolvers of the seats that `start` waits for, by workflow. */
 const expected = new Map<string, (seat: Seat) => void>();
 let takes: Queue["take"] | undefined;
 let segment: SegmentWork | undefined;
@@ -108,7 +108,7 @@ async function launch(database: Database, executor: string, locks: Locks, queue:
     logger: SILENT,
   });
   await dbos.launch();
-  // Its first look at any queue comes a moment later: only workers take what waits there.
+  // The engine polls its queues a moment later, and only workers may take queued runs.
   if (!queue) stopQueues();
   const sweeper = queue && setInterval(() => void sweep(database, executor, locks).catch(nothing), SWEEP_MS);
   return {
@@ -117,7 +117,7 @@ async function launch(database: Database, executor: string, locks: Locks, queue:
       const handle = await dbos.startWorkflow(segment as SegmentWork, { workflowID: workflow })(run);
       const seat = await coming;
       const over = handle.getResult().catch(nothing);
-      // Of one that was taken from us the end is another's.
+      // If another process took the segment, we must not wait for its end.
       let isOurs = true;
       return {
         workflow,
@@ -148,7 +148,7 @@ async function launch(database: Database, executor: string, locks: Locks, queue:
   };
 }
 
-/** What the engine runs: from its begin to its end somebody has the seat. */
+/** Runs as the engine's workflow: hands the seat to a driver and waits until the driver leaves. */
 async function occupy(run: string): Promise<void> {
   const { dbos } = loadDbos();
   const workflow = dbos.workflowID ?? "";
@@ -169,8 +169,8 @@ interface Executor {
 }
 
 /**
- * The engine itself leaves a dead process's runs to that process. Its lock ended with it: whoever gets it gives the runs
- * back to the queue. One of all workers looks at a time.
+ * Returns the runs of dead processes to the queue, because the engine leaves them to their own process. A dead process
+ * has lost its lock. One worker at a time sweeps.
  */
 async function sweep(database: Database, self: string, locks: Locks): Promise<void> {
   if (!(await locks.take(SWEEPER, 1))) return;

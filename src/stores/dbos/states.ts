@@ -4,7 +4,7 @@ import { stateStore } from "../state/table.ts";
 import type { Database } from "./database.ts";
 import type { Session } from "./packages.ts";
 
-/** States in the database: all that write one at a time, whatever machine they are on. */
+/** Creates a state store in the database. Writers on all machines take turns. */
 export function databaseState(database: Database, now?: () => Date): StateStore {
   return stateStore(
     {

@@ -19,7 +19,7 @@ import { databaseTurns } from "./turns.ts";
 interface DbosStoreOptions {
   readonly database: Database;
   readonly self: ProcessMark;
-  /** Of this process. */
+  /** Locks of this process. */
   readonly locks: Locks;
   readonly now?: () => Date;
 }
@@ -28,21 +28,21 @@ export interface DbosStore extends Store, RunQueue {
   close(): Promise<void>;
 }
 
-/** The runs of a Postgres database that is there, as a process sees them; it connects when it is first asked. */
+/** Opens the runs of an existing Postgres database for one process. Connects on first use. */
 export function openDbosStore(address: string | EmbeddedPlace, self: ProcessMark): DbosStore {
   const database = openDatabase(address);
   return dbosStore({ database, self, locks: openLocks(database, executorOf(self)) });
 }
 
 /**
- * Runs in Postgres, driven through the engine: each record of a journal is one durable step of it, so that a process which
- * dies leaves a run that any worker can take up. Whoever drives a run holds its lock, which ends with the process.
+ * Creates a store in Postgres that drives runs through the engine. Each journal record is one durable step, so any
+ * worker can resume the run of a dead process. The driver of a run holds its lock, which ends with the process.
  */
 export function dbosStore({ database, self, locks, now }: DbosStoreOptions): DbosStore {
   const wallClock = now ?? (() => new Date());
   const executor = executorOf(self);
   const engine = () => openEngine(database, executor, locks);
-  /** Of runs that this process has taken from the queue. */
+  /** Seats of the runs that this process took from the queue. */
   const seats = new Map<string, Seat>();
   const { place } = database;
   const skim = openSkims(database);
@@ -82,7 +82,7 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
         events.push(...added);
       },
       async close() {
-        // Without it a list reads the run itself.
+        // If this fails, lists read the run's events instead.
         if (isOurs) await keepSkim(database, seat.workflow, { record, events }).catch(nothing);
         await seat.leave();
         await locks.free(runLock(run));
@@ -103,7 +103,7 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
       });
     },
     async open(run) {
-      await readKept(database, checkRunId(run)); // an unknown one leaves no lock
+      await readKept(database, checkRunId(run)); // an unknown run must not leave a lock
       return locked(run, async () => {
         const taken = seats.get(run);
         const kept = await (taken ? readKept(database, run) : endLast(database, run));
@@ -189,7 +189,7 @@ function storedOf({ record, events }: Stored): StoredRun {
   return { record, events };
 }
 
-/** No two processes that live have the same. */
+/** Returns an id that is unique among live processes. */
 function executorOf({ pid, host, started }: ProcessMark): string {
   return [host.slice(0, 24), pid, started].join(":");
 }
@@ -231,16 +231,16 @@ async function insertRun(session: Session, { run, at }: RunRecord, line: string)
 const KNOWN = "select nr from skillflow.runs where run = $1";
 const INSERT = `
   insert into skillflow.runs (run, began, record) values ($1, $2, $3) on conflict do nothing returning nr`;
-/** What was queued, as whoever took it begins it. */
+/** Query that replaces a queued run's record when a worker starts it. */
 const BEGIN = "update skillflow.runs set record = $2 where run = $1";
 const SEGMENT_BEGINS = "insert into skillflow.segments (run, nr, workflow) values ($1, $2, $3)";
 const UNKNOWN_NOW = "update skillflow.runs set skim = null where run = $1";
 const SEGMENT_ENDS = "update skillflow.segments set records = $3 where run = $1 and nr = $2";
 
-/** A segment that the engine leaves to whoever listens to the queue. */
+/** Options of a segment that any worker on the queue may take. */
 const QUEUED = { workflowName: SEGMENT, queueName: QUEUE, appVersion: FORMAT, applicationName: APPLICATION };
 
-/** Whoever drove the last segment is gone, or was done with it, and records nothing more from now on. */
+/** Cancels the last segment, so that its driver cannot record anything more. */
 async function endLast(database: Database, run: string): Promise<Kept> {
   const { segments } = await readKept(database, run);
   const client = await openEngineClient(database);
@@ -248,7 +248,7 @@ async function endLast(database: Database, run: string): Promise<Kept> {
   return readKept(database, run);
 }
 
-/** Gives the next segment's workflow. */
+/** Records the next segment and returns its workflow id. */
 async function beginNext(
   database: Database,
   run: string,
@@ -267,7 +267,7 @@ async function beginNext(
   return workflow;
 }
 
-/** A segment that was begun elsewhere: the engine counts its steps from the first on. */
+/** Replays the recorded steps of a segment that started elsewhere, because the engine counts steps from the first. */
 async function caughtUp(seat: Seat, segments: readonly Segment[]): Promise<Seat> {
   const known = segments.find(({ workflow }) => workflow === seat.workflow)?.steps ?? [];
   for (const name of known) await seat.step(name, missing);
@@ -278,7 +278,7 @@ async function missing(): Promise<never> {
   throw new SkillflowError("internal.fault", "a step that was recorded is gone");
 }
 
-/** What the engine says where another process has taken the run. */
+/** Engine errors that mean that another process has taken the run. */
 const NOT_OURS: ReadonlySet<string> = new Set(["DBOSWorkflowConflictError", "DBOSWorkflowCancelledError"]);
 
 async function recorded(run: string, step: Promise<unknown>): Promise<void> {

@@ -1,10 +1,10 @@
-/** What we make in the database, in the schema `skillflow`. */
+/** Tables and functions in the database schema `skillflow`. */
 
 /**
- * - `segments`: a run is carried on by one workflow of the engine after another, each from its begin to its end, or to where
- *   another took over; `records` says how many of its steps count then.
- * - `runs.skim` is what a list shows of a run that nobody drives: kept by whoever drove it last.
- * - `blobs.content` is kept as it is, so that a part of it is read without the whole.
+ * - `segments`: one engine workflow after another drives a run, until it ends or another process takes over.
+ *   `records` is then the number of the segment's steps that count.
+ * - `runs.skim`: list data of a run that is not being driven, written by its last driver.
+ * - `blobs.content` is stored uncompressed, so that a part can be read without the whole.
  */
 const OURS = `
   create schema if not exists skillflow;
@@ -18,15 +18,15 @@ const OURS = `
   create table if not exists skillflow.states (name text primary key, entries text not null);
   alter table skillflow.blobs alter column content set storage external;`;
 
-/** The lock by which a process that waits, or has its turn, is known to live. */
+/** Prefix of the lock that shows that the process behind a turn is alive. */
 export const HOLDER = "skillflow turns of ";
 const POLL_MS = 200;
-/** Somebody before us may have given up. */
+/** Longest wait before asking again, because waiting processes may have given up. */
 const LONGEST_MS = 5000;
 
 /**
- * `take_turn` gives the milliseconds after which to ask again, or 0: it is our turn. Those that began count for as long as the
- * rate's time, or while they are under way; before us come all that asked earlier. One at a time decides, by the database's clock.
+ * `take_turn` takes a turn and returns 0, or returns the milliseconds to wait before asking again. A turn counts while
+ * it runs, or for the rate's period. Earlier requests go first. Decisions are serialized and use the database's clock.
  */
 const TURNS = `
   create table if not exists skillflow.turns (

@@ -5,8 +5,8 @@ import type { Locks } from "./locks.ts";
 import { HOLDER } from "./tables.ts";
 
 /**
- * Turns of all processes of a database. Whoever waits has a place in a table, asks again when it may be their turn, and holds
- * no connection meanwhile. A process that dies leaves its places to the others: its lock ends with it.
+ * Creates turns shared by all processes of a database. A waiting process has a row in a table and asks again later,
+ * without holding a connection. If a process dies, its lock ends and its rows are removed.
  */
 export function databaseTurns(database: Database, holder: string, locks: Locks): Turns {
   let alive: Promise<unknown> | undefined;
@@ -18,7 +18,7 @@ export function databaseTurns(database: Database, holder: string, locks: Locks):
       const ticket = randomUUID();
       const giveBack = () => void database.rows(LEAVE, ticket).catch(lost);
       for (let tries = 0; ; tries++) {
-        // A connection that broke costs nobody their turn: nothing else that a run does there would.
+        // A broken connection must not cost a run its turn.
         const asked = database.rows<{ readonly wait: number }>(TAKE, name, most, perMs, holder, ticket);
         const [found] = await (tries < MOST_BROKEN ? asked.catch(() => [{ wait: BROKEN_MS }]) : asked);
         const wait = found?.wait ?? 0;
@@ -34,7 +34,7 @@ export function databaseTurns(database: Database, holder: string, locks: Locks):
 }
 
 const nothing = () => undefined;
-/** What cannot be given back now is when the process ends. */
+/** Ignores the error: the turn is freed when the process ends. */
 const lost = nothing;
 
 const MOST_BROKEN = 30;

@@ -6,18 +6,18 @@ import { storeError } from "../store-error.ts";
 
 interface QueuedStore {
   readonly directory: string;
-  /** Runs that were handed out, and may be begun with what their driver brings along. */
+  /** Runs taken from the queue. `create` may replace their record if they have no events yet. */
   readonly taken: Set<string>;
-  /** Makes the folder, and refuses one that leads elsewhere. */
+  /** Creates the folder. Throws if it is a link to a place outside. */
   readonly prepare: () => void;
   readonly isRecorded: (run: string) => boolean;
-  /** On disk when it resolves. Throws `run.exists`. */
+  /** Resolves once the record is on disk. Throws `run.exists`. */
   readonly create: (record: RunRecord) => Promise<void>;
 }
 
 /**
- * The queue of a folder of runs, for the one process that works on it. An empty file beside the run's says that somebody
- * has to drive it: it is there before the run is, and goes when the run is over or waits for a person.
+ * Opens the queue of a runs folder, for a single worker process. An empty mark file next to the run's file means that
+ * the run must be driven. The mark is created before the run and removed when the run ends or waits for a decision.
  */
 export function fileQueue({ directory, taken, prepare, isRecorded, create }: QueuedStore): Intake {
   const waiting = new Set<string>();
@@ -49,7 +49,7 @@ export function fileQueue({ directory, taken, prepare, isRecorded, create }: Que
     waiting: async () => waiting.size,
     async work({ concurrency, drive }, stop, onReady) {
       for (const run of marked(directory)) {
-        // Its process died before the run was recorded: nobody was told of it.
+        // The process died before it recorded the run, so no caller knows about it.
         if (!isRecorded(run)) rmSync(markOf(directory, run), { force: true });
         else waiting.add(run);
       }
@@ -68,10 +68,10 @@ export function fileQueue({ directory, taken, prepare, isRecorded, create }: Que
           taken.add(run);
           try {
             await drive(run);
-            // Asked for once more meanwhile, it stays.
+            // Keep the mark if the run was queued again in the meantime.
             if (!waiting.has(run)) rmSync(markOf(directory, run), { force: true });
           } catch {
-            // It is told by whoever drove it; the next process that works here tries again.
+            // The driver reports the error. The next worker process tries again.
           } finally {
             taken.delete(run);
             underWay.delete(run);
@@ -94,7 +94,7 @@ export function markOf(directory: string, run: string): string {
   return join(directory, `${run}${MARK}`);
 }
 
-/** Those that wait since an earlier process, the oldest first. */
+/** Returns the queued runs that an earlier process left, oldest first. */
 function marked(directory: string): string[] {
   const at = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const names = namesIn(directory).filter((name) => name.endsWith(MARK));

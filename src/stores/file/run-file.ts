@@ -14,9 +14,9 @@ import { dirname } from "node:path";
 import { storeError } from "../store-error.ts";
 import { openStored, parseRun, readBytes, type Stored } from "./run-lines.ts";
 
-/** A run's file as it grows. */
+/** Creating, opening and appending to a run's file. */
 
-/** The file appears with its first line whole, so that there never is a run without its record. */
+/** Creates the file with a complete first line, so that a run without its record can never exist. */
 export function createFile(path: string, line: string): { readonly file: number; readonly length: number } {
   const draft = `${path}.${randomUUID()}`;
   let file: number | undefined;
@@ -33,7 +33,7 @@ export function createFile(path: string, line: string): { readonly file: number;
   }
 }
 
-/** Opens a run's file to go on after its whole records. */
+/** Opens a run's file for appending after its last complete record. */
 export function openFile(path: string, run: string): { readonly file: number; readonly stored: Stored } {
   const file = openStored(path, "r+");
   try {
@@ -46,7 +46,7 @@ export function openFile(path: string, run: string): { readonly file: number; re
   }
 }
 
-/** Writes at the end, and where asked waits for the disk; after a failure the file is as before. Gives the new length. */
+/** Appends text, on disk if `isSynced`, and returns the new length. After a failure the file is as before. */
 export function appendWhole(file: number, length: number, text: string, isSynced: boolean): number {
   const bytes = Buffer.from(text, "utf8");
   try {

@@ -7,27 +7,27 @@ import { openPlainNow, readRegular } from "../../files/files.ts";
 import { type CheckedRecord, checkRecord } from "../record-check.ts";
 import { storeError } from "../store-error.ts";
 
-/** What the lines of a run's file hold. */
+/** Parsing and verification of run files. */
 
-/** A recording outside a store: a run's file that was copied somewhere. */
+/** Reads a recording outside a store, such as a copied run file. */
 export function readRecording(path: string): StoredRun {
   if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no recording ${path}`);
   return parseRun(readBytes(path, path), path, path);
 }
 
-/** Whether a recording outside a store is as it was written. */
+/** Verifies the chain of a recording outside a store. */
 export function verifyRecording(path: string): RecordCheck {
   return verifyBytes(readBytes(path, path), path, path);
 }
 
 export interface Stored extends StoredRun {
-  /** Bytes that hold whole records. */
+  /** Number of bytes that hold complete records. */
   readonly length: number;
-  /** The last digest; undefined where there is no chain. */
+  /** Last digest of the chain. Undefined if the record has no chain. */
   readonly digest: string | undefined;
 }
 
-/** Throws what keeps it from being relied upon. */
+/** Parses a run's file. Throws if the record was altered or is damaged. */
 export function parseRun(bytes: Buffer, path: string, run: string): Stored {
   const { run: stored, problems, isAltered, length, digest } = verifyBytes(bytes, path, run);
   const [problem] = problems;
@@ -37,7 +37,7 @@ export function parseRun(bytes: Buffer, path: string, run: string): Stored {
   return { ...stored, length, digest };
 }
 
-/** Throws only where nothing says that it ever was a run's record. */
+/** Checks a run's file. Throws only if nothing in it shows that it is a run's record. */
 export function verifyBytes(bytes: Buffer, path: string, run: string): CheckedRecord {
   const checked = checkRecord(bytes);
   if (!checked.run && !checked.isAltered) throw noRun(path, run);
@@ -57,7 +57,7 @@ export function damaged(path: string, run: string, line: number, how?: string): 
   });
 }
 
-/** The JSON of one whole line; undefined when it is torn. */
+/** Parses one complete line as JSON. Returns undefined if the line is torn or not an object. */
 export function readLine<Value>(
   bytes: Buffer,
   start: number,
@@ -80,7 +80,7 @@ export function readBytes(file: number | string, path: string): Buffer {
   }
 }
 
-/** The record that a file begins with; undefined where it begins with anything else, or is no file of its own. */
+/** Reads the record on a file's first line. Returns undefined for other content and for unsafe files. */
 export function beginningOf(path: string): RunRecord | undefined {
   try {
     const record = reading(path, (file) => readLine<RunRecord>(firstLine(file), 0)?.value);
@@ -93,7 +93,7 @@ export function beginningOf(path: string): RunRecord | undefined {
 
 const CHUNK = 64 * 1024;
 
-/** With its end; the whole file where it has but one line. */
+/** Reads up to and including the first line break. Without one, reads the whole file. */
 function firstLine(file: number): Buffer {
   const chunks: Buffer[] = [];
   for (let isOver = false; !isOver; ) {

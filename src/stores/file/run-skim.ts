@@ -5,8 +5,8 @@ import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from 
 import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
 
 /**
- * What a list of runs takes of their files. Most of their lines are looked at where the journal writes what is wanted, and
- * not parsed: of what the journal wrote the same comes out of it, and of any other file no more than a list shows.
+ * Reads the parts of a run's file that a list of runs shows. Matches most lines with patterns of what the journal
+ * writes instead of parsing them. Any other line is parsed.
  */
 
 export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
@@ -31,7 +31,7 @@ function skimLine(bytes: Buffer, start: number): Skimmed | undefined {
   return line && skimEvent(line.value);
 }
 
-/** Undefined where the line has to be parsed. */
+/** Reads a line without parsing it. Returns undefined if the line must be parsed. */
 function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {
   const [, time, epoch, at, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
   if (time === undefined) return undefined;
@@ -44,15 +44,15 @@ function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined 
   return usage === undefined ? undefined : { type: "model:reply", ...moment, usage: JSON.parse(usage) };
 }
 
-/** How the journal begins a line. What is no ASCII is left to those who parse. */
+/** Start of a line as the journal writes it. Lines with non-ASCII characters do not match and are parsed. */
 const HEAD =
   /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
 
-/** How it ends that of a reply: within a text no quotation mark stands without a backslash before it. */
+/** End of a model reply's line. It cannot match inside a string, where every quotation mark is escaped. */
 const USAGE =
   /,"usage":(null|\{"inputTokens":\d{1,15},"cachedTokens":\d{1,15},"outputTokens":\d{1,15},"costUsd":(?:null|\d{1,9}(?:\.\d+)?(?:e-\d+)?)\}),"prompt":"[^"\\]*"(?:,"seal":"[0-9a-f]{64}")?\}$/;
 
-/** When a run began, by its file; empty where that is not a run's. */
+/** Returns when a run began, from its file. Returns an empty string if the file is not a run's. */
 export function startOf(path: string): string {
   try {
     const head = reading(path, (file) =>

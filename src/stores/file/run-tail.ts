@@ -3,7 +3,7 @@ import { isObject, parseJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { reading } from "./run-lines.ts";
 
-/** What is added to a run's file, as it is added: whole records alone, since a torn one never was. */
+/** Returns a function that reads the events added since its last call. It skips records that are not complete yet. */
 export function tailRun(path: string): () => readonly RunEvent[] {
   let start = 0;
   let isFirst = true;

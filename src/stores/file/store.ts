@@ -16,20 +16,20 @@ import { skimRun, startOf } from "./run-skim.ts";
 
 interface FileStoreOptions extends LockOptions {
   readonly directory: string;
-  /** What the directory must lie in, links followed, if it does by its path; undefined where it may lead anywhere. */
+  /** Folder that must contain the directory after links are resolved. Undefined if any place is allowed. */
   readonly root?: string | undefined;
   readonly now?: () => Date;
 }
 
 export interface FileStore extends Store {
-  /** Runs that are recorded first, and driven when there is room: `create` begins one anew that nothing was done of. */
+  /** Queue of runs that are recorded first and driven later. `create` may start a queued run that has no events. */
   readonly intake: Intake;
 }
 
 /**
- * One append-only JSONL file per run: the run's record on the first line, then one event per line, each record written
- * before it counts, and on disk (fdatasync) where it holds what is never done again, which the announcement of reads does
- * not. The torn tail of a crash is dropped; `<run>.lock` names the process that drives the run.
+ * Creates a store with one append-only JSONL file per run: the run's record, then one event per line. Each record is
+ * written before it counts. It is also synced to disk if it holds work that must never be repeated. The torn tail of a
+ * crash is dropped. `<run>.lock` names the process that drives the run.
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now } = options;
@@ -102,7 +102,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
   return { ...store, intake: queue };
 }
 
-/** Without what concerns its file alone. */
+/** Drops the fields that describe the file. */
 function storedOf({ record, events }: Stored): StoredRun {
   return { record, events };
 }
@@ -139,7 +139,7 @@ function runsIn(directory: string): { readonly run: string; readonly at: string 
   return names.map((run) => ({ run, at: startOf(join(directory, `${run}.jsonl`)) }));
 }
 
-/** The run goes last: what a crash leaves behind can be removed again. */
+/** Removes the run's file last, so that removal can be repeated after a crash. */
 function removeRun(path: string, directory: string, run: string): void {
   try {
     if (!beginningOf(path)) throw noRun(path, run);
@@ -152,29 +152,29 @@ function removeRun(path: string, directory: string, run: string): void {
   }
 }
 
-/** The file of a run, and the lock that whoever drives it holds. */
+/** Returns the paths of a run's file and of the lock that its driver holds. */
 export function filesOfRun(directory: string, run: string): { readonly path: string; readonly lock: string } {
   return { path: join(directory, `${checkRunId(run)}.jsonl`), lock: join(directory, `${run}.lock`) };
 }
 
-/** The folder of a run's blobs, beside its file. */
+/** Returns the folder of a run's blobs, next to its file. */
 export function blobsOfRun(directory: string, run: string): string {
   return join(directory, `${run}.blobs`);
 }
 
-/** A copy of what a run planned, beside its file. */
+/** Returns the path of the copy of a run's plan. */
 export function planOfRun(directory: string, run: string): string {
   return join(directory, run, "plan.json");
 }
 
-/** With its folder, unless that holds what is not ours: `r1.blobs` is a run's name too. */
+/** Removes the plan and its folder, unless the folder has other files: `r1.blobs` is also a valid run id. */
 function removePlan(path: string): void {
   if (!lstatSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) return;
   rmSync(path, { force: true });
   if (readdirSync(dirname(path)).length === 0) rmdirSync(dirname(path));
 }
 
-/** A folder of the project that is a link to elsewhere would have us write, and remove, there. */
+/** Throws if the directory leads outside the project: a link would make us write and delete files there. */
 function checkDirectory(directory: string, root: string | undefined): string {
   try {
     realFolder(directory, root);
@@ -189,7 +189,7 @@ function checkDirectory(directory: string, root: string | undefined): string {
 
 function readDirectory(directory: string): string[] {
   try {
-    // A run may be named so that the folder of its plan looks like the file of another.
+    // Skip folders: a run's id can make its plan folder look like another run's file.
     const entries = readdirSync(directory, { withFileTypes: true });
     return entries.flatMap((entry) => (entry.isDirectory() ? [] : entry.name));
   } catch (error) {
@@ -218,7 +218,7 @@ function refuseExisting(path: string, run: string): void {
   if (existsSync(path)) throw existingRun(run);
 }
 
-/** Of one that was only recorded nothing is lost. */
+/** Throws if the run has events. Replacing a run that was only recorded loses nothing. */
 function refuseBegun(path: string, run: string): void {
   const { events } = reading(path, (file) => parseRun(readBytes(file, path), path, run));
   if (events.length > 0) throw existingRun(run);

@@ -14,16 +14,16 @@ import { stateStore } from "./table.ts";
 
 interface FolderOptions extends LockOptions {
   readonly directory: string;
-  /** What the directory must lie in, links followed, if it does by its path; undefined where it may lead anywhere. */
+  /** Folder that must contain the directory after links are resolved. Undefined if any place is allowed. */
   readonly root?: string | undefined;
-  /** Nothing of it is to be committed. */
+  /** Keeps the folder out of commits with a `.gitignore`. */
   readonly isPrivate?: boolean;
   readonly now?: () => Date;
 }
 
 /**
- * One file of JSON lines a state. One process at a time writes; what it is about to write stands in `_redo.json` first, so
- * that a crash in between loses nothing and applies nothing twice. Links are not followed.
+ * Stores each state as a file of JSON lines. One process writes at a time. It first writes all changes to `_redo.json`,
+ * so that a crash loses nothing and applies nothing twice. Does not follow links.
  */
 export function folderState(options: FolderOptions): StateStore {
   const { directory, root, now } = options;
@@ -70,7 +70,7 @@ export function folderState(options: FolderOptions): StateStore {
 }
 
 const REDO = "_redo.json";
-/** What a process that was killed had begun to write. */
+/** Name of a temporary file that a killed process left. */
 const DRAFT = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 async function writeFiles(directory: string, root: string | undefined, files: readonly (readonly [string, string])[]) {
@@ -78,7 +78,7 @@ async function writeFiles(directory: string, root: string | undefined, files: re
   await rm(join(directory, REDO), { force: true });
 }
 
-/** Carries out what a process that was killed had decided to write. */
+/** Completes the writes that a killed process had recorded in `_redo.json`. */
 async function redo(directory: string, root: string | undefined): Promise<void> {
   for (const name of await readdir(directory)) if (DRAFT.test(name)) await rm(join(directory, name), { force: true });
   const place = join(directory, REDO);
@@ -110,7 +110,7 @@ async function readText(place: string): Promise<string> {
   }
 }
 
-/** A folder of the project that is a link to elsewhere would have us read, and write, there. */
+/** Throws if the directory leads outside the project: a link would make us read and write there. */
 function checkDirectory(directory: string, root: string | undefined): void {
   try {
     realFolder(directory, root);

@@ -1,19 +1,19 @@
 import { spawn } from "node:child_process";
 import { SkillflowError } from "../../core/base/errors.ts";
 
-/** One git command at a time, which nothing of the checkout can make run or reach anything else. */
+/** Runs git commands so that nothing in the checkout can start programs or reach other places. */
 
 export interface GitOutput {
   readonly status: number;
   readonly stdout: Buffer;
-  /** One line, without what would steer a terminal and without what stands before the @ of an address. */
+  /** One line of error output, without control characters and credentials in URLs. */
   readonly said: string;
 }
 
 export interface GitSetting {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Config that counts for these commands, kept out of argument lists: it may hold a token. */
+  /** Config for these commands, passed by environment instead of arguments because it may hold a token. */
   readonly config?: readonly (readonly [key: string, value: string])[];
 }
 
@@ -22,7 +22,7 @@ export type Git = (args: readonly string[], input?: string) => Promise<GitOutput
 const MOST_MS = 120_000;
 const MOST_BYTES = 512 * 1024 * 1024;
 
-/** Who asks for passwords, where the network is, and the operator's own config: not what names a repository. */
+/** Environment variables passed to git: credentials, network and user config. None selects a repository. */
 const PASSED =
   /^(?:PATH|HOME|USERPROFILE|SYSTEMROOT|TMPDIR|TEMP|TMP|XDG_\w+|SSH_\w+|GIT_SSH|GIT_SSH_COMMAND|GIT_SSL_\w+|GIT_CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL)|SSL_CERT_\w+|\w+_PROXY)$/i;
 
@@ -80,7 +80,7 @@ async function run(args: readonly string[], { directory, env, input }: Running):
   child.stderr.on("data", (piece: Buffer) => {
     errors = (errors + piece.toString("utf8")).slice(-MOST_ERRORS);
   });
-  // A git that ends without reading its input has said why.
+  // If git exits without reading its input, its error output says why.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input ?? "");
   try {
@@ -98,7 +98,7 @@ async function run(args: readonly string[], { directory, env, input }: Running):
 
 const MOST_ERRORS = 4096;
 
-/** What git said last of what went wrong. */
+/** Extracts the most useful line of git's error output. */
 function tell(errors: string): string {
   const lines = errors.split(/[\r\n]+/).map((line) =>
     line

@@ -5,7 +5,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { isWithin } from "../../files/files.ts";
 import { gitIn } from "./git-command.ts";
 
-/** The remote of a checkout, and what of the checkout's config is needed to reach it. Nothing else of it counts. */
+/** Remote of a checkout, with the few config values needed to reach it. All other config is ignored. */
 export interface Remote {
   readonly address: string;
   readonly config: readonly (readonly [string, string])[];
@@ -15,11 +15,11 @@ export interface Remote {
 export interface Checkout {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Only a folder of this machine will do. */
+  /** Accept only a folder on this machine. */
   readonly offline?: boolean;
 }
 
-/** The git program at the other end of a transfer. A folder's own hooks and config would choose what it runs. */
+/** Returns options for the git program on the remote side. For a folder, its hooks and config would otherwise apply. */
 export function otherEnd({ address }: Remote, program: "upload-pack" | "receive-pack"): string[] {
   if (!isAbsolute(address)) return [];
   const settings = QUIET.map((setting) => `-c ${setting}`).join(" ");
@@ -37,7 +37,7 @@ const QUIET = [
   "maintenance.auto=false",
 ];
 
-/** `origin` of the checkout around a directory. */
+/** Finds the remote `origin` of the checkout that contains a directory. */
 export async function findRemote({ directory, env, offline = false }: Checkout): Promise<Remote> {
   const root = rootOf(directory);
   if (root === undefined) throw unreachable(`${directory} is not in a git checkout`);
@@ -56,7 +56,7 @@ export async function findRemote({ directory, env, offline = false }: Checkout):
   };
 }
 
-/** The folder that holds `.git`: the checkout's own config could name another one as its working tree. */
+/** Finds the folder that holds `.git`. Git itself could be directed elsewhere by the checkout's config. */
 function rootOf(directory: string): string | undefined {
   if (existsSync(join(directory, ".git"))) return directory;
   return dirname(directory) === directory ? undefined : rootOf(dirname(directory));
@@ -70,7 +70,7 @@ interface Setting {
   readonly value: string;
 }
 
-/** Of what git tells with `--show-scope -z`: by turns a scope, and a key and its value on lines of their own. */
+/** Parses the output of `--show-scope -z`: scopes alternate with entries of a key, a line break and a value. */
 function settingsIn(told: string): Setting[] {
   const texts = told.split("\0");
   return texts.flatMap((text, index) => {
@@ -79,7 +79,7 @@ function settingsIn(told: string): Setting[] {
   });
 }
 
-/** A folder below the checkout came with it: its hooks would be a stranger's. */
+/** Resolves the address. Rejects a folder inside the checkout: its hooks would come from an untrusted author. */
 function addressOf(url: string, root: string): string {
   if (url.startsWith("-") || /^[\w.+-]+::/.test(url)) throw unreachable("the address of origin is none that is taken");
   const path = pathOf(url);
@@ -89,7 +89,7 @@ function addressOf(url: string, root: string): string {
   return place;
 }
 
-/** Of an address on this machine. */
+/** Returns the path of a local address, otherwise undefined. */
 function pathOf(url: string): string | undefined {
   if (url.startsWith("file:")) return fileURLToPath(url);
   return /^[\w.+-]+:\/\//.test(url) || /^[^/]+:/.test(url) ? undefined : url;
@@ -123,7 +123,7 @@ export function unreachable(message: string, hint?: string): SkillflowError {
   return new SkillflowError("store.failed", message, hint === undefined ? {} : { hint });
 }
 
-/** What a branch may be called: a part of what git allows. */
+/** Checks a branch name. Allows a subset of what git allows. */
 export function checkBranch(branch: string): string {
   const isSound =
     /^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}$/.test(branch) &&

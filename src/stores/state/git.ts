@@ -18,9 +18,9 @@ interface GitOptions extends Checkout {
 const MOST_TRIES = 5;
 
 /**
- * Files of JSON lines on a branch of the checkout's `origin`, a commit a change, pushed without force: where somebody
- * else was first, what they wrote is fetched and merged, five times. All of it happens in a repository of our own beside
- * the checkout, whose branches, index and files are never touched, and whose config and hooks count for nothing.
+ * Stores states as JSON lines files on a branch of the checkout's `origin`. Each change is one commit, pushed without
+ * force. If another writer pushed first, fetches and decides again, up to five tries. Works in a temporary repository:
+ * the checkout's branches, index, files, hooks and most config are never used.
  */
 export function gitState({ branch, now, ...checkout }: GitOptions): StateStore {
   const ref = `refs/heads/${checkBranch(branch)}`;
@@ -62,7 +62,7 @@ export function gitState({ branch, now, ...checkout }: GitOptions): StateStore {
 
 const NOT_PUSHED = "may this push there? what a run wrote is kept with it: skillflow resume RUN pushes it";
 
-/** A repository that holds what is needed of the remote's branch, and nothing else. */
+/** Temporary repository that holds only the fetched branch. */
 interface Clone {
   readonly git: Git;
   readonly remote: Remote;
@@ -70,7 +70,7 @@ interface Clone {
   readonly branch: string;
 }
 
-/** What the branch is at; without a commit where it is not there yet. */
+/** Latest commit of the branch. `commit` is undefined if the branch does not exist yet. */
 interface Tip {
   readonly commit: string | undefined;
   readonly files: ReadonlyMap<string, { readonly id: string; readonly size: number; readonly line: string }>;
@@ -93,7 +93,7 @@ async function fetchTip({ git, remote, ref, branch }: Clone): Promise<Tip> {
   return { commit, files: filesIn(listed.stdout.toString("utf8"), branch) };
 }
 
-/** Beside states there may be a page about them. A branch that holds anything else is somebody's work. */
+/** Other files allowed on the branch. Any further file means that the branch is used for other work. */
 const BESIDE = /^(?:README(?:\.\w+)?|LICENSE(?:\.\w+)?|\.gitattributes|\.gitignore|\.nojekyll)$/;
 
 function filesIn(listed: string, branch: string): Tip["files"] {

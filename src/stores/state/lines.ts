@@ -2,19 +2,19 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { StateEntry } from "../../core/engine/event/state-entry.ts";
 import { entryLine, parseEntry } from "../../core/engine/state/entries.ts";
 
-/** A state as a file: one JSON line an entry. */
+/** State files, with one JSON line per entry. */
 
-/** What is larger is no memory of ours. */
+/** Maximum size of a state file. */
 export const MOST_BYTES = 256 * 1024 * 1024;
 
-/** Ours begin with an underscore: `_days`. */
+/** File name of a state. Names of built-in states begin with an underscore, such as `_days`. */
 const FILE = /^(_?[A-Za-z0-9][A-Za-z0-9_.-]{0,63})\.jsonl$/;
 
 export function fileOf(state: string): string {
   return `${state}.jsonl`;
 }
 
-/** The state that a file is of; undefined for what is none. */
+/** Returns the state that a file holds, or undefined for other files. */
 export function stateOf(file: string): string | undefined {
   return FILE.exec(file)?.[1];
 }
@@ -23,7 +23,7 @@ export function writeLines(entries: readonly StateEntry[]): string {
   return entries.map(entryLine).join("");
 }
 
-/** An incomplete last line is dropped: whoever wrote it was killed. Any other that is no entry is not guessed at. */
+/** Reads the entries. Drops an incomplete last line, left by a killed writer. Throws for any other malformed line. */
 export function readLines(text: string, place: string): StateEntry[] {
   const entries = new Map<string, StateEntry>();
   let from = 0;

@@ -2,7 +2,7 @@ import type { StateEntry } from "../../core/engine/event/state-entry.ts";
 import type { StateStore } from "../../core/engine/ports.ts";
 import { stateStore } from "./table.ts";
 
-/** States in memory: the twin of the others, for tests and for what nobody wants to keep. */
+/** Creates a state store in memory, for tests and for states that need not be kept. */
 export function memoryState(now?: () => Date): StateStore {
   const states = new Map<string, readonly StateEntry[]>();
   const table = {

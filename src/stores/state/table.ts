@@ -1,21 +1,21 @@
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { APPLIED, applyDelta } from "../../core/engine/state/delta.ts";
 
-/** Where the entries of states are kept, by the states' names. */
+/** Storage of state entries, by state name. */
 export interface StateTable {
   names(): Promise<readonly string[]>;
   read(names: readonly string[]): Promise<States>;
   /**
-   * Reads some states, decides what they are to hold and writes it, as one: whole or not at all, and nobody else writes
-   * between. `decide` may be asked several times, and gives undefined where nothing is to change. Gives what it was
-   * told, with what was written over it.
+   * Reads some states, calls `decide` and writes its result, atomically and without other writes in between. `decide`
+   * may run several times and returns undefined if nothing changes. Returns the states that it was given, overlaid with
+   * those it wrote.
    */
   change(change: TableChange): Promise<States>;
 }
 
 export interface TableChange {
   readonly names: readonly string[];
-  /** For whoever reads its history. */
+  /** Description of the change for the storage's history. */
   readonly why: string;
   readonly decide: (known: States) => States | undefined;
 }
