@@ -8,8 +8,8 @@ import { bubblewrapSandbox } from "./isolation/bubblewrap.ts";
 import { unshareSandbox } from "./isolation/unshare.ts";
 
 /**
- * The sandbox of this machine for code that nobody vouches for: the first that really ran a program here. Where there is
- * none, what is given refuses every program with `sandbox.missing`; nothing ever runs outside of a sandbox instead.
+ * Chooses the sandbox for untrusted code: the first that runs a trial program on this machine. If none works, returns
+ * one that refuses every program with `sandbox.missing`. Untrusted code never runs without a sandbox.
  */
 export function openSandbox(host: SandboxHost): Promise<Sandbox> {
   const opened = known.get(host) ?? firstThatWorks(candidates(host));
@@ -17,7 +17,7 @@ export function openSandbox(host: SandboxHost): Promise<Sandbox> {
   return opened;
 }
 
-/** A trial costs a start, and its answer does not change while we run. */
+/** Cached results, because each trial starts a program and its outcome does not change. */
 const known = new WeakMap<SandboxHost, Promise<Sandbox>>();
 
 function candidates(host: SandboxHost): readonly Sandbox[] {
@@ -40,7 +40,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The first that runs a program to its end; exported for the test of what happens when none does. */
+/** Returns the first sandbox that completes a trial. Exported for the test in which none does. */
 export async function firstThatWorks(sandboxes: readonly Sandbox[]): Promise<Sandbox> {
   const reasons: string[] = [];
   for (const sandbox of sandboxes) {

@@ -1,15 +1,15 @@
 import type { ProcessMark } from "../core/engine/ports.ts";
 
-/** What the sandboxes need of the process that they run in. */
+/** Properties of the process that runs the sandboxes. */
 export interface SandboxHost {
-  /** PATH, HOME and LANG are read; nothing else reaches a program. */
+  /** Only PATH, HOME and LANG are read. No other variable reaches a program. */
   readonly env: { readonly [name: string]: string | undefined };
-  /** The Node program that runs us. */
+  /** Path of the Node executable. */
   readonly execPath: string;
-  /** Ours: the names of temporary folders tell it. */
+  /** Mark of this process, used in the names of temporary folders. */
   readonly self: ProcessMark;
-  /** Undefined where users have no number. */
+  /** Undefined on systems without numeric user ids. */
   readonly uid: number | undefined;
-  /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
+  /** Sends a signal to a process, or to a group by its negative id. Ignores processes that are gone. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 }

@@ -3,16 +3,16 @@ import { quoteTheirs } from "../core/base/voice.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/skill/sandbox.ts";
 import type { TreeEnd } from "./tree.ts";
 
-/** Of util-linux: sets limits and becomes the program. */
+/** Tool from util-linux that sets limits and then runs the program. */
 export const PRLIMIT = "/usr/bin/prlimit";
 
 interface LimitedCommand {
   readonly argv: readonly [program: string, ...args: string[]];
-  /** What the end of it means. Throws `sandbox.failed` if the program itself never began. */
+  /** Interprets the program's end. Throws `sandbox.failed` if the program never started. */
   readonly explain: (end: TreeEnd) => ForeignResult;
 }
 
-/** The program under the limits that the kernel keeps for each process; `more` are prlimit's own flags. */
+/** Wraps a program with kernel limits per process. `more` are extra prlimit flags. */
 export function withLimits({ argv, limits }: Pick<ForeignCommand, "argv" | "limits">, more: string[]): LimitedCommand {
   return {
     argv: [PRLIMIT, ...more, ...limitFlags(limits), "--", ...argv],
@@ -23,7 +23,7 @@ export function withLimits({ argv, limits }: Pick<ForeignCommand, "argv" | "limi
   };
 }
 
-/** The program as it is, where nothing of its limits needs the kernel or the kernel cannot be asked. */
+/** Leaves the program as it is, if no limit needs the kernel or prlimit is missing. */
 export function withoutLimits({ argv, limits }: Pick<ForeignCommand, "argv" | "limits">): LimitedCommand {
   return { argv, explain: (end) => asResult(end, limits) };
 }
@@ -33,20 +33,20 @@ export function needsKernel({ memoryBytes, cpuSeconds, fileBytes }: SandboxLimit
 }
 
 /**
- * Memory is limited as the data that a process may write to: Node and WebAssembly reserve far more addresses than they
- * ever use.
+ * Builds the prlimit flags. Memory is limited as writable data, because Node and WebAssembly reserve far more addresses
+ * than they use.
  */
 function limitFlags({ memoryBytes, cpuSeconds, fileBytes }: SandboxLimits): string[] {
   return [
     ...(memoryBytes === undefined ? [] : [`--data=${memoryBytes}`]),
-    // The second number is for those that do not heed the warning of the first.
+    // The second number is the hard limit, for programs that ignore the first limit's signal.
     ...(cpuSeconds === undefined ? [] : [`--cpu=${cpuSeconds}:${cpuSeconds + 1}`]),
     ...(fileBytes === undefined ? [] : [`--fsize=${fileBytes}`]),
   ];
 }
 
 function checkBegan(program: string, { ended, code, stderr }: TreeEnd): void {
-  // In words of the user's language, but for the names.
+  // The message is localized, except for the names.
   const says = stderr.startsWith("prlimit: ") && stderr.includes(program);
   if (ended !== "exit" || (code !== 126 && code !== 127) || !says) return;
   throw new SkillflowError("sandbox.failed", `${program} could not be started: ${stderr.slice(9).trim()}`, {
@@ -63,5 +63,5 @@ function asResult({ signalled, ...end }: TreeEnd, limits: SandboxLimits): Foreig
   return starved ? { ...result, ended: "memory" } : result;
 }
 
-/** How programs say that the kernel gave them no more: Python, Node, C and its relatives. */
+/** Messages for failed allocations in Python, Node, C and C++. */
 const OUT_OF_MEMORY = /MemoryError|heap out of memory|Out of memory|Cannot allocate memory|std::bad_alloc/;

@@ -10,8 +10,8 @@ import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";
 import { runTree } from "./tree.ts";
 
 /**
- * For programs that the operator allowed: they run as the user, with the command's environment, limits and end. Where
- * the system has no `prlimit` (not Linux), the wall clock and the output are the only limits.
+ * Creates a sandbox without isolation, for programs that the user allowed. They run as the user, with the command's
+ * environment and limits. Without `prlimit` (not Linux), only wall time and output are limited.
  */
 export function processSandbox(host: SandboxHost): Sandbox {
   return {
@@ -31,7 +31,7 @@ export function processSandbox(host: SandboxHost): Sandbox {
   };
 }
 
-/** Files are the user's here: a program cannot see one of them elsewhere. */
+/** Throws if a mount moves a file, because without isolation the program sees the user's files in place. */
 function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
   const moved = mounts.find(({ source, target }) => source !== target);
   if (!moved) return;
@@ -42,7 +42,7 @@ function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
   );
 }
 
-/** The network is the user's too: nothing here could keep a program to some hosts. */
+/** Throws if the network is limited to some hosts, because that cannot be enforced here. */
 function checkNetwork({ argv: [program], network }: ForeignCommand): void {
   if (typeof network === "boolean") return;
   throw new SkillflowError(

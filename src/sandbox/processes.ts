@@ -1,16 +1,16 @@
 import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 
-/** One living process as Linux shows it. */
+/** Live process as listed in /proc. */
 interface LivingProcess {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Tells a process from a later one of the same id. */
+  /** Start time. Distinguishes a process from a later one with the same id. */
   readonly started: string;
 }
 
-/** Every process that lives; none where the system has no /proc. */
+/** Lists the live processes. Returns none if the system has no /proc. */
 export function livingProcesses(): readonly LivingProcess[] {
   return processIds("/proc").flatMap((pid) => livingProcess(pid) ?? []);
 }
@@ -23,25 +23,25 @@ function processIds(proc: string): number[] {
   }
 }
 
-/** Undefined also for one that is dead and only waits for its parent. */
+/** Reads one process. Returns undefined for dead processes, including zombies. */
 export function livingProcess(pid: number): LivingProcess | undefined {
   return parseStat(pid, readProcess(pid, "stat"));
 }
 
 function parseStat(pid: number, stat: string): LivingProcess | undefined {
-  // The name stands in brackets and may hold any character.
+  // The name is in parentheses and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", parent, group, session] = fields;
   if (state === "" || "ZX".includes(state)) return undefined;
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), started: fields[19] ?? "" };
 }
 
-/** Whether a process was started with this entry in its environment. */
+/** Checks whether a process was started with this entry in its environment. */
 function startedWith(pid: number, entry: string): boolean {
   return readProcess(pid, "environ").split("\0").includes(entry);
 }
 
-/** Follows a process and all that it starts: each call tells who of them lives, also who left its group and its parent. */
+/** Follows a process tree. Each call returns its live members, including those that left their group or parent. */
 export function followProcess(root: number, mark: string): () => readonly number[] {
   const known = new Map<number, string>();
   const first = livingProcess(root);
@@ -52,7 +52,7 @@ export function followProcess(root: number, mark: string): () => readonly number
   };
 }
 
-/** Brings `known` up to date: takes out who is gone, and takes in whoever belongs to those that live. */
+/** Updates `known`: removes dead processes, and adds processes that belong to live ones. */
 export function findMembers(known: Map<number, string>, root: number, mark: string | undefined): void {
   const living = livingProcesses();
   const before = new Map(known);
@@ -71,9 +71,9 @@ export function findMembers(known: Map<number, string>, root: number, mark: stri
 
 export interface Usage {
   readonly processes: number;
-  /** Memory; what processes share counts once where that is worth finding out: when it would be more than this. */
+  /** Memory used. Measures shared pages exactly only if a quick estimate exceeds `worthExactness`. */
   bytes(worthExactness: number): number;
-  /** Bytes written to disk, also by processes of theirs that have ended. */
+  /** Bytes written to disk, including those of ended child processes. */
   written(): number;
 }
 
@@ -92,7 +92,7 @@ export function usageOf(pids: readonly number[], proc = "/proc"): Usage {
   return { processes: pids.length, bytes, written };
 }
 
-/** Of the process namespace whose first process this is, which does not count; undefined until it has a /proc of its own. */
+/** Measures a process namespace by its first process, which is not counted. Undefined until it has its own /proc. */
 export function usageInside(first: number): Usage | undefined {
   const proc = `/proc/${first}/root/proc`;
   const started = parseStat(1, readProcess(1, "stat", proc))?.started;
@@ -111,7 +111,7 @@ function sum(counts: readonly number[]): number {
 
 const CLOSED_AT_START = 0o2000000;
 
-/** Our open files that a program started by us would have too, and one that is empty. Node's own are closed then. */
+/** Finds open files that a child process would inherit, and opens /dev/null to replace them. Skips Node's own files. */
 export function inheritedFiles(): { readonly places: readonly number[]; readonly nothing: number } {
   const open = existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").map(Number) : [];
   const places = open.filter((place) => place > 2 && isInherited(place));
@@ -120,7 +120,7 @@ export function inheritedFiles(): { readonly places: readonly number[]; readonly
 
 function isInherited(place: number): boolean {
   const told = infoOf(place);
-  if (told === undefined) return false; // the one that listed the others, or one that was closed since
+  if (told === undefined) return false; // the directory handle of the listing itself, or a file closed since
   const flags = /^flags:\s+(\d+)$/m.exec(told)?.[1] ?? "0";
   return (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
 }
@@ -135,7 +135,7 @@ function infoOf(place: number): string | undefined {
 
 type ProcessFile = "stat" | "status" | "environ" | "smaps_rollup" | "io";
 
-/** Empty when it is gone, or not ours to read. */
+/** Reads a file in /proc. Returns an empty string if the process is gone or not readable. */
 function readProcess(pid: number, file: ProcessFile, proc = "/proc"): string {
   try {
     return readFileSync(`${proc}/${pid}/${file}`, "latin1");

@@ -7,9 +7,9 @@ import { ownPath } from "../files/own-files.ts";
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;
 
 /**
- * Runs JavaScript in an interpreter that knows the language and nothing else: no files, no network, no environment, no
- * timers; what it logs goes nowhere. It needs nothing of the system, and so serves where no sandbox for programs works.
- * `undefined` is returned as null. A promise that never settles is an error.
+ * Runs JavaScript in an interpreter without files, network, environment or timers. Discards console output. It needs no
+ * system support, so it works where no sandbox for programs does. Returns `undefined` as null. A promise that never
+ * settles is an error.
  */
 export async function runJavaScript({ module, name, input, limits, signal }: JavaScriptCall): Promise<JavaScriptEnd> {
   if (signal.aborted) return { ended: "aborted" };
@@ -23,7 +23,7 @@ export async function runJavaScript({ module, name, input, limits, signal }: Jav
     memoryBytes,
     outputBytes: limits.outputBytes,
   };
-  // In a thread of its own, which can be ended in the middle of a loop.
+  // A worker thread can be terminated in the middle of a loop.
   const worker = new Worker(INTERPRETER, { eval: true, env: {}, execArgv: [], workerData });
   try {
     return await endOf(worker, limits.wallMs, signal);
@@ -57,7 +57,7 @@ function endOf(worker: Worker, wallMs: number, signal: AbortSignal): Promise<Jav
   });
 }
 
-/** The thread's program, as text because a bundle has no file for it. What the code may rewrite is never read again. */
+/** Source of the worker, inline because the bundle has no file for it. Captures what foreign code could replace. */
 const INTERPRETER = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { library, module: source, name, input, memoryBytes, outputBytes } = workerData;

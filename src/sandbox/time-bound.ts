@@ -2,17 +2,17 @@ import { createContext, Script } from "node:vm";
 import type { TimeBound } from "../core/base/schema/time-bound.ts";
 
 const MOST_MS = 1000;
-/** Of one piece of work, once the pieces before it have used up a second between two turns of the event loop. */
+/** Limit for each piece of work once earlier ones used up a second in the same turn of the event loop. */
 const REST_MS = 50;
-/** Of each piece of work; what is done at once is not counted, however often it is done. */
+/** Time per piece of work that is not counted, so that frequent quick work is free. */
 const FREE_MS = 0.5;
-/** Of all work between two turns of the event loop, by which time nothing more is tried. */
+/** Limit on all work in one turn of the event loop. Beyond it, no work is tried. */
 const MOST_AT_A_STRETCH_MS = 1500;
 
 /**
- * Interrupts work in the thread that does it, by the time limit of a script: the only way to end a regular expression
- * there. Between two turns of the event loop, where neither signals nor timers are heard, all of it together takes no
- * longer than about a second: one piece of work may take a second, those after it a moment each.
+ * Creates a time limit for synchronous work. It uses a script's timeout, the only way to interrupt a regular
+ * expression. Signals and timers wait for the next turn of the event loop, so work within a turn is limited to about a
+ * second: one piece may take a second, later ones a moment each.
  */
 export function createTimeBound(): TimeBound {
   const room: { work: unknown } = { work: undefined };

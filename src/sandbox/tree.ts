@@ -9,35 +9,35 @@ import type { ForeignCommand, ForeignResult, SandboxLimits, Turn } from "../core
 import type { SandboxHost } from "./host.ts";
 import { findMembers, inheritedFiles, livingProcess, type Usage, usageInside, usageOf } from "./processes.ts";
 
-/** A program to start, and with it everything that it starts. */
+/** Program to start. All processes that it starts belong to its tree. */
 export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | "cwd" | "limits" | "signal"> {
-  /** As messages name it: a launcher stands before it in `argv`. */
+  /** Program name for messages. `argv` may start with a launcher. */
   readonly program: string;
-  /** `NAME=value` of its environment that no other process has: finds those that left its group. */
+  /** Unique environment entry `NAME=value`, used to find processes that left the group. */
   readonly mark?: string;
-  /** A launcher that tells us, by `adopt`, of the first process of a process namespace: all others end with it. */
+  /** True if the launcher reports, by `adopt`, the first process of a process namespace, whose end ends all others. */
   readonly contained?: boolean;
-  /** Called when its time begins; tells from there on whether more was taken on disk than its processes were counted for. */
+  /** Called when the program's time starts. Returns a check for too much disk use that process counters missed. */
   readonly watchDisk?: () => () => boolean;
-  /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
+  /** File descriptors 3, 4, … of a launcher, in addition to the program's own streams. */
   readonly channels?: readonly Channel[];
-  /** Given the server that the program hands over as its first message; then the channel for messages is closed. */
+  /** Receives the server that the program hands over in its first message. The message channel is then closed. */
   readonly onServer?: (server: Server) => void;
 }
 
 export interface Channel {
-  /** Written at the start; the end of the text is its end. */
+  /** Text written at the start. The channel is then closed. */
   readonly text?: string | Buffer;
-  /** Given all that has arrived so far, each time more does. */
+  /** Called with all text received so far, each time more arrives. */
   readonly onText?: (text: string, launched: Launched) => void;
 }
 
-/** A launcher at work, as its channels see it. */
+/** Running launcher, as its channels see it. */
 export interface Launched {
   readonly pid: number;
-  /** The first process inside: counted to the tree from now on, whoever its parent becomes. */
+  /** Counts the first process inside as part of the tree from now on, whatever its parent. */
   adopt(pid: number): void;
-  /** Writes to the channel of this place and ends it. */
+  /** Writes to a channel and closes it. */
   answer(channel: number, text: string): void;
 }
 
@@ -47,15 +47,15 @@ export interface TreeEnd extends ForeignResult {
 
 type Ended = ForeignResult["ended"];
 
-/** Between SIGTERM and SIGKILL. */
+/** Delay between SIGTERM and SIGKILL. */
 const GRACE_MS = 500;
 const WATCH_MS = 100;
-/** Looking into a namespace of its own costs little. */
+/** Shorter interval for contained trees, because a process namespace is cheap to inspect. */
 const WATCH_CONTAINED_MS = 20;
-/** Times `outputBytes` that a program may print before it is ended. */
+/** Multiple of `outputBytes` after which a program is ended. */
 const WILD = 64;
 
-/** Runs a program until it and all that it started are gone; one that has a turn to wait for does nothing until then. */
+/** Runs a program until its whole tree is gone. With a turn, the program waits for it before it starts work. */
 export async function runTree(host: SandboxHost, launch: Launch, turn?: Promise<Turn | undefined>): Promise<TreeEnd> {
   if (launch.signal.aborted) return resultOf("aborted", [], undefined);
   const child = await start(launch);
@@ -73,16 +73,16 @@ export async function runTree(host: SandboxHost, launch: Launch, turn?: Promise<
     begun && begun !== "gone" ? await runBegun(host, child, { launch: begun, exited, tree, outputs }) : "aborted";
   await killAll(host, tree);
   await exited;
-  // Whoever still holds the streams is not of this tree, and must not hold us.
+  // A process outside the tree may still hold the streams. Do not wait for it.
   await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
-  // The end may be told before what was printed is read, and the time be over while we were busy elsewhere.
+  // The exit event can arrive before the last output, and the deadline can pass while we are busy.
   await nextRound();
   for (const stream of child.stdio) stream?.destroy();
   if (begun === "gone") throw new SkillflowError("sandbox.failed", `${launch.program} ended before its turn`);
   return resultOf(ended, outputs, child);
 }
 
-/** Undefined where it is never to have one. */
+/** Waits for the turn. Returns undefined if the turn never comes. */
 async function atItsTurn(launch: Launch, turn: Promise<Turn | undefined>): Promise<Launch | undefined> {
   const given = await turn;
   if (!given) return undefined;
@@ -114,7 +114,7 @@ async function start(launch: Launch): Promise<ChildProcess> {
   const pipes = ["stdin", "stdout", "stderr", ...channels].map(() => "pipe" as const);
   const stdio = withoutInherited([...pipes, ...(onServer ? (["ipc"] as const) : [])]);
   try {
-    // In a session of its own: a group to end as one, and no terminal to type into.
+    // A separate session gives one group to kill and no terminal for input.
     const child = spawn(file, args, { cwd, env, detached: true, stdio });
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
     return child;
@@ -126,7 +126,7 @@ async function start(launch: Launch): Promise<ChildProcess> {
   }
 }
 
-/** Puts nothing in the place of each file that we were started with: whoever starts us may leave some open to all. */
+/** Replaces inherited open files with /dev/null, because our parent may leak files to all children. */
 function withoutInherited(pipes: readonly ("pipe" | "ipc")[]): ("pipe" | "ipc" | "ignore" | number)[] {
   inherited ??= inheritedFiles();
   const stdio: ("pipe" | "ipc" | "ignore" | number)[] = [...pipes];
@@ -142,17 +142,17 @@ let inherited: ReturnType<typeof inheritedFiles> | undefined;
 interface ProcessTree {
   readonly root: number;
   adopt(pid: number): void;
-  /** Ids of those that live, found by looking at every process of the machine. */
+  /** Ids of live members, found by scanning all processes. */
   members(): readonly number[];
-  /** Those whose end is everyone's: all of them, but of a contained tree the launcher and the first inside. */
+  /** Processes that must end: all members, or only the launcher and the first process of a contained tree. */
   vital(): readonly number[];
-  /** What it uses by now; undefined while that cannot be told. */
+  /** Current resource usage. Undefined while it cannot be measured. */
   usage(): Usage | undefined;
 }
 
 function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Launch): ProcessTree {
   if (!root) throw new SkillflowError("internal.fault", "a program was started and has no process id");
-  /** By id, when it started: an id is used again. */
+  /** Start times by process id, because ids are reused. */
   const known = new Map<number, string>();
   let first: number | undefined;
   const note = (pid: number) => {
@@ -172,7 +172,7 @@ function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Lau
       return [...known.keys()];
     },
     vital() {
-      // Until the first inside is known, it is a child like any other.
+      // Until the first inner process is known, treat the tree as not contained.
       if (!contained || first === undefined) return this.members();
       return [first, root].filter((pid) => known.has(pid) && lives(pid));
     },
@@ -186,16 +186,16 @@ function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Lau
 interface Output {
   text(): string;
   isCut(): boolean;
-  /** Called once it goes on far beyond what is kept. */
+  /** Called when the output far exceeds the limit. */
   onWild: () => void;
 }
 
-/** Reads on beyond the cap, so that the program is not held up, and keeps nothing of it. */
+/** Keeps output up to a limit and drains the rest, so that the program does not block. */
 function collect(stream: Readable | null, cap: number): Output {
   const kept: Buffer[] = [];
   let total = 0;
   const output: Output = {
-    // A character cut in half at the cap is left out, and what was cut says so: half a secret is known by it (trust 5).
+    // Drop a character that the limit cut in half, and mark the cut: half a secret would not be recognized.
     text: () => {
       const bytes = Buffer.concat(kept);
       return total > cap ? `${new StringDecoder("utf8").write(bytes)}${CUT_MARK}` : bytes.toString("utf8");
@@ -229,7 +229,7 @@ function serveChannels(child: ChildProcess, channels: readonly Channel[], tree: 
   }
 }
 
-/** A program that does not read its input, or ends before it has, is no failure. */
+/** Writes the program's input. Ignores programs that do not read it all. */
 function feed(child: ChildProcess, text: string): void {
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(text);
@@ -242,7 +242,7 @@ interface Watched {
   readonly outputs: readonly Output[];
 }
 
-/** Whatever happens first: the program's end, or a limit. */
+/** Waits for the program's end or the first limit that it reaches. */
 function firstEnd({
   launch: { limits, signal, contained, watchDisk },
   exited,
@@ -277,13 +277,13 @@ function reachedLimit(tree: ProcessTree, { memoryBytes, processes, diskBytes }: 
   if (memoryBytes === undefined && processes === undefined && diskBytes === undefined) return undefined;
   const usage = tree.usage();
   if (!usage) return undefined;
-  // First what is quickly told: many processes are slow to look into.
+  // Check the cheap limits first: memory is slow to measure for many processes.
   if (processes !== undefined && usage.processes > processes) return "processes";
   if (diskBytes !== undefined && usage.written() > diskBytes) return "disk";
   return memoryBytes !== undefined && usage.bytes(memoryBytes) > memoryBytes ? "memory" : undefined;
 }
 
-/** A launcher itself is not asked: its end would be everyone's at once. */
+/** Sends SIGTERM, but not to a contained tree's launcher, whose end would kill all processes at once. */
 async function askToEnd(host: SandboxHost, { tree, exited, launch }: Watched): Promise<void> {
   if (!launch.contained) host.kill(-tree.root, "SIGTERM");
   const asked = tree.members().filter((pid) => !launch.contained || pid !== tree.root);
@@ -293,7 +293,7 @@ async function askToEnd(host: SandboxHost, { tree, exited, launch }: Watched): P
 
 const ROUNDS = 200;
 
-/** Again and again, because a process may start another while we look. */
+/** Kills the tree repeatedly, because a process may start another one in the meantime. */
 async function killAll(host: SandboxHost, tree: ProcessTree): Promise<void> {
   host.kill(-tree.root, "SIGKILL");
   for (let round = 0; round < ROUNDS; round++) {

@@ -5,7 +5,7 @@ import { seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
 import type { ViewStep } from "./view-step.ts";
 
-/** Through bubblewrap, whose program is `bwrap`. Its start costs a few milliseconds. */
+/** Creates a sandbox with bubblewrap (`bwrap`), which starts in a few milliseconds. */
 export function bubblewrapSandbox(host: SandboxHost, bwrap: string): Sandbox {
   return isolatingSandbox(host, "bubblewrap", (parts) => enclose(host, bwrap, parts));
 }
@@ -24,16 +24,16 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
     ...Object.entries(innerEnvironment(host, command)).flatMap(([name, value]) => ["--setenv", name, value]),
   ];
   return {
-    // The flags travel beside the command line, which every user of the machine can read.
-    // A variable that it adds is taken away again.
+    // Pass the flags by file descriptor, because every user can read command lines.
+    // Remove PWD, which bwrap adds.
     argv: [bwrap, "--json-status-fd", "3", "--args", "4", "--block-fd", "5", "--", "/usr/bin/env", "-u", "PWD", "--"],
-    // Its own environment would be readable inside, at /proc/1/environ.
+    // A program inside could read it at /proc/1/environ.
     env: {},
     channels: [
       {
         onText: (text, launched) => {
           const first = /"child-pid": (\d+)/.exec(text)?.[1];
-          // It waits until we know its first process inside, which may live on for a moment when bwrap has ended.
+          // bwrap waits for our answer, so that we know its first process, which can briefly outlive bwrap.
           if (first && status === "") launched.adopt(Number(first));
           if (first && status === "") launched.answer(2, "go");
           if (first) status = text;
@@ -43,7 +43,7 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
       {},
       ...(filter ? [{ text: filter }] : []),
     ],
-    // Told only when everything stood before the program's start.
+    // Reported only if set-up succeeded and the program was started.
     hasBegun: () => status.includes('"exit-code"'),
   };
 }

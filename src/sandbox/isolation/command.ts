@@ -2,7 +2,7 @@ import { parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { ForeignCommand } from "../../core/skill/sandbox.ts";
 
-/** Refuses what no system can start, with the reason. */
+/** Throws if the command could not be started anywhere, and says why. */
 export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand): void {
   const [program] = argv;
   const fail = (why: string) => {

@@ -2,9 +2,9 @@ import { type Dirent, lstatSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Whether more than so many bytes were taken in folders since this was made. The kernel counts what a process writes, but
- * not for one whose parent does not wait for its end. So the disk itself is asked, which costs little, and the files only
- * when that much of it is gone, which others may have taken.
+ * Returns a check for more than `most` bytes written to the folders since the call. The kernel's write counters miss
+ * processes that no parent waits for, so the check compares free disk space. Other programs use the disk too, so if
+ * much is gone it measures the changed files.
  */
 export function watchDisk(folders: readonly string[], most: number): () => boolean {
   const since = Date.now() - CLOCK_MS;
@@ -17,7 +17,7 @@ export function watchDisk(folders: readonly string[], most: number): () => boole
   };
 }
 
-/** A file's times are no finer than the system's clock. */
+/** Margin for file times, which are as coarse as the system clock. */
 const CLOCK_MS = 100;
 
 function freeBytes(folder: string): number {
@@ -25,7 +25,7 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** On disk, of the files below that were changed or made since then. */
+/** Sums the disk usage of files that changed since a time. */
 function changedBytes(folder: string, since: number): number {
   let bytes = 0;
   for (const entry of entriesOf(folder)) {
@@ -37,7 +37,7 @@ function changedBytes(folder: string, since: number): number {
   return bytes;
 }
 
-/** Empty for what is gone, or closed to us. */
+/** Lists a folder. Returns nothing if it is gone or cannot be read. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });

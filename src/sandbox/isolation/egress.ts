@@ -14,34 +14,34 @@ import {
 } from "../../core/base/address/declared-host.ts";
 import { VOICE } from "../../core/base/voice.ts";
 
-/** A proxy for the time of one foreign program. */
+/** Proxy that serves one foreign program. */
 export interface Egress {
-  /** Takes over the port of a server that listens already, in whatever network namespace that is. */
+  /** Takes over the port of a listening server, in any network namespace. */
   accept(listening: ListeningServer): void;
-  /** What the program asked for and did not get: a line for each place, and not more than a few. */
+  /** Lists refused connections, one line per destination, up to a limit. */
   report(): string;
-  /** Ends every connection. Nothing listens afterwards. */
+  /** Closes all connections and stops listening. */
   close(): Promise<void>;
 }
 
 export interface EgressParts {
-  /** As declared (core/declared-host.ts). */
+  /** Hosts as the skill declares them. */
   readonly hosts: readonly string[];
   readonly lookup?: Lookup;
   readonly bounds?: Partial<EgressBounds>;
 }
 
-/** Every address of a name. Default: the system's resolver. */
+/** Resolver that returns every address of a name. Defaults to the system's resolver. */
 type Lookup = (host: string) => Promise<readonly string[]>;
 
 interface EgressBounds {
-  /** At once; further ones are closed. */
+  /** Concurrent connections. Further ones are closed. */
   readonly connections: number;
-  /** Until a request's head has arrived. */
+  /** Time limit for receiving a request's head. */
   readonly headMs: number;
-  /** Until a connection to a host stands. */
+  /** Time limit for connecting to a host. */
   readonly connectMs: number;
-  /** Without a byte in either direction. */
+  /** Time limit without a byte in either direction. */
   readonly idleMs: number;
 }
 
@@ -49,11 +49,11 @@ const BOUNDS: EgressBounds = { connections: 128, headMs: 10_000, connectMs: 15_0
 const HEAD_BYTES = 16 * 1024;
 
 /**
- * An HTTP proxy (CONNECT, and requests with an absolute http address) that reaches the declared hosts and nothing else.
+ * Opens an HTTP proxy that reaches only the declared hosts, by CONNECT or by absolute http addresses.
  *
- * - A name is resolved here, once, and the connection goes to an address that was checked.
- * - Private, local and metadata addresses are refused, unless the address itself or a name of this machine was declared.
- * - A refusal is a 403 that says what to declare; a host that cannot be reached is a 502.
+ * - Each name is resolved once, here. The connection goes to the address that was checked.
+ * - Private, local and metadata addresses are refused, unless declared as an address or a name of this machine.
+ * - A refusal is a 403 that says what to declare. An unreachable host is a 502.
  */
 export function openEgress({ hosts, ...parts }: EgressParts): Egress {
   const bounds = { ...BOUNDS, ...parts.bounds };
@@ -89,7 +89,7 @@ function createDoor(door: Door): Server {
   const server = createServer({
     maxHeaderSize: HEAD_BYTES,
     headersTimeout: door.headMs,
-    requestTimeout: 0, // a long upload is no fault; a silent one is idle
+    requestTimeout: 0, // long uploads are fine, and silent ones hit the idle limit
     connectionsCheckingInterval: Math.min(1000, door.headMs),
   });
   server.maxConnections = door.connections;
@@ -101,7 +101,7 @@ function createDoor(door: Door): Server {
   return server;
 }
 
-/** Until it is closed, so that nothing outlives the proxy. */
+/** Tracks a socket until it closes, so that no connection outlives the proxy. */
 function keep({ sockets }: Door, socket: Socket): void {
   sockets.add(socket);
   socket.on("close", () => sockets.delete(socket));
@@ -110,16 +110,16 @@ function keep({ sockets }: Door, socket: Socket): void {
 interface Door extends EgressBounds {
   readonly declared: readonly DeclaredHost[];
   readonly lookup: Lookup;
-  /** Aborts when all is to end. */
+  /** Aborts when the proxy closes. */
   readonly signal: AbortSignal;
   readonly sockets: Set<Socket>;
   note(place: string, line: string): void;
 }
 
-/** Why there is no connection, in words for the program. */
+/** Reason for a refused connection, worded for the program. */
 interface Refusal {
   readonly status: 400 | 403 | 502;
-  /** Some programs show nothing else of an answer. */
+  /** HTTP reason phrase. Some programs show nothing else. */
   readonly reason: string;
   readonly message: string;
 }
@@ -154,7 +154,7 @@ function headersOf(refusal: Refusal): Record<string, string> {
   return { "content-type": "text/plain; charset=utf-8", "content-length": length, connection: "close" };
 }
 
-/** Both ways; what was sent before the one side's end still reaches the other. */
+/** Pipes both ways. Data sent before one side closes still reaches the other. */
 function join(near: Socket, far: Socket): void {
   const leave = (other: Socket) => (failed: boolean) => (failed ? other.destroy() : other.destroySoon());
   near.on("close", leave(far)).pipe(far);
@@ -191,7 +191,7 @@ async function forward(door: Door, asked: IncomingMessage, answer: ServerRespons
   pipeline(asked, sent, () => undefined);
 }
 
-/** Without what concerns one connection alone; a body of unknown length stays one. */
+/** Drops hop-by-hop headers. Keeps chunked encoding for bodies of unknown length. */
 function endToEnd({ headers, headersDistinct }: IncomingMessage): Record<string, string[]> {
   const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
   const kept = Object.entries(headersDistinct).filter(([name]) => !HOP_BY_HOP.has(name) && !named.includes(name));
@@ -204,7 +204,7 @@ const HOP_BY_HOP = new Set([
   ...["te", "trailer", "transfer-encoding", "upgrade", "host"],
 ]);
 
-/** A connection to a declared host, or why there is none. */
+/** Connects to a declared host, or returns the refusal. */
 async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> {
   const place = `${endpoint.host}:${endpoint.port}`;
   const refuse = (reason: string, why: string): Refusal => {
@@ -224,7 +224,7 @@ async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> 
     const why = "it leads to a private, local or metadata address, which has to be declared as the address itself";
     return refuse("Private address", why);
   } catch {
-    // Whatever keeps it from a connection is the same to the program.
+    // The program does not learn why the connection failed.
     return unreachable(endpoint.host);
   }
 }
@@ -236,7 +236,7 @@ async function addressesOf({ lookup }: Door, { host, isAddress }: Endpoint): Pro
 
 const systemLookup: Lookup = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** A look-up cannot be cancelled, only left behind. */
+/** Stops waiting when the signal aborts, because a DNS lookup cannot be cancelled. */
 function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
@@ -246,7 +246,7 @@ function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value
 
 async function open(addresses: readonly string[], port: number, door: Door, signal: AbortSignal): Promise<Socket> {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  // Every look-up is answered with the checked addresses, so that the socket has nowhere else to go.
+  // Pin lookups to the checked addresses, so that the socket cannot connect anywhere else.
   const pinned: LookupFunction = (_host, _options, answer) => answer(null, answers);
   const far = connect({ host: "pinned.invalid", port, lookup: pinned, autoSelectFamily: true, allowHalfOpen: true });
   keep(door, far);

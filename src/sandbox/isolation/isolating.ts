@@ -16,24 +16,24 @@ import { hostsOf, relayPrefix, withRelay } from "./relay.ts";
 import { describeView } from "./view.ts";
 import type { ViewStep } from "./view-step.ts";
 
-/** A launcher that makes a view come true, and then becomes or starts what follows its arguments. */
+/** Launcher command that sets up a view and then runs the arguments that follow it. */
 export interface Enclosure {
   readonly argv: readonly [launcher: string, ...args: string[]];
-  /** The launcher's own: nothing of the process that runs us. */
+  /** Environment of the launcher. Nothing from our own process. */
   readonly env: Readonly<Record<string, string>>;
   readonly channels: readonly Channel[];
-  /** Whether the view stood, so that what happened since is the program's doing. */
+  /** Returns true once the view was set up, so that later failures are the program's own. */
   readonly hasBegun: () => boolean;
 }
 
 export interface EncloseParts {
   readonly command: ForeignCommand;
   readonly view: readonly ViewStep[];
-  /** Private to this run and empty but for what the view shows. */
+  /** Private folder of this run, empty except for files that the view shows. */
   readonly folder: string;
 }
 
-/** What the sandboxes of Linux share: the view, the kernel's user, the limits, and the end. */
+/** Creates a Linux sandbox from a launcher. Adds the view, the kernel user, the limits and the cleanup. */
 export function isolatingSandbox(
   host: SandboxHost,
   name: string,
@@ -46,7 +46,7 @@ export function isolatingSandbox(
       checkCommand(asked);
       const network = hostsOf(asked)?.length === 0 ? false : asked.network;
       const command = { ...asked, network, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
-      // Where we are root, another user must be able to reach it.
+      // If we are root, another user must be able to reach the folder, so use /tmp.
       const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), temporaryName("box", host.self)));
       try {
         chmodSync(folder, 0o755);
@@ -64,7 +64,7 @@ export function isolatingSandbox(
   };
 }
 
-/** The proxy of a command that names hosts, as long as it works; what that refused is told behind what it printed. */
+/** Runs a proxy while a command that names hosts runs. Appends its refusals to stderr. */
 async function withEgress(
   command: ForeignCommand,
   work: (egress: Egress | undefined) => Promise<ForeignResult>,
@@ -82,7 +82,7 @@ async function withEgress(
   }
 }
 
-/** What the program may not touch of what it may write to stays as it is until it is gone. */
+/** Keeps protected names read-only until the program is gone. */
 async function withProtection(
   host: SandboxHost,
   command: ForeignCommand,
@@ -104,7 +104,7 @@ interface Surroundings {
 
 interface Prepared {
   readonly user: KernelUser | undefined;
-  /** What stands before the launcher, so that it runs as that user. */
+  /** Prefix that runs the launcher as that user. */
   readonly before: readonly string[];
   readonly view: readonly ViewStep[];
 }
@@ -150,13 +150,13 @@ async function runIn({ host, command, turn, user, before, enclosure, egress }: L
   return limited.explain(fromInside(end));
 }
 
-/** What foreign code may use where nobody said: enough for work, and too little to bring the machine down. */
+/** Default limits for foreign code: enough for normal work, too little to exhaust the machine. */
 const DEFAULT_LIMITS = { memoryBytes: 2 * 2 ** 30, processes: 256, diskBytes: 4 * 2 ** 30 };
 
-/** For each process that is allowed: the kernel counts threads, of which a Node program has a dozen. */
+/** Threads per allowed process. The kernel counts threads, and a Node program has a dozen. */
 const THREADS = 16;
 
-/** A bound that holds at once; the exact one is watched. The kernel does not bind root, and once counted all of a user's. */
+/** Returns a coarse process limit. It does not bind root, and old kernels count all processes of the user. */
 function processLimit({ limits: { processes } }: ForeignCommand, uid: number | undefined): string[] {
   const [major = 0, minor = 0] = release().split(".").map(Number);
   const countsInside = major > 5 || (major === 5 && minor >= 14);
@@ -170,14 +170,14 @@ function notBegun(program: string, { stderr, code, signalled }: TreeEnd): Skillf
   });
 }
 
-/** A launcher tells a signal as shells do: 128 and the signal's number. */
+/** Decodes an exit code of 128 plus a signal number, as launchers and shells report signals. */
 function fromInside(end: TreeEnd): TreeEnd {
   const number = (end.code ?? 0) - 128;
   const [name] = Object.entries(constants.signals).find(([, each]) => each === number) ?? [];
   return name === undefined ? end : { ...end, code: undefined, signalled: name as NodeJS.Signals };
 }
 
-/** One by one, because a mount that should be gone must never be emptied. */
+/** Deletes entries one by one instead of recursively, so that a leftover mount is never emptied. */
 function removeFolder(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

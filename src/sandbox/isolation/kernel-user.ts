@@ -17,16 +17,16 @@ import type { ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view-step.ts";
 
-/** Whom the kernel takes a program for, whatever its own user namespace says. */
+/** User id and group id that the kernel sees, regardless of the program's user namespace. */
 export interface KernelUser {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * Another user than root to run a program as, where we are root: the kernel's limit on processes does not bind root,
- * and files of root are root's even to a program without any capability. It is the owner of the folders that the
- * program writes to, or nobody's. Undefined where we are not root, or its mounts are root's alone: it stays our user.
+ * Chooses an unprivileged user for a program if we are root. The kernel's process limit does not bind root, and root's
+ * files stay accessible even without capabilities. The user is the owner of the writable folders, or an unused id.
+ * Returns undefined if we are not root, or if that user could not use the mounts.
  */
 export function chooseKernelUser(host: SandboxHost, { mounts }: ForeignCommand): KernelUser | undefined {
   if (host.uid !== 0 || !mayBecomeOthers()) return undefined;
@@ -40,7 +40,7 @@ export function chooseKernelUser(host: SandboxHost, { mounts }: ForeignCommand):
   return isOurs || !read.every(({ source }) => canRead(user, source)) ? undefined : user;
 }
 
-/** Numbers that no account has; another one for each program, so that they are strangers to one another. */
+/** Returns ids that belong to no account. They differ per program, so that programs cannot affect each other. */
 function nobody(): KernelUser {
   const id = randomInt(NOBODIES.first, NOBODIES.last + 1);
   return { uid: id, gid: id };
@@ -48,7 +48,7 @@ function nobody(): KernelUser {
 
 const NOBODIES = { first: 61_184, last: 65_519 };
 
-/** A container may know fewer users than that. */
+/** Checks whether these ids exist here, because a container may map fewer users. */
 function mayBecomeOthers(): boolean {
   return ["uid_map", "gid_map"].every((file) => {
     const path = `/proc/self/${file}`;
@@ -60,7 +60,7 @@ function mayBecomeOthers(): boolean {
   });
 }
 
-/** More than a skill has; a larger folder is taken for unreadable rather than looked through. */
+/** Limit for checking a folder. Larger folders count as unreadable. Skills are smaller than this. */
 const MOST_ENTRIES = 2000;
 
 function canRead({ uid }: KernelUser, source: string): boolean {
@@ -89,7 +89,7 @@ function entriesOf(path: string): string[] {
   return entries;
 }
 
-/** Gives the folders made for the program alone to its user. */
+/** Gives the disposable folders to the program's user. */
 export function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignCommand): void {
   const give = (path: string): void => {
     lchownSync(path, uid, gid);
@@ -98,18 +98,18 @@ export function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignComm
   for (const { source, writable, disposable } of mounts) if (writable && disposable) give(source);
 }
 
-/** What stands before a launcher so that it runs as that user, and sees all that the view shows. */
+/** Command prefix that runs a launcher as that user, with the view adjusted to it. */
 interface Prefix {
   readonly argv: readonly string[];
   readonly view: readonly ViewStep[];
 }
 
-/** Binds each argument to the next, up to a dash, and becomes what follows. */
+/** Shell script that bind-mounts pairs of paths up to a dash, then runs the rest of its arguments. */
 const STAGE = 'set -e; while [ "$1" != - ]; do /usr/bin/mount --rbind -- "$1" "$2"; shift 2; done; shift; exec "$@"';
 
 /**
- * As root, in a mount namespace that dies with the program: a source that the user cannot reach, because folders around
- * it are closed to it, gets a second place below `folder`.
+ * Builds the prefix. Sources that the user cannot reach, because a parent folder is closed, are bind-mounted below
+ * `folder`. This happens as root, in a mount namespace that ends with the program.
  */
 export function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string): Prefix {
   const pairs: string[] = [];
@@ -129,7 +129,7 @@ export function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], f
   };
 }
 
-/** Whether everyone may pass through the folders around it. */
+/** Checks whether all users may pass through the folders above a path. */
 function isReachable(path: string): boolean {
   for (let folder = dirname(realpathSync(path)); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o1) === 0) return false;

@@ -8,17 +8,17 @@ import type { SandboxHost } from "../host.ts";
 import { livingProcess } from "../processes.ts";
 
 /**
- * Keeps the protected names of folders that a program may write to: each is mounted read-only over itself, so that it can
- * neither be changed, nor replaced, nor made. The kernel mounts on what is there: where there is nothing, an empty folder
- * stands for it meanwhile, which holds a file for each sandbox that needs it and goes with the last one.
+ * Read-only mounts that protect names inside writable folders. The program cannot change, replace or create these
+ * names. The kernel needs a mount point, so an empty placeholder folder stands in for a missing name. It holds a mark
+ * file per sandbox and is removed with the last one.
  */
 interface Protection {
   readonly mounts: readonly Mount[];
-  /** Once the program is gone. */
+  /** Removes our placeholders. Call it when the program is gone. */
   release(): void;
 }
 
-/** `folder` is private to the program's sandbox. */
+/** Protects names in the writable mounts. `folder` is private to the program's sandbox. */
 export function protectNames(
   host: SandboxHost,
   { argv: [program], mounts }: ForeignCommand,
@@ -46,7 +46,7 @@ export function protectNames(
   }
 }
 
-/** What stands at a link's place could be another by the time of the mount, and is not the folder's to protect. */
+/** Explains the refusal of links: a link could point elsewhere by the time of the mount. */
 function isLink(program: string, { target }: Mount, name: string): SkillflowError {
   const message = `${program} was not run: ${target} cannot be made writable, because ${name} in it is a link`;
   return new SkillflowError("sandbox.failed", message, { hint: "put a folder or a file in the link's place" });
@@ -60,11 +60,11 @@ function emptyFolder(folder: string): string {
 
 interface Held {
   readonly path: string;
-  /** The file in it that stands for us. */
+  /** Our mark file in the placeholder. */
   readonly mark: string;
 }
 
-/** Told from any folder that somebody else may have made by the sticky bit on a folder that is its owner's alone. */
+/** Mode of placeholders. The sticky bit on a private folder distinguishes them from other folders. */
 const MODE = 0o1700;
 const TRIES = 100;
 
@@ -76,7 +76,7 @@ function hold({ self }: SandboxHost, path: string): Held {
       writeFileSync(mark, "", { flag: "wx", mode: 0o600 });
       return { path, mark };
     } catch (error) {
-      // The last one who needed it took it away in this moment.
+      // Another sandbox has just removed the placeholder.
       if (!hasCode(error, "ENOENT")) throw error;
     }
   }
@@ -96,7 +96,7 @@ function isPlaceholder(path: string, found: Stats): boolean {
   return found.isDirectory() && (found.mode & 0o1777) === MODE && namesIn(path).every(isMark);
 }
 
-/** Also those that a killed process left behind are taken away. */
+/** Removes our mark, and marks that dead processes left. */
 function letGo(host: SandboxHost, { path, mark }: Held): void {
   rmSync(mark, { force: true });
   for (const name of namesIn(path)) if (isLeft(name, host)) rmSync(join(path, name), { force: true });
@@ -113,7 +113,7 @@ function isMark(name: string): boolean {
   return name.startsWith(`skillflow-${KIND}-`);
 }
 
-/** Whose process is gone; those of other machines are theirs to judge. */
+/** Returns true if the mark's process is dead. Marks of other machines are kept. */
 function isLeft(name: string, { self }: SandboxHost): boolean {
   const owner = temporaryOwner(name, self);
   const living = owner && livingProcess(owner.pid);

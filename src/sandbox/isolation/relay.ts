@@ -6,16 +6,16 @@ import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view-step.ts";
 
 /**
- * The route out of a sandbox without a network: a small program inside opens a port on the loopback network, where programs
- * look for proxies, and hands it to the proxy outside (egress.ts). It guards nothing; the proxy decides.
+ * Network route out of a sandbox that has no network. A small program inside listens on the loopback port where
+ * programs expect a proxy. It hands the port to the proxy outside (egress.ts), which decides what is allowed.
  */
 
-/** The hosts of a command that may reach some and not others. */
+/** Returns the hosts of a command whose network is limited to some hosts. */
 export function hostsOf({ network }: Pick<ForeignCommand, "network">): readonly string[] | undefined {
   return typeof network === "boolean" ? undefined : network;
 }
 
-/** Shows what teaches the program's Node to use the proxy. */
+/** Shows the files that make the program's Node use the proxy. */
 export function showRelay(folder: string): readonly ViewStep[] {
   const teacher = join(folder, "fetch.cjs");
   writeFileSync(teacher, FETCH);
@@ -31,7 +31,7 @@ const INNER_FETCH = "/etc/egress/fetch.cjs";
 const INNER_UNDICI = "/etc/egress/undici";
 const PORT = 3128;
 
-/** For a Node that knows nothing of proxies: loads what does with the first `fetch`, and not before. */
+/** Preload for Node versions without proxy support. Loads undici on the first `fetch`. */
 const FETCH = `if (!process.allowedNodeEnvironmentFlags.has("--use-env-proxy")) {
   const { fetch } = globalThis;
   let isReady = false;
@@ -44,14 +44,14 @@ const FETCH = `if (!process.allowedNodeEnvironmentFlags.has("--use-env-proxy")) 
 }
 `;
 
-/** Precedes a program's command line so that it finds the proxy. Ends as the program does. */
+/** Returns the prefix that connects a program to the proxy. It exits with the program's exit code. */
 export function relayPrefix({ execPath }: SandboxHost): readonly string[] {
   return [execPath, "-e", RELAY, "--", `${PORT}`];
 }
 
 /**
- * Starts the program once the port is the proxy's and the channel to us is closed. Its own streams are the program's:
- * touching them would change how those behave.
+ * Program that hands its port to the proxy, then starts the real program when the channel closes. It leaves its own
+ * streams untouched, because the program shares them.
  */
 const RELAY = `
 const [port, program, ...args] = process.argv.slice(1);
@@ -65,7 +65,7 @@ process.once("disconnect", () => {
 server.listen(Number(port), "127.0.0.1", () => process.send("port", server, () => server.close()));
 `;
 
-/** Programs know these names in either case; Node its own since 22.21 and 24.5. */
+/** Returns the proxy variables, in both cases. Node has supported them since 22.21 and 24.5. */
 export function proxyVariables({ env }: Pick<ForeignCommand, "env">): Record<string, string> {
   const address = `http://127.0.0.1:${PORT}`;
   const names = { HTTP_PROXY: address, HTTPS_PROXY: address, ALL_PROXY: address, NO_PROXY: "" };
@@ -74,7 +74,7 @@ export function proxyVariables({ env }: Pick<ForeignCommand, "env">): Record<str
   return { ...names, ...Object.fromEntries(lower), NODE_USE_ENV_PROXY: "1", NODE_OPTIONS: options.trim() };
 }
 
-/** What the relay itself uses is not the program's to answer for. */
+/** Raises the limits by what the relay itself uses. */
 export function withRelay(limits: SandboxLimits): SandboxLimits {
   const { memoryBytes, processes } = limits;
   return {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { arch } from "node:os";
 import { SkillflowError } from "../../core/base/errors.ts";
 
-/** What the filter needs to know of a processor: how the kernel names it, and its numbers of system calls. */
+/** Constants of a processor: its audit number and the numbers of its system calls. */
 export interface Machine {
   readonly audit: number;
   readonly socket: number;
@@ -10,17 +10,17 @@ export interface Machine {
   readonly prctl: number;
   readonly keyctl: number;
   readonly fallocate: number;
-  /** The first number of a second set of calls, if there is one. */
+  /** First number of a second set of calls, if there is one. */
   readonly second?: number;
   readonly refused: readonly number[];
-  /** Give memory that no process has mapped, so that nobody is seen to hold it. */
+  /** Calls that allocate memory that is not mapped by any process and so is not counted. */
   readonly unheld: readonly number[];
 }
 
 /**
- * In both: ptrace, process_vm_readv and _writev, add_key, request_key and keyctl, perf_event_open, bpf, userfaultfd,
- * open_by_handle_at, init_module, finit_module and delete_module, kexec_load and kexec_file_load, io_uring_setup,
- * _enter and _register (which opens sockets past any filter). Unheld are memfd_create, memfd_secret, shmget and msgget.
+ * Numbers per processor. `refused`: ptrace, process_vm_readv and _writev, add_key, request_key, keyctl,
+ * perf_event_open, bpf, userfaultfd, open_by_handle_at, init_module, finit_module, delete_module, kexec_load and
+ * _file_load, and io_uring, which opens sockets past any filter. `unheld`: memfd_create, memfd_secret, shmget, msgget.
  */
 export const MACHINES: Readonly<Record<string, Machine>> = {
   x64: {
@@ -47,16 +47,16 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
 };
 
 /**
- * IPv4, IPv6 and netlink: those that belong to the network namespace. Others, as to a virtual machine's host, do not. Unix
- * sockets of the host stay reachable through every mounted folder, and a filter cannot read the path of a `connect`.
+ * IPv4, IPv6 and netlink: the families that a network namespace isolates. Unix sockets are excluded: the host's stay
+ * reachable through mounted folders, and a filter cannot read the path of a `connect`.
  */
 const FAMILIES = [2, 10, 16];
 
-/** Pairs of Unix sockets that are connected for good. A pair of datagram sockets could be connected or sent elsewhere. */
+/** Connected pairs of Unix sockets are allowed. A datagram pair is not, because it could send elsewhere. */
 const UNIX = 1;
 const STREAM = 1;
 const SEQUENCED = 5;
-/** Separates the type of a socket from its flags. */
+/** Mask that separates a socket's type from its flags. */
 const TYPE_MASK = 0xf;
 
 const ALLOW = 0x7fff0000;
@@ -67,15 +67,15 @@ const ENOSYS = 38;
 const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
-/** Offsets in what the kernel shows to a filter. */
+/** Offsets in the data that the kernel passes to a filter. */
 const NUMBER = 0;
 const AUDIT = 4;
 const FIRST_ARGUMENT = 16;
 const SECOND_ARGUMENT = 24;
 
 /**
- * A filter of system calls, as the kernel reads it: refuses those that no tool needs and that namespaces do not contain.
- * Undefined for processors whose numbers we do not know.
+ * Builds a filter that refuses system calls that tools do not need and namespaces do not contain. Returns undefined for
+ * processors whose call numbers are unknown.
  */
 export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
   if (!machine) return undefined;
@@ -87,9 +87,9 @@ export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
     load(NUMBER),
     ...(second === undefined ? [] : [instruction(0x35, 0, 1, second), answer(refuse(ENOSYS))]),
     ...refused.flatMap((number) => [skip(number, 0, 1), answer(refuse(EPERM))]),
-    // As on a kernel without them, where programs do with files.
+    // ENOSYS, as on a kernel without these calls, makes programs fall back to files.
     ...unheld.flatMap((number) => [skip(number, 0, 1), answer(refuse(ENOSYS))]),
-    // Takes room on the disk that nobody counts as written; programs then write.
+    // It takes disk space that is not counted as written. Programs then write instead.
     ...[skip(fallocate, 0, 1), answer(refuse(EOPNOTSUPP))],
     skip(socketpair, 0, 8),
     ...[load(FIRST_ARGUMENT), skip(UNIX, 0, 4)],
@@ -103,7 +103,7 @@ export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
   ]);
 }
 
-/** Loads a filter and becomes what follows its arguments, with a session keyring of its own where the kernel gives one. */
+/** Returns a command that loads the filter, joins a new session keyring if it can, and runs its arguments. */
 export function filterLoader(filter: Buffer, machine = MACHINES[arch()]): readonly string[] {
   const loader = LOADERS.find(([program]) => existsSync(program));
   if (!machine || !loader) {
@@ -114,7 +114,7 @@ export function filterLoader(filter: Buffer, machine = MACHINES[arch()]): readon
   return [...loader, `${machine.keyctl}`, `${machine.prctl}`, filter.toString("hex")];
 }
 
-/** By tools that nearly every Linux has: KEYCTL_JOIN_SESSION_KEYRING, then PR_SET_SECCOMP with a program of the kernel's form. */
+/** Loaders in tools that most Linux systems have. Each calls KEYCTL_JOIN_SESSION_KEYRING, then PR_SET_SECCOMP. */
 const LOADERS = [
   [
     "/usr/bin/perl",
@@ -146,7 +146,7 @@ os.execv(argv[0], argv)`,
 const load = (offset: number) => instruction(0x20, 0, 0, offset);
 const answer = (value: number) => instruction(0x06, 0, 0, value);
 
-/** Skips as many instructions: the first number when the value is loaded, the second when another is. */
+/** Skips `same` instructions if the loaded value matches, otherwise `other` instructions. */
 const skip = (value: number, same: number, other: number) => instruction(0x15, same, other, value);
 
 function instruction(code: number, same: number, other: number, value: number): Buffer {

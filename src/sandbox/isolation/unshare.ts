@@ -10,16 +10,16 @@ import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
 import type { ViewStep } from "./view-step.ts";
 
 /**
- * Through the tools of util-linux, which every Linux has. Slower than bubblewrap; the filter of system calls is loaded by
- * perl or Python, and its loopback network is up only where the command names hosts, by a tool that nearly every Linux has.
+ * Creates a sandbox with util-linux tools, which every Linux has. It is slower than bubblewrap. Perl or Python loads
+ * the system call filter. The loopback network is up only if the command names hosts.
  */
 export function unshareSandbox(host: SandboxHost): Sandbox {
   return isolatingSandbox(host, "unshare", (parts) => enclose(host, parts));
 }
 
 /**
- * The first process of the new namespaces, as their root: builds the view from its arguments, makes it the root, and
- * starts the program as a user without rights in a user namespace of its own, which cannot be made root of another.
+ * Script of the first process in the new namespaces. It builds the view from its arguments and makes it the root. It
+ * then starts the program as an unprivileged user in a nested user namespace.
  */
 const BUILD = `
 set -e
@@ -87,7 +87,7 @@ exec <&- >&- 4<&- 5<&- 6>&- 7<&-
 wait $!
 `;
 
-/** In the program's own user namespace, before it loses its rights there: no further one, by a way that is gone then. */
+/** Forbids further user namespaces from within the program's own one, before it loses its rights there. */
 const CLOSE = 'echo 0 > /proc/self/fd/7/max_user_namespaces; exec 7<&-; exec "$@"';
 
 function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): Enclosure {
@@ -117,7 +117,7 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
       ...(filter ? filterLoader(filter) : []),
       ...["/usr/bin/setsid", "--wait", "/bin/sh", "-c", becomeWith(entries.length), "become"],
     ],
-    // Under names that mean nothing to the launcher: LD_PRELOAD is for the program alone.
+    // Wrap the variables under neutral names, so that LD_PRELOAD affects only the program, not the launcher.
     env: Object.fromEntries(entries.map((entry, i) => [entryName(i), entry])),
     channels: [
       {
@@ -145,7 +145,7 @@ function stepOf(step: ViewStep): string[] {
   }
 }
 
-/** Takes the variables out of their wrapping, and what a shell adds to them away. */
+/** Returns a script that unwraps the variables, removes those that shells add, and runs the program. */
 function becomeWith(count: number): string {
   const names = Array.from({ length: count }, (_, i) => entryName(i));
   const exports = names.map((name) => `"$${name}"`).join(" ");

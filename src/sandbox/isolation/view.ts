@@ -6,13 +6,13 @@ import type { SandboxHost } from "../host.ts";
 import { hostsOf, proxyVariables, showRelay } from "./relay.ts";
 import type { ViewStep } from "./view-step.ts";
 
-/** The program's user as it sees itself. */
+/** User id of the program inside its own user namespace. */
 export const INNER_ID = 1000;
 const INNER_HOME = "/tmp/home";
 const TMP_BYTES = 256 * 2 ** 20;
 export const SHM_BYTES = 64 * 2 ** 20;
 
-/** The files that a program sees, beside its own /proc and /dev. `folder` is a private one, for files made for it. */
+/** Lists the files that a program sees, apart from /proc and /dev. Writes generated files to the private `folder`. */
 export function describeView(host: SandboxHost, command: ForeignCommand, folder: string): ViewStep[] {
   const own = [...command.mounts].sort((a, b) => a.target.length - b.target.length);
   for (const mount of own) checkMount(command, mount);
@@ -29,7 +29,7 @@ export function describeView(host: SandboxHost, command: ForeignCommand, folder:
   ];
 }
 
-/** What a program finds in its environment beside what the command declares. */
+/** Builds the program's environment: defaults, and the variables that the command declares. */
 export function innerEnvironment(host: SandboxHost, command: ForeignCommand): Record<string, string> {
   const path = new Set(["/usr/local/bin", "/usr/bin", "/bin", dirname(host.execPath)]);
   const { LANG = "C.UTF-8" } = host.env;
@@ -47,7 +47,7 @@ function checkMount({ argv: [program], mounts }: ForeignCommand, mount: Mount): 
   if (!existsSync(mount.source)) fail(`cannot show ${mount.source}, which does not exist`);
   const around = mounts.find((other) => other.writable && mount.target.startsWith(`${other.target}/`));
   if (!around) return;
-  // Its place inside is the program's to change: it must be there already, and lead nowhere else.
+  // The program can change the folder around this mount, so the mount point must exist and must not be a link.
   const place = join(realpathSync(around.source), mount.target.slice(around.target.length));
   if (!existsSync(place) || realpathSync(place) !== place) fail(`has no place of its own inside ${around.target}`);
 }
@@ -75,7 +75,7 @@ function shown(paths: readonly string[]): ViewStep[] {
     .map((path) => ({ kind: "show", mount: { source: realpathSync(path), target: path, writable: false } }));
 }
 
-/** Names for the users that a program can meet, and for itself. */
+/** Writes the user and group names that a program sees. */
 function ownFiles({ network }: ForeignCommand, folder: string): ViewStep[] {
   const files = {
     passwd: `root:x:0:0:root:/:/bin/false\nuser:x:${INNER_ID}:${INNER_ID}::${INNER_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
@@ -89,7 +89,7 @@ function ownFiles({ network }: ForeignCommand, folder: string): ViewStep[] {
   }));
 }
 
-/** Where Node is installed outside the system's folders: no more than what belongs to it. */
+/** Shows a Node installation outside the system folders, and nothing else next to it. */
 function nodeFolders(execPath: string): ViewStep[] {
   const file = realpathSync(execPath);
   const prefix = dirname(dirname(file));
