@@ -2,9 +2,9 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { isObject, type JsonSchema } from "../core/base/values.ts";
 import { type Fields, fieldsOf, listOf } from "./wire.ts";
 
-/** Which JSON Schemas Anthropic's API can be held to, and how. */
+/** JSON Schemas that Anthropic's API can enforce, and their conversion. */
 
-/** The shape of an answer as Anthropic's API takes it; the schema has to be expressible. */
+/** Converts an expressible schema to Anthropic's output format. */
 export async function formatOf(output: JsonSchema): Promise<Anthropic.JSONOutputFormat> {
   const { jsonSchemaOutputFormat } = await import("@anthropic-ai/sdk/helpers/json-schema");
   const { type, schema } = jsonSchemaOutputFormat(explicit(output) as { readonly type: "object" });
@@ -12,8 +12,8 @@ export async function formatOf(output: JsonSchema): Promise<Anthropic.JSONOutput
 }
 
 /**
- * Whether the SDK's transform keeps what the schema means: it closes every object, so that open maps and combined
- * objects would admit nothing, and knows no boolean schemas.
+ * Checks whether the SDK's transform keeps a schema's meaning. The transform closes every object, so maps and combined
+ * objects would accept nothing. It does not support boolean schemas.
  */
 export function isExpressible(output: JsonSchema): boolean {
   return output["type"] === "object" && !("definitions" in output) && isClosable(output);
@@ -29,7 +29,7 @@ function isClosable(schema: unknown): boolean {
   return open === false && known && innerSchemas(schema).every(isClosable);
 }
 
-/** What the transform needs one of. */
+/** Keywords of which the transform needs at least one. */
 const SHAPES = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
 
 function typesOf(schema: Fields): readonly unknown[] {
@@ -42,7 +42,7 @@ function innerSchemas(schema: Fields): readonly unknown[] {
   return [...maps, ...lists.filter((inner) => inner !== undefined)];
 }
 
-/** The transform reads single types only, so `["string", "null"]` becomes a choice. */
+/** Rewrites `["string", "null"]` as a choice, because the transform supports only single types. */
 function explicit(schema: Fields): Fields {
   const inner = withInner(schema);
   if (!Array.isArray(inner["type"]) || "enum" in inner || "const" in inner) return inner;

@@ -34,7 +34,7 @@ import {
 
 const PROVIDER = "anthropic";
 
-/** The API wants a limit. Thinking counts too; every model that is not retired allows this much. */
+/** Required output limit, including thinking. All current models accept this value. */
 const MAX_TOKENS = 32_000;
 
 type Wish = "images" | "shape";
@@ -46,15 +46,15 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
 
 interface AnthropicOptions {
   readonly apiKey: string;
-  /** What gives the bearer token that counts now, in place of the key. */
+  /** Returns the current bearer token, used instead of the key. */
   readonly shortLived?: () => Promise<string>;
   readonly baseURL?: string;
   readonly fetch?: typeof fetch;
-  /** How long the service may send nothing, in milliseconds. */
+  /** Longest silence in milliseconds. */
   readonly idleMs?: number;
 }
 
-/** Anthropic's Messages API. */
+/** Creates a model that uses Anthropic's Messages API. */
 export function anthropicModel(options: AnthropicOptions): Model {
   const service: Service = {
     name: "Anthropic",
@@ -91,7 +91,7 @@ async function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: re
       logLevel: "off",
     });
     const body = await requestOf(prompt, call, wishes);
-    // Not messages.create: it writes to the console about models it deems old.
+    // messages.create would print deprecation warnings to the console.
     const response = await client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
     const answer = await line.open(response);
     return answer.kind === "stream"
@@ -100,13 +100,13 @@ async function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: re
   });
 }
 
-/** A short-lived token is a bearer's, which the API takes with a header of its own. */
+/** Short-lived tokens are bearer tokens, which need an extra header. */
 function credentialOf({ apiKey = "", shortLived }: Service) {
   if (!shortLived) return { apiKey };
   return { authToken: apiKey, defaultHeaders: { "anthropic-beta": "oauth-2025-04-20" } };
 }
 
-/** Where more requests begin alike, the next turn's or the next judgement's, what came so far is marked for the cache. */
+/** Builds the request. Marks the prefix for the cache if further requests will share it. */
 async function requestOf(
   prompt: Prompt,
   call: ModelCall,
@@ -150,7 +150,7 @@ interface Message {
   readonly content: Anthropic.ContentBlockParam[];
 }
 
-/** Marked for the cache at the opening's end and at the end. */
+/** Builds the messages, with cache marks after the opening and at the end. */
 function messagesOf(texts: readonly string[], turns: readonly Message[], cached: boolean): Anthropic.MessageParam[] {
   const opening: Message = { role: "user", content: texts.map(textBlock) };
   const messages = [opening];
@@ -165,7 +165,7 @@ function messagesOf(texts: readonly string[], turns: readonly Message[], cached:
   return plain ? [{ role: "user", content: first.text }, ...messages.slice(1)] : messages;
 }
 
-/** Roles alternate, and a message is never empty. */
+/** Appends content so that roles alternate and no message is empty. */
 function append(messages: Message[], { role, content }: Message): void {
   const last = messages.at(-1);
   if (content.length === 0) return;
@@ -206,7 +206,7 @@ function resultBlock(answer: ToolAnswer, sights: Sights): Anthropic.ToolResultBl
   return { type: "tool_result", tool_use_id: answer.id, content, ...(answer.failed ? { is_error: true } : {}) };
 }
 
-/** Blank text is refused, and so are arguments that are no object. */
+/** Converts a part to blocks. The API rejects blank text and arguments that are not objects. */
 function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
   switch (part.type) {
     case "text":
@@ -259,7 +259,7 @@ async function readStream(
   throw answer.garbled("a stream without message_stop");
 }
 
-/** A content block as it grows. `arguments` is the input's JSON as it arrived. */
+/** Content block under construction. `arguments` is the input's JSON received so far. */
 type Block = Fields & { text?: unknown; thinking?: unknown; signature?: unknown; arguments: string };
 
 function grow(block: Block | undefined, delta: Fields, onDelta: ModelCall["onDelta"]): void {
@@ -281,7 +281,7 @@ function grow(block: Block | undefined, delta: Fields, onDelta: ModelCall["onDel
   }
 }
 
-/** Later counts are totals too; only those that are told replace earlier ones. */
+/** Updates counts with later totals. Keeps earlier counts that are not repeated. */
 function tally(usage: Usages, counts: unknown): void {
   for (const [name, count] of Object.entries(fieldsOf(counts))) {
     if (typeof count === "number") usage[name as keyof Usages] = count;
@@ -308,7 +308,7 @@ function partsOf(block: Block): Part[] {
       return [callPart(stringOf(block["id"]), stringOf(block["name"]), text)];
     }
     case "thinking": {
-      // Without its signature it would be refused when sent back.
+      // The API rejects thinking without its signature.
       const { thinking, signature } = block;
       return signature
         ? [opaque({ type: "thinking", thinking: stringOf(thinking), signature: stringOf(signature) })]

@@ -1,37 +1,37 @@
 import { type ErrorCode, messageOf, SkillflowError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 
-/** The service that an adapter talks to, and how messages name it. */
+/** Service that an adapter calls. */
 export interface Service {
   readonly name: string;
   readonly baseURL: string;
-  /** Undefined for a service that asks for none. */
+  /** Undefined if the service needs no key. */
   readonly apiKey: string | undefined;
-  /** What gives the key that counts now, where one is good for minutes. */
+  /** Returns the current key, for keys that expire within minutes. */
   readonly shortLived?: (() => Promise<string>) | undefined;
-  /** Where the key comes from: the name of a variable. */
+  /** Name of the variable that holds the key, for hints. */
   readonly keyName: string;
   readonly fetch: typeof fetch;
-  /** How long it may send nothing. */
+  /** Longest silence in milliseconds. */
   readonly idleMs: number;
 }
 
-/** The service with the key that counts now. */
+/** Returns the service with its current key. */
 export async function keyed(service: Service): Promise<Service> {
   return service.shortLived ? { ...service, apiKey: await service.shortLived() } : service;
 }
 
-/** What a service says went wrong, in the words of its API. */
+/** Error that a service reports, in its API's terms. */
 export interface Fault {
-  /** Absent inside a stream. */
+  /** Undefined for errors inside a stream. */
   readonly status?: number;
   readonly headers?: Headers;
-  /** Types and codes, as the API names them. */
+  /** Error types and codes of the API. */
   readonly kinds: string;
   readonly message: string;
 }
 
-/** The error for what a service says went wrong, as the Model port wants it. */
+/** Converts a fault into the error that the Model port requires. */
 export function failureOf(service: Service, model: string, fault: Fault): SkillflowError {
   const code = codeOf(fault);
   const message = sayFault(service, model, code, fault);
@@ -92,7 +92,7 @@ function waitOf(headers: Headers | undefined): { readonly afterMs?: number } {
   return Number.isNaN(date) ? {} : { afterMs: Math.max(0, date - Date.now()) };
 }
 
-/** What a JSON body says went wrong, in any of the forms that are around. */
+/** Extracts the fault from a JSON body, in any of the formats in use. */
 export function faultOfBody(body: unknown): Fault | undefined {
   if (!isObject(body)) return undefined;
   const error = isObject(body["error"]) ? body["error"] : body;
@@ -107,7 +107,7 @@ export function faultOfBody(body: unknown): Fault | undefined {
   };
 }
 
-/** The error for a connection that failed. */
+/** Creates the error for a failed connection. */
 export function unreachable(service: Service, error: unknown): SkillflowError {
   const { host } = new URL(service.baseURL);
   return new SkillflowError(
@@ -126,14 +126,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : messageOf(error);
 }
 
-/** The error for a service that sent nothing for too long. */
+/** Creates the error for a service that was silent for too long. */
 export function silence(service: Service): SkillflowError {
   return new SkillflowError("model.unreachable", `${service.name} sent nothing for ${service.idleMs / 1000} s`, {
     repeatable: {},
   });
 }
 
-/** The service's message without the key that it may quote. */
+/** Removes the key from a message, because services may quote it. */
 export function withoutKey(service: Service, text: string): string {
   return service.apiKey === undefined ? text : text.replaceAll(service.apiKey, `[${service.keyName}]`);
 }

@@ -2,21 +2,21 @@ import { type ImageKind, imageFault, shownIds } from "../core/base/image.ts";
 import { imagesIn, type Turn } from "../core/engine/event/prompt.ts";
 import type { ModelCall } from "../core/engine/ports.ts";
 
-/** An image as providers take it. */
+/** Image in the form that providers accept. */
 export interface Sight {
   readonly kind: ImageKind;
   readonly base64: string;
 }
 
-/** By the blobs that hold them; of more than one request may hold, the newest. */
+/** Images by blob id. Contains only the newest if there are more than a request may hold. */
 export type Sights = ReadonlyMap<string, Sight>;
 
 export const NOTHING_SEEN: Sights = new Map();
 
-/** What a service says that refuses images. */
+/** Matches errors of services that do not accept images. */
 export const REFUSES_IMAGES = /\bimage|input_image|\bvision\b|multi-?modal|media_type/i;
 
-/** The images of a prompt that are still there. */
+/** Loads the images of a prompt that still exist. */
 export async function lookAt(turns: readonly Turn[], { image }: Pick<ModelCall, "image">): Promise<Sights> {
   const images = imagesIn(turns);
   if (!image || images.length === 0) return NOTHING_SEEN;
@@ -32,7 +32,7 @@ export async function lookAt(turns: readonly Turn[], { image }: Pick<ModelCall, 
   return sights;
 }
 
-/** Those of one result, or of one message, in their order. */
+/** Returns the loaded images of a result or message, in order. */
 export function seenOf(images: readonly { readonly blob_id: string }[] | undefined, sights: Sights): readonly Sight[] {
   return (images ?? []).flatMap(({ blob_id }) => sights.get(blob_id) ?? []);
 }

@@ -35,18 +35,18 @@ const PROVIDER = "openai-compatible";
 
 interface CompatibleOptions {
   readonly baseURL: string;
-  /** Many servers ask for none. */
+  /** Optional, because many servers need no key. */
   readonly apiKey?: string;
-  /** The variable that the key was read from, for messages. */
+  /** Variable that holds the key, for messages. */
   readonly keyName?: string;
   readonly fetch?: typeof fetch;
-  /** How long the server may send nothing, in milliseconds. */
+  /** Longest silence in milliseconds. */
   readonly idleMs?: number;
 }
 
 /**
- * `usage`: token counts at the end of the stream, which not every server knows to give. `system`: instructions in a
- * message of their own, which the chat templates of some models do not know.
+ * Optional features of a request. `usage`: token counts at the end of the stream. `system`: instructions in a separate
+ * message, which some chat templates do not support.
  */
 type Wish = "shape" | "usage" | "system";
 
@@ -56,7 +56,7 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
   shape: /response_format|json_schema|structured|schema|grammar/i,
 };
 
-/** Any server that speaks Chat Completions: Ollama, vLLM, llama.cpp, gateways. */
+/** Creates a model for any server with a Chat Completions API, such as Ollama, vLLM, llama.cpp or a gateway. */
 export function compatibleModel(options: CompatibleOptions): Model {
   const apiKey = options.apiKey?.trim();
   const service: Service = {
@@ -78,7 +78,7 @@ export function compatibleModel(options: CompatibleOptions): Model {
   };
 }
 
-/** Many servers never call a tool once a response format is set, so beside tools the shape is asked for in words. */
+/** With tools, asks for the shape in the prompt: many servers never call tools once a response format is set. */
 function wishesOf(prompt: Prompt, { instructions }: Opening): readonly Wish[] {
   return [
     "usage",
@@ -87,7 +87,7 @@ function wishesOf(prompt: Prompt, { instructions }: Opening): readonly Wish[] {
   ];
 }
 
-/** Instructions and evidence in one message. */
+/** Puts instructions and evidence into one message. */
 function plainOpening(prompt: Prompt): Opening {
   return { instructions: "", messages: openingTexts(prompt) };
 }
@@ -114,7 +114,7 @@ function ask(service: Service, request: OpenAI.ChatCompletionCreateParamsStreami
   });
 }
 
-/** All but the name of the model. */
+/** Builds the request, except for the model's name. */
 function requestOf(
   prompt: Prompt,
   opening: Opening,
@@ -144,7 +144,7 @@ function formatOf(output: JsonSchema): OpenAI.ResponseFormatJSONSchema {
   return { type: "json_schema", json_schema: { name: "output", schema: { ...output }, strict } };
 }
 
-/** Chat templates of local models want roles to alternate: user texts that meet become one. */
+/** Merges adjacent user messages, because chat templates of local models require alternating roles. */
 function messagesOf(texts: readonly string[], turns: readonly Turn[]): OpenAI.ChatCompletionMessageParam[] {
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: texts.join("\n\n") }];
   for (const message of turns.flatMap(messagesOfTurn)) {
@@ -188,12 +188,12 @@ function callOf(part: Part): OpenAI.ChatCompletionMessageFunctionToolCall[] {
   return [{ type: "function", id: part.id, function: { name: part.tool, arguments: text } }];
 }
 
-/** A message as it grows. */
+/** Message under construction. */
 interface Message {
   text: string;
   refusal: string;
   readonly calls: Call[];
-  /** Reasoning that some servers want back with the calls it led to. */
+  /** Reasoning that some servers require back with the calls it led to. */
   reasoning: string;
   readonly details: Json[];
   finish: string;
@@ -251,7 +251,7 @@ function grow(message: Message, delta: Fields, call: ModelCall): void {
   for (const fields of listOf(delta["tool_calls"])) growCall(message.calls, fields);
 }
 
-/** Some servers give content as a list of texts. */
+/** Returns the text of content, which some servers send as a list. */
 function contentOf(content: unknown): string {
   return (
     stringOf(content) ||
@@ -261,7 +261,7 @@ function contentOf(content: unknown): string {
   );
 }
 
-/** Pieces of a call bear its index; servers that send calls whole may leave it out. */
+/** Adds a piece of a call, found by its index. Servers that send whole calls may omit the index. */
 function growCall(calls: Call[], fields: Fields): void {
   const called = fieldsOf(fields["function"]);
   const [index, id] = [fields["index"], stringOf(fields["id"])];
@@ -300,7 +300,7 @@ function reasoningParts({ reasoning, details }: Message): Part[] {
   return Object.keys(value).length === 0 ? [] : [{ type: "opaque", provider: PROVIDER, value }];
 }
 
-/** The server's id, or one of ours where it gave none or the same twice. */
+/** Returns the server's call id, or a generated one if it is missing or repeated. */
 function idOf(calls: readonly Call[], index: number, call: ModelCall): string {
   const id = calls[index]?.id ?? "";
   const taken = calls.findIndex((other) => other.id === id) < index;

@@ -36,15 +36,15 @@ const PROVIDER = "openai";
 
 interface OpenaiOptions {
   readonly apiKey: string;
-  /** What gives the bearer token that counts now, in place of the key. */
+  /** Returns the current bearer token, used instead of the key. */
   readonly shortLived?: () => Promise<string>;
   readonly baseURL?: string;
   readonly fetch?: typeof fetch;
-  /** How long the service may send nothing, in milliseconds. */
+  /** Longest silence in milliseconds. */
   readonly idleMs?: number;
 }
 
-/** `images`: those of results, which not every model sees. `reasoning`: the model's reasoning, sealed, to send back with its calls. Models without reasoning refuse the wish. */
+/** Optional features. `images`: images in results. `reasoning`: encrypted reasoning to send back. */
 type Wish = "images" | "shape" | "reasoning";
 
 const REFUSALS: Readonly<Record<Wish, RegExp>> = {
@@ -53,7 +53,7 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
   shape: /text\.format|response_format|json_schema|structured|schema/i,
 };
 
-/** OpenAI's Responses API. Nothing is stored there. */
+/** Creates a model that uses OpenAI's Responses API, without storing anything there. */
 export function openaiModel(options: OpenaiOptions): Model {
   const service: Service = {
     name: "OpenAI",
@@ -78,7 +78,7 @@ export function openaiModel(options: OpenaiOptions): Model {
   };
 }
 
-/** Reasoning is sent back with the calls it led to, so it is wanted only where calls may come. */
+/** Requests reasoning only if tools are offered, because it is only sent back with tool calls. */
 function wishesOf(prompt: Prompt, withoutReasoning: boolean): readonly Wish[] {
   return [
     ...(imagesIn(prompt.turns).length > 0 ? (["images"] as const) : []),
@@ -261,7 +261,7 @@ function textPart(content: Fields): Part[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-/** Reasoning that is not sealed into the item is kept nowhere, so it could not be sent back. */
+/** Drops reasoning that is not encrypted into the item. It is stored nowhere and cannot be sent back. */
 function reasoningPart(item: Fields): Part[] {
   const { id, summary, encrypted_content } = item as { readonly [key: string]: Json };
   if (typeof encrypted_content !== "string" || encrypted_content === "") return [];

@@ -1,12 +1,12 @@
 import type { Usage } from "../core/engine/event/prompt.ts";
 import prices from "./prices.json" with { type: "json" };
 
-/** USD per million tokens. */
+/** Price in USD per million tokens. */
 interface Price {
   readonly input: number;
   readonly cachedInput: number;
   readonly output: number;
-  /** What each token of a call costs whose input is longer than so many tokens. */
+  /** Prices for calls whose input exceeds `above` tokens. They apply to all tokens of the call. */
   readonly long?: {
     readonly above: number;
     readonly input: number;
@@ -17,10 +17,10 @@ interface Price {
 
 const MODELS: Readonly<Record<string, Price>> = prices.models;
 
-/** What an input token costs more that is put into the cache for five minutes, as a part of its price. */
+/** Surcharge for writing an input token to the five-minute cache, as a fraction of its price. */
 const CACHE_WRITE_SURCHARGE = 0.25;
 
-/** What one call's tokens cost in USD at list price; null for a model whose price we do not know. */
+/** Computes the list price of a call in USD. Returns null if the model's price is unknown. */
 export function priceOf(model: string, usage: Usage): number | null {
   const name = [model, model.replace(DATE, "")].find((known) => Object.hasOwn(MODELS, known));
   const price = MODELS[name ?? ""];
@@ -30,5 +30,5 @@ export function priceOf(model: string, usage: Usage): number | null {
   return (fresh * input + usage.cachedTokens * cachedInput + usage.outputTokens * output) / 1_000_000;
 }
 
-/** `-20250929`, `-2025-09-29` */
+/** Date suffix, such as `-20250929` or `-2025-09-29`. */
 const DATE = /-\d{4}-?\d{2}-?\d{2}$/;

@@ -4,7 +4,7 @@ import type { ChangedPrompt, Prompt } from "../core/engine/event/prompt.ts";
 import type { Model, StoredRun } from "../core/engine/ports.ts";
 import { recordedPrompts } from "../core/engine/record/recorded-prompts.ts";
 
-/** A step that the recorded run took again when it was resumed: answered as it was each time, or as it was in the end. */
+/** Replies for steps that a resumed run repeated: those of each attempt, or always the latest. */
 export type Resumed = "each" | "latest";
 
 export interface ReplayOptions {
@@ -14,7 +14,7 @@ export interface ReplayOptions {
   readonly onChanged: (changed: ChangedPrompt) => void;
 }
 
-/** Answers every call with what the recorded run was answered at the same step, whatever the prompt now is. */
+/** Creates a model that replays the recorded replies by step, even if the prompt has changed. */
 export function replayModel({ recording, resumed, digest, onChanged }: ReplayOptions): Model {
   const stepOf = (key: StepKey) => (resumed === "each" ? key : key.replace(/~\d+$/, ""));
   const answers = new Map<StepKey, Answer>();

@@ -8,7 +8,7 @@ import type { Script } from "../core/outward/testing/script.ts";
 type Reading = Script["replies"][number];
 type Asked = Pick<ModelCall, "purpose" | "node" | "key">;
 
-/** Answers from a script. `past` are the events of a resumed run: what they used up is not given again. */
+/** Creates a model that replies from a script. Skips the replies that a resumed run has already used in `past`. */
 export function scriptModel(script: Script, past: readonly RunEvent[] = []): Model {
   const left = [...script.replies];
   const take = (call: Asked) => {

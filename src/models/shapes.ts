@@ -1,11 +1,11 @@
 import { isObject, type Json } from "../core/base/values.ts";
 
-/** Asks in words for what an API cannot be asked for otherwise. */
+/** Returns a prompt text that asks for an output schema, for APIs that cannot enforce it. */
 export function shapeText(schema: Json): string {
   return `Give your final answer as one JSON value that fits this JSON Schema, without any other text:\n\n${JSON.stringify(schema)}`;
 }
 
-/** Whether OpenAI's strict mode takes a schema as it is: closed objects whose properties are all required. */
+/** Checks whether OpenAI's strict mode accepts a schema: all objects closed and all properties required. */
 export function isStrictShape(schema: unknown): boolean {
   return isObject(schema) && schema["type"] === "object" && !("anyOf" in schema) && isStrict(schema);
 }

@@ -6,21 +6,21 @@ import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable,
 
 export const DEFAULT_IDLE_MS = 120_000;
 
-/** An SDK's own limit on waiting, out of the way: `idleMs` decides. */
+/** Disables the SDK's own timeout. `idleMs` applies instead. */
 export const NO_SDK_TIMEOUT = 2_147_483_647;
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Fields of something that came over the wire: nothing is known about them. */
+/** Untrusted fields received from a service. */
 export type Fields = { readonly [key: string]: unknown };
 
-/** What an adapter works with during one exchange. */
+/** Tools of an adapter for one exchange. */
 export interface Line {
-  /** For the SDK: an answer that is no success ends the exchange with its `model.*` error. */
+  /** Fetch for the SDK. An unsuccessful response ends the exchange with its `model.*` error. */
   readonly fetch: typeof fetch;
-  /** For the SDK: aborted with the call, and when the service stays silent. */
+  /** Signal for the SDK. Aborts with the call and when the service is silent for too long. */
   readonly signal: AbortSignal;
-  /** The answer as it is, whether a stream or a whole was asked for. */
+  /** Reads the response, whether it is a stream or a single body. */
   open(response: Response): Promise<Answer>;
 }
 
@@ -29,14 +29,14 @@ export type Answer = (
   | { readonly kind: "whole"; readonly body: Fields }
 ) & {
   readonly garbled: (what: string) => SkillflowError;
-  /** The error that a body reports although the answer began as a success. */
+  /** Returns the error that a body reports despite a successful status. */
   readonly failureIn: (body: Fields) => SkillflowError | undefined;
 };
 
-/** `data: [DONE]`, the end of some streams. */
+/** Marker for `data: [DONE]`, which ends some streams. */
 export const DONE = Symbol("done");
 
-/** One request and its answer. Rejects with the signal's reason, or with a `model.*` error. */
+/** Sends one request and reads the response. Rejects with the signal's reason or a `model.*` error. */
 export async function exchange<T>(service: Service, call: ModelCall, talk: (line: Line) => Promise<T>): Promise<T> {
   call.signal.throwIfAborted();
   checkAddress(service);
@@ -55,8 +55,8 @@ export async function exchange<T>(service: Service, call: ModelCall, talk: (line
 }
 
 /**
- * Asks with every wish. Where the service refuses the request over one of them, asks again without it: what a model or
- * a gateway takes is not written down anywhere we could read.
+ * Sends a request with all optional features. If the service rejects it because of one, retries without that one. No
+ * documentation lists which features a model or gateway supports.
  */
 export async function concede<Wish extends string, T>(
   wishes: readonly Wish[],
@@ -77,25 +77,25 @@ export async function concede<Wish extends string, T>(
   }
 }
 
-/** The part of a usage that says what went into the provider's cache, where anything did. */
+/** Returns the tokens written to the provider's cache, if any. */
 export function writtenToCache(count: unknown): Pick<Usage, "cacheWriteTokens"> {
   return countOf(count) > 0 ? { cacheWriteTokens: countOf(count) } : {};
 }
 
-/** A call part from arguments as text. No arguments at all mean none are needed. */
+/** Creates a call part from arguments as text. Empty text means no arguments. */
 export function callPart(id: string, tool: string, text: string): Part {
   if (text.trim() === "") return { type: "call", id, tool, input: {} };
   const input = parseJson(text);
   return input === undefined ? { type: "broken_call", id, tool, text } : { type: "call", id, tool, input };
 }
 
-/** A tool's answer for services without a mark for failed calls: an object that tells its error speaks for itself. */
+/** Renders a tool's answer for services that cannot mark failed calls. Objects with an `error` field need no mark. */
 export function markedText({ ref, output, failed }: ToolAnswer): string {
   const isTold = !failed || (isObject(output) && "error" in output);
   return answerText({ ...defined("ref", ref), output: isTold ? output : `Error: ${resultText(output)}` });
 }
 
-/** Reading what came over the wire: the value where it is of that kind, else an empty one. */
+/** Helpers for untrusted values. Each returns an empty value if the type is wrong. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
@@ -119,7 +119,7 @@ function checkAddress(service: Service): void {
       `${service.name} has a base URL that is not an http or https URL: ${service.baseURL}`,
     );
   }
-  // A header cannot carry it, and the error that says so would quote it.
+  // A header cannot carry such a key, and the resulting error would quote it.
   if (service.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(service.apiKey)) {
     throw new SkillflowError("model.auth", `The API key for ${service.name} is empty or holds blanks or line breaks`, {
       hint: `Check ${service.keyName}.`,
@@ -148,7 +148,7 @@ function startWatch(service: Service, outer: AbortSignal) {
   };
 }
 
-/** The SDKs rename and drop errors on their way, so what went wrong is kept here. */
+/** Wraps fetch and remembers the first cause of a failure, because the SDKs rename and drop errors. */
 function checkedFetch(service: Service, model: string) {
   let failure: SkillflowError | undefined;
   const checked: typeof fetch = async (input, init) => {
@@ -243,7 +243,7 @@ async function* textsOf(service: Service, response: Response, touch: () => void)
 const LONGEST_END_MS = 1000;
 const LONGEST_END_BYTES = 64 * 1024;
 
-/** What follows the answer's last event: only a body that was read to its end leaves its connection to the next request. */
+/** Drains the rest of the body, because only a fully read body leaves its connection reusable. */
 async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const leave = () => reader.cancel().catch(() => undefined);
   const timer = setTimeout(leave, LONGEST_END_MS);
@@ -255,7 +255,7 @@ async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   await leave();
 }
 
-/** The `data` of server-sent events. */
+/** Yields the `data` of server-sent events. */
 async function* dataOf(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
   let rest = "";
   for await (const chunk of chunks) {
