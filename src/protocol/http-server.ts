@@ -6,51 +6,51 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
 
-/** JSON over HTTP for programs: no browser of another site gets in. */
+/** JSON over HTTP for programs. Requests from web pages of other sites are rejected. */
 
 export interface HttpOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Asked for as `Authorization: Bearer`; undefined asks for none. */
+  /** Required as `Authorization: Bearer`. Undefined disables authentication. */
   readonly token: string | undefined;
   readonly mostBytes: number;
-  /** What is served, by path. */
+  /** JSON endpoints, by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
-  /** What answers every method itself and at length, by path. */
+  /** Handlers for any method that may stream their response, by path. */
   readonly handlers?: ReadonlyMap<string, Handler>;
-  /** Answers whatever is asked, in place of all of the above, and looks itself at who asks. */
+  /** Handles every request instead of the above, and does its own access checks. */
   readonly site?: (request: Request, asked: Asked) => Promise<Response>;
-  /** How long a caller may take to send all of a request; default: a minute. */
+  /** Time limit for receiving a whole request. Defaults to a minute. */
   readonly requestTimeoutMs?: number;
 }
 
-/** About a request of a site, which comes without its body. */
+/** Extras for a request of a site, which comes without its body. */
 export interface Asked {
-  /** What the server is reached at. */
+  /** Host and port of the server. */
   readonly host: string;
-  /** To the byte; undefined where there is more than is allowed. */
+  /** Reads the exact body. Returns undefined if it is too large. */
   body(): Promise<Buffer | undefined>;
 }
 
-/** Answers a POST's body with JSON; undefined is answered with 204. The signal ends when the caller is gone. */
+/** Answers a POST's body with JSON, or with 204 for undefined. The signal aborts when the caller disconnects. */
 export type Endpoint = (body: string, signal: AbortSignal) => Promise<string | undefined>;
 
-/** The request's signal ends when the caller is gone, or the server stops. */
+/** Answers a request, whose signal aborts when the caller disconnects or the server stops. */
 export type Handler = (request: Request) => Promise<Response>;
 
 export interface HttpServer {
-  /** `http://host:port` */
+  /** Base URL, `http://host:port`. */
   readonly url: string;
-  /** Takes no more calls and resolves when those under way are answered, or were cut off after `graceMs`. */
+  /** Stops accepting calls. Resolves when running calls are answered, or are cut off after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
-  /** One for each call under way. */
+  /** One controller for each running call. */
   const callers = new Set<AbortController>();
   const underWay = new Set<ServerResponse>();
-  /** Also those that never sent a request, which Node does not count as idle. */
+  /** Also closes connections that never sent a request, which Node does not count as idle. */
   const closeIdle = () => {
     if (!server.listening && underWay.size === 0) server.closeAllConnections();
   };
@@ -85,7 +85,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   };
 }
 
-/** How often those are looked for that take too long. */
+/** Interval for checking request timeouts. */
 const LOOK_MS = 2000;
 
 function listen(server: Server, { host, port }: HttpOptions): Promise<void> {
@@ -140,7 +140,7 @@ async function serveSite(
   }
 }
 
-/** Those that a request of the web platform can have; any other is refused as well as POST. */
+/** Methods that a web `Request` supports. Any other is passed as POST, so that the site refuses it. */
 const PAGE_METHODS: ReadonlySet<string | undefined> = new Set([
   "GET",
   "HEAD",
@@ -183,7 +183,7 @@ function pathOf({ url = "/" }: IncomingMessage): string {
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
-/** A browser names its page's origin; and a name that was made to point here is not one of ours (DNS rebinding). */
+/** Detects requests from other sites, by the Origin header, and DNS rebinding, by the Host header. */
 function isForeign(host: string | undefined, origin: string | undefined, { host: own }: HttpOptions): boolean {
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host) return true;
   return isLoopback(own) && !LOOPBACK.test(host ?? "");
@@ -197,15 +197,15 @@ function isToken(header: string | undefined, token: string): boolean {
   return isSame(/^Bearer +(\S.*)$/i.exec(header ?? "")?.[1] ?? "", token);
 }
 
-/** In the same time wherever the two differ. */
+/** Compares in constant time. */
 export function isSame(given: string, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(token));
 }
 
 /**
- * Undefined when there is more than allowed. What comes beyond is dropped for a moment, because a sender that is cut off
- * while it sends does not come to read the answer.
+ * Reads the body. Returns undefined if it is too large. Discards the excess for a moment, because a sender that is cut
+ * off while sending may never read the answer.
  */
 function readBody(request: IncomingMessage, most: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
@@ -246,7 +246,7 @@ function webRequest(
   return new Request(address, { method, headers: all, signal, ...(hasBody ? { body } : {}) });
 }
 
-/** As fast as the caller reads; one that is gone ends the answer. */
+/** Streams the answer at the caller's pace. Stops if the caller disconnects. */
 async function stream(response: ServerResponse, { status, headers, body }: Response): Promise<void> {
   response.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void response.end();

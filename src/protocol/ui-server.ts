@@ -3,9 +3,9 @@ import type { RunList, Site, SiteRun } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
 import { type HttpServer, isSame, openHttpServer } from "./http-server.ts";
 
-/** A local page over all runs: reads alone, for whoever has its token, from this machine. */
+/** Read-only local web page over all runs. Only this machine can reach it, and it requires a token. */
 
-/** How the pages are drawn. A script that a page has bears the nonce. */
+/** Functions that render the pages. Scripts in a page carry the nonce. */
 export interface Pages {
   runs(list: RunList): (nonce: string) => string;
   run(run: SiteRun): (nonce: string) => string;
@@ -13,7 +13,7 @@ export interface Pages {
 }
 
 export interface UiServer extends Pick<HttpServer, "close"> {
-  /** With its token: opens the door once and for the browser's session. */
+  /** URL with the token, which signs the browser in for its session. */
   readonly address: string;
 }
 
@@ -31,7 +31,7 @@ export async function openUi(site: Site, pages: Pages, port: number): Promise<Ui
 }
 
 interface Door {
-  /** What the server is reached at: any other name was made to point here. */
+  /** Expected Host header. Any other name was made to resolve to this machine. */
   readonly host: string;
   readonly token: string;
   readonly site: Site;
@@ -59,7 +59,7 @@ async function guarded(request: Request, door: Door): Promise<Response> {
   }
 }
 
-/** The token goes from the address, where it would be seen and kept, into a cookie that no script reads. */
+/** Moves the token from the URL, where it could be seen or stored, to a cookie that scripts cannot read. */
 function welcome(url: URL, { token, host }: Door): Response {
   const place = /^\/runs\/[^/]+$/.test(url.pathname) ? url.pathname : "/";
   const cookie = `${cookieName(host)}=${token}; HttpOnly; SameSite=Strict; Path=/`;
@@ -69,7 +69,7 @@ function welcome(url: URL, { token, host }: Door): Response {
   });
 }
 
-/** Cookies know no ports: each server has its own. */
+/** Returns a cookie name per port, because cookies are shared between ports. */
 function cookieName(host: string): string {
   return `skillflow-${host.split(":")[1]}`;
 }
@@ -110,7 +110,7 @@ function afterOf({ headers }: Request, search: URLSearchParams): number {
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** Server-sent events; a browser that asks again after the end is told to stop (204). */
+/** Streams server-sent events. A browser that reconnects after the end gets 204, so that it stops. */
 async function stream(site: Site, run: string, { signal }: Request, after: number): Promise<Response> {
   const events = site.follow(run, after, signal);
   const first = await events.next();
@@ -137,7 +137,7 @@ async function stream(site: Site, run: string, { signal }: Request, after: numbe
   return new Response(body, { headers: { ...SAFE, "content-type": "text/event-stream; charset=utf-8" } });
 }
 
-/** Nothing is kept, framed, guessed or loaded from elsewhere. */
+/** Headers that forbid caching, framing, type sniffing and loading from other sites. */
 const SAFE = {
   "cache-control": "no-store",
   "content-security-policy": policy(),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type HttpServer, openHttpServer } from "../http-server.ts";
 import type { McpService } from "./server.ts";
 
-/** MCP over streamable HTTP at `/mcp`. */
+/** Options for serving MCP over streamable HTTP at `/mcp`. */
 
 interface McpHttpOptions {
   readonly host: string;
@@ -12,7 +12,7 @@ interface McpHttpOptions {
 }
 
 const MOST_BYTES = 32 * 1024 * 1024;
-/** Of the clients that keep a session; beyond, the one that was longest silent has to begin again. */
+/** Maximum number of sessions. Beyond it, the least recently used session is closed. */
 const MOST_SESSIONS = 100;
 
 export async function openMcpHttp(service: McpService, options: McpHttpOptions): Promise<HttpServer> {
@@ -40,7 +40,7 @@ export async function openMcpHttp(service: McpService, options: McpHttpOptions):
   };
 }
 
-/** Clients up to revision 2025-11-25 begin so. */
+/** Detects `initialize`, with which clients up to revision 2025-11-25 start. */
 async function isInitialize(request: Request): Promise<boolean> {
   if (request.method !== "POST") return false;
   const body: unknown = await request
@@ -57,7 +57,7 @@ interface Session {
   close(): Promise<void>;
 }
 
-/** Sessions let such a client cancel a call: its notice has to reach the server that carries the call out. */
+/** Keeps sessions for those clients, so that a cancellation reaches the server that runs the call. */
 function createSessions(sdk: Sdk, service: McpService) {
   const sessions = new Map<string, Session>();
   const keep = async (id: string, session: Session) => {

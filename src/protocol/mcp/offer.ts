@@ -22,16 +22,16 @@ import {
   writesOf,
 } from "./workflows.ts";
 
-/** All that is offered to clients of this project, found once. */
+/** Tools and skills offered to MCP clients, collected once. */
 
 export interface Offer {
-  /** By the name under which it is offered, in the order of the list. */
+  /** Tools by offered name, in the order of the list. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** Those with an instruction, by id. */
+  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
-  /** Keeps the secrets of all of them out of what clients see. */
+  /** Removes secrets from results. */
   readonly redactor: Redactor;
-  /** What people should know of it. */
+  /** Warnings for the user. */
   readonly warnings: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface OfferedTool {
   call(input: JsonObject, call: Calling): Promise<CallToolResult>;
 }
 
-/** More calls wait than this program takes. */
+/** Checks for the error that too many calls are waiting. */
 export function isBusy(error: unknown): error is SkillflowError {
   return error instanceof SkillflowError && error.code === "calls.full";
 }
@@ -52,11 +52,11 @@ interface Calling {
 
 interface OfferWorld extends RunWorld {
   readonly workflows: readonly OfferedWorkflow[];
-  /** Ends finding. */
+  /** Aborts the collection. */
   readonly signal: AbortSignal;
 }
 
-/** Finds the skills, imports the modules of those that are trusted, and asks their servers for their tools. */
+/** Collects the offer: finds skills, imports the modules of trusted ones and lists their servers' tools. */
 export async function openOffer(world: OfferWorld): Promise<Offer> {
   const { workspace, choices, signal } = world;
   const { offered, warnings } = await offeredSkills(workspace, {
@@ -85,17 +85,17 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
   };
 }
 
-/** Its instruction names its tools as they are offered. */
+/** Inserts the offered tool names into the instruction. */
 function withToolNames(entry: SkillEntry): SkillEntry {
   const { skill } = entry;
   const instruction = nameTools(skill.instruction ?? "", describeTools(skill, skill.tools));
   return { ...entry, skill: { ...skill, instruction } };
 }
 
-/** A tool under the name that it would have alone. */
+/** Tool with its preferred name, before conflicts are resolved. */
 interface WantedTool extends OfferedTool {
   readonly name: string;
-  /** Whose it is, in words. */
+  /** Description of the owner, for warnings. */
   readonly from: string;
 }
 
@@ -115,7 +115,7 @@ function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[
   }));
 }
 
-/** MCP takes objects alone. */
+/** Checks for an object schema, the only kind that MCP accepts. */
 function isObjectSchema({ type = "object" }: JsonObject): boolean {
   return type === "object";
 }
@@ -139,7 +139,7 @@ function describeTool(skill: string, tool: ToolDescriptor): Tool {
 }
 
 const TIMEOUT_MS = 60_000;
-/** Of a result that clients check against a schema, which no blob would fit. */
+/** Limit for results that clients check against a schema. A blob reference would not match the schema. */
 const MOST_STRUCTURED = 1024 * 1024;
 
 async function callTool(
@@ -188,7 +188,7 @@ function workflowTool(offered: OfferedWorkflow, world: OfferWorld): WantedTool {
   };
 }
 
-/** The executor's own: they read on in what a result was too large for. */
+/** Creates a tool that reads large results from blobs. */
 function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
   return {
     name: tool.exposed,

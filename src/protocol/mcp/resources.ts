@@ -11,12 +11,12 @@ import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
 import { isBlobId } from "../../core/engine/tools/blob.ts";
 
-/** What can be read: skills' instructions, the files that they bundle, and large results. Instructions are prompts too. */
+/** MCP resources: instructions of skills, their bundled files, and large results. Instructions are also prompts. */
 
 const SKILLS = "skillflow://skills/";
 const BLOBS = "skillflow://blobs/";
 
-/** Of a blob at once: more is read in ranges. */
+/** Largest part of a blob per read. Larger blobs are read in ranges. */
 const MOST_READ = 1024 * 1024;
 
 export function describeResources(skills: Iterable<SkillEntry>): Resource[] {
@@ -56,13 +56,13 @@ export function linkTo({ blob_id, kind, size_bytes }: BlobInfo): ResourceLink {
 }
 
 export interface Readable {
-  /** By id; each has an instruction. */
+  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
   readonly blobs: Blobs;
   readonly redactor: Redactor;
 }
 
-/** What an address names; undefined when nothing is there. Throws why what is there is not read. */
+/** Reads the resource at an address. Returns undefined if there is none. Throws if it must not be read. */
 export async function readResource(
   uri: string,
   { skills, blobs, redactor }: Readable,
@@ -86,7 +86,7 @@ async function readSkill(address: string, skills: Readable["skills"]): Promise<C
   return { mimeType: typeOf(path), text: await readSkillFile(entry, path) };
 }
 
-/** What is not encoded as it should be names nothing. */
+/** Returns an empty string for malformed encoding, which matches nothing. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -124,10 +124,10 @@ function numberIn(query: URLSearchParams, name: string): number | undefined {
   throw new ReadRefused(`${name} is a number of bytes, not "${given.slice(0, 40)}"`);
 }
 
-/** Why what is there is not read as it was asked for. */
+/** Reason why an existing resource is not returned as requested. */
 export class ReadRefused extends Error {}
 
-/** Undefined for what is no text, or begins or ends inside a character. */
+/** Decodes text. Returns undefined for other kinds, and for bytes that start or end inside a character. */
 function textOf(kind: string, bytes: Uint8Array): string | undefined {
   if (!/^text\/|json|xml|yaml/.test(kind)) return undefined;
   try {

@@ -13,36 +13,36 @@ import { isBusy, type Offer, openOffer } from "./offer.ts";
 import { describePrompts, describeResources, ReadRefused, readResource, TEMPLATES } from "./resources.ts";
 import { findWorkflows, loadWorkflows } from "./workflows.ts";
 
-/** The registry and the workflows as an MCP server: one for each connection, all of one offer. */
+/** Options of the MCP service. Each connection gets its own server, and all share one offer. */
 
 export interface McpOptions {
   readonly version: string;
   readonly choices: RunChoices;
-  /** Files and folders as they were named; none for those of the project. */
+  /** Files and folders as given. Empty means the project's workflows. */
   readonly workflows: readonly string[];
   readonly loggerFor: (skill: string) => Logger;
-  /** Tells of a run in lines. */
+  /** Creates an observer that writes a run's progress in lines. */
   readonly narrate: (write: (line: string) => void) => Observer;
-  /** Text for the people who run this program. */
+  /** Prints a line for the user of this program. */
   readonly note: (line: string) => void;
-  /** A workflow that cannot be run, and why. */
+  /** Reports a workflow that cannot be run. */
   readonly refuse: (file: string, found: readonly Diagnostic[]) => void;
-  /** What nobody foresaw, for people: the client gets but a word. */
+  /** Receives unexpected errors, whose details the client does not see. */
   readonly onFault: (error: unknown) => void;
 }
 
 export interface McpService {
-  /** What is offered, found once. Rejects when it cannot be, and with it every request. */
+  /** Offer, collected once. If it rejects, every request fails. */
   readonly offer: Promise<Offer>;
-  /** A server for one connection, or for one request of a client that keeps none. */
+  /** Creates a server for one connection, or for one request of a stateless client. */
   createServer(): Server;
-  /** Resolves when no call is under way any more, or after `graceMs`. Connections are closed before. */
+  /** Resolves when no call is running, or after `graceMs`. Close the connections first. */
   close(graceMs: number): Promise<void>;
 }
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/** Blobs live as long as the service. */
+/** Opens the service. Blobs live as long as it does. */
 export async function openMcpService(workspace: Workspace, options: McpOptions): Promise<McpService> {
   const files = findWorkflows(workspace, options.workflows);
   const [sdk, { blobs, forget }] = await Promise.all([
@@ -110,7 +110,7 @@ function createServer(service: Serving): Server {
 }
 
 const BUSY = -32_000;
-/** Of arguments: what is nested deeper, JSON writers may fail to follow. */
+/** Nesting limit for arguments, because JSON serializers may fail on deeper values. */
 const MOST_DEPTH = 500;
 
 interface ToolCall {
@@ -133,7 +133,7 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
   try {
     const observers = progressTellers(options, context);
     const result = redactResult(await tool.call(input, { signal: interrupt, observers }), offer.redactor);
-    // Older revisions take results and their schemas as objects alone.
+    // Older revisions accept only objects as results and schemas.
     return server.projectCallToolResult(result, tool.definition.outputSchema);
   } catch (error) {
     if (isBusy(error)) throw new sdk.ProtocolError(BUSY, error.message);
@@ -142,7 +142,7 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
   }
 }
 
-/** What a tool said. All that is offered is its author's text, and stays. */
+/** Redacts a tool's output. Titles and descriptions are their author's text and stay unchanged. */
 function redactResult(result: CallToolResult, { text, value }: Offer["redactor"]): CallToolResult {
   const { structuredContent } = result;
   return {
@@ -152,7 +152,7 @@ function redactResult(result: CallToolResult, { text, value }: Offer["redactor"]
   };
 }
 
-/** Aborts with a reason that people read in the record of a run. */
+/** Aborts with a readable reason, which is recorded with the run. */
 function interrupted(signal: AbortSignal): AbortSignal {
   const interrupt = new AbortController();
   const stop = () => interrupt.abort("interrupted (its MCP client cancelled it, or the connection ended)");
@@ -161,7 +161,7 @@ function interrupted(signal: AbortSignal): AbortSignal {
   return interrupt.signal;
 }
 
-/** Events as progress notifications, for a client that asked for them. */
+/** Sends events as progress notifications, if the client requested them. */
 function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Observer[] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return [];

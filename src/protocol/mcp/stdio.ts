@@ -3,24 +3,24 @@ import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol
 import { messageOf } from "../../core/base/errors.ts";
 import type { McpService } from "./server.ts";
 
-/** MCP over a pair of streams: one message a line. */
+/** Streams for MCP with one message per line. */
 
 interface Streams {
   readonly input: AsyncIterable<Uint8Array>;
   write(text: string): Promise<void>;
-  /** What is wrong with the other side, for people. */
+  /** Reports protocol errors of the client to the user. */
   readonly onProblem: (message: string) => void;
 }
 
 export interface Connection {
-  /** Resolves when the other side is gone, and what it had asked for is answered or given up. */
+  /** Resolves when the client has disconnected and its requests are answered or abandoned. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** What was asked for before the input ended may take this long, once it can be answered at all. */
+/** Time for finishing pending requests after the input ends and the offer is ready. */
 const GRACE_MS = 1000;
-/** Nothing more is read while so many requests wait for an answer, or their answers for being read. */
+/** Maximum number of open requests. Reading pauses beyond it. */
 const MOST_OPEN = 512;
 
 export async function connectStreams(service: McpService, streams: Streams): Promise<Connection> {
@@ -46,7 +46,7 @@ interface Reading {
   readMessage(): JSONRPCMessage | null;
 }
 
-/** Ends after the input when every request has its answer, or after the grace. */
+/** Creates a transport. After the input ends, it closes when every request is answered or the grace period ends. */
 function createTransport(
   { input, write, onProblem, isReady }: Streams & { readonly isReady: Promise<void> },
   buffer: Reading,
@@ -101,7 +101,7 @@ function createTransport(
   return transport;
 }
 
-/** How many requests of the other side wait for an answer. An id may stand for several of them. */
+/** Counts the client's open requests. Several may share an id. */
 function createRequests() {
   const open = new Map<RequestId, number>();
   const waiting = new Set<() => void>();
@@ -137,13 +137,13 @@ function createRequests() {
       if (!("method" in message)) settle(message.id);
     },
     fewerThan,
-    /** Nobody waits for an answer any more. */
+    /** Abandons all open requests. */
     giveUp() {
       count = 0;
       open.clear();
       for (const look of waiting) look();
     },
-    /** Resolves when none waits any more, or after the grace. */
+    /** Resolves when no request is open, or after the grace period. */
     async settled(graceMs: number): Promise<void> {
       const over = new AbortController();
       await Promise.race([fewerThan(1), pause(graceMs, undefined, { signal: over.signal }).catch(() => undefined)]);
@@ -152,7 +152,7 @@ function createRequests() {
   };
 }
 
-/** The client waits for no answer to that request. */
+/** Returns the id of a cancelled request, for which the client expects no answer. */
 function cancelledBy({ params }: { readonly params?: { readonly [key: string]: unknown } | undefined }) {
   const id = params?.requestId;
   return typeof id === "string" || typeof id === "number" ? id : undefined;

@@ -26,9 +26,9 @@ import type { Logger } from "../../core/skill/skill.ts";
 import { readRegular } from "../../files/files.ts";
 import { linkTo } from "./resources.ts";
 
-/** Workflows as tools: one call is one run, started and recorded as the command line does it. */
+/** Workflows as MCP tools. Each call starts and records a run, like the command line. */
 
-/** Files as they were named, those of folders one by one; without any, the project's `workflows/`. */
+/** Expands the given files and folders to workflow files. Defaults to the project's `workflows/`. */
 export function findWorkflows({ host, root }: Workspace, named: readonly string[]): readonly string[] {
   if (named.length === 0) {
     const own = join(root, "workflows");
@@ -41,21 +41,21 @@ export function findWorkflows({ host, root }: Workspace, named: readonly string[
   });
 }
 
-/** Other YAML, such as a script of replies, lies beside workflows. */
+/** Lists the workflow files of a folder. Skips other YAML files, such as reply scripts. */
 function filesOf(directory: string): readonly string[] {
   const names = readdirSync(directory).filter((name) => /\.ya?ml$/.test(name));
   const files = names.sort().map((name) => join(directory, name));
   return files.filter((file) => statSync(file).isFile() && /^nodes[ \t]*:/m.test(readRegular(file).toString("utf8")));
 }
 
-/** A workflow that can be run, and its file as it was found. */
+/** Valid workflow, with its file path as given. */
 export interface OfferedWorkflow {
   readonly file: string;
   readonly workflow: Workflow;
   readonly canWrite: boolean;
 }
 
-/** Those that can be run; what is wrong with the others goes to `refuse`. */
+/** Loads the valid workflows. Passes the errors of invalid ones to `refuse`. */
 export async function loadWorkflows(
   workspace: Workspace,
   files: readonly string[],
@@ -74,7 +74,7 @@ export async function loadWorkflows(
   return offered;
 }
 
-/** Whether any tool that a node could be offered may write. */
+/** Checks whether any tool that a node can use may write. */
 async function canWrite(
   workspace: Workspace,
   { workflow, inline }: { readonly workflow: Workflow; readonly inline: InlineSkills },
@@ -87,7 +87,7 @@ async function canWrite(
   );
 }
 
-/** What tools that write may do, in a run of these documents or in a call by itself. */
+/** Returns how writes are handled in a run of these workflows or in a single call. */
 export function writesOf(workspace: Workspace, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
   return chooseBounds(choices, workspace.host.env, [...documents, ...configFiles(workspace)]).writes ?? "allow";
 }
@@ -96,7 +96,7 @@ function mayWrite(skill: { readonly mcp?: unknown; readonly tools: readonly { ef
   return skill !== undefined && (skill.mcp !== undefined || skill.tools.some((tool) => tool.effect === "write"));
 }
 
-/** The name under which it is offered: `run_incident_triage`. */
+/** Returns the tool name of a workflow, such as `run_incident_triage`. */
 export function workflowToolName({ id }: Workflow): string {
   return `run_${id.replace(/[^A-Za-z0-9_]/g, "_")}`.slice(0, 64);
 }
@@ -118,7 +118,7 @@ export function describeWorkflow(name: string, { workflow, canWrite }: OfferedWo
   };
 }
 
-/** The gist of the result document. */
+/** Schema of the main fields of the result document. */
 const RESULT: NonNullable<Tool["outputSchema"]> = {
   type: "object",
   properties: {
@@ -137,7 +137,7 @@ export interface RunWorld {
   readonly choices: RunChoices;
   readonly blobs: Blobs;
   readonly loggerFor: (skill: string) => Logger;
-  /** Text for the people who run this program. */
+  /** Prints a line for the user of this program. */
   readonly note: (line: string) => void;
 }
 
@@ -147,7 +147,7 @@ interface WantedRun {
   readonly observers: readonly Observer[];
 }
 
-/** Drives a run to its end; what keeps it from starting is a failed call. */
+/** Runs a workflow to its end. If it cannot start, the call fails. */
 export async function runWorkflow(
   world: RunWorld,
   { file }: OfferedWorkflow,
@@ -204,7 +204,7 @@ async function describeOutcome(finished: FinishedRun, blobs: Blobs): Promise<Cal
   };
 }
 
-/** Without the calls, which `skillflow runs show` tells. */
+/** Drops the tool calls, which `skillflow runs show` prints. */
 function gistOf({ results }: RunResult): JsonObject {
   const nodes = Object.entries(results).map(([node, { status, data }]) => [node, { status, data }] as const);
   return Object.fromEntries(nodes);

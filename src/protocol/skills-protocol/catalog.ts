@@ -3,11 +3,11 @@ import { allSkills } from "../../app/skills/states.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { RpcError } from "./json-rpc.ts";
 
-/** The skills of a project as they are served: found once, in the order of their names. */
+/** Skill of a project as clients see it. */
 
 export interface ServedSkill {
   readonly name: string;
-  /** `0.0.0` where its format has no versions. */
+  /** `0.0.0` if the skill's format has no versions. */
   readonly version: string;
   readonly namespace: string;
   readonly kind: "action" | "instruction";
@@ -15,10 +15,10 @@ export interface ServedSkill {
 }
 
 export interface Catalog {
-  /** The latest version of each, sorted by name, code unit by code unit. */
+  /** Latest version of each skill, sorted by name in code units. */
   readonly skills: readonly ServedSkill[];
   has(name: string): boolean;
-  /** The latest version unless told, exactly; throws when there is none of that name or version. */
+  /** Finds exactly this version, by default the latest. Throws if there is no such skill or version. */
   find(name: string, version?: string): Promise<ServedSkill>;
 }
 
@@ -54,8 +54,8 @@ function serve(entry: SkillEntry): ServedSkill {
 }
 
 /**
- * Whole segments only: `sales` holds `sales` and `sales.leads`, not `salesforce`. Where a manifest names another
- * namespace than its name begins with, that one counts.
+ * Checks whether a skill is in a namespace. Compares whole segments: `sales` contains `sales.leads`, not `salesforce`.
+ * A namespace in the manifest overrides the name's prefix.
  */
 export function isInNamespace({ name, namespace }: ServedSkill, wanted: string): boolean {
   const place = isBelow(name, namespace) ? name : namespace;

@@ -1,15 +1,15 @@
 import { SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 
-/** JSON-RPC 2.0 without a transport: text in, text out. */
+/** JSON-RPC 2.0 without a transport. */
 
 type Id = string | number | null;
 
-/** What a method cannot do, as its caller is told (skill-formats 5.2). */
+/** Error that is returned to the caller of a method. */
 export class RpcError extends Error {
   constructor(
     readonly code: number,
-    /** A stable word for programs. */
+    /** Stable identifier for programs. */
     readonly type: string,
     message: string,
     readonly data: JsonObject = {},
@@ -25,11 +25,11 @@ export type Method = (params: JsonObject, signal: AbortSignal) => Promise<Json>;
 export interface RpcOptions {
   readonly methods: ReadonlyMap<string, Method>;
   readonly mostCalls: number;
-  /** Told of faults of our own, which callers learn nothing more about. */
+  /** Receives internal errors, whose details callers do not see. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** The answer to a request or a batch; undefined where only notifications came. */
+/** Answers a request or a batch. Returns undefined if it held only notifications. */
 export async function answerRpc(text: string, options: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
   const body = parseJson(text);
   if (body === undefined) return failure(null, new RpcError(-32700, "ParseError", "the body is no JSON"));
@@ -58,7 +58,7 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
     const result = await perform(request, options, signal);
     return id === undefined ? undefined : { jsonrpc: "2.0", id, result };
   } catch (error) {
-    // What fails because its caller is gone is no fault, and nobody reads the answer.
+    // A failure after the caller disconnected is not a fault, and no one reads the answer.
     const told = signal.aborted ? new RpcError(-32000, "Cancelled", "the caller is gone") : asRpcError(error, options);
     return id === undefined ? undefined : failure(id, told);
   }
@@ -89,7 +89,7 @@ function isId(id: Json | undefined): id is Id {
 async function perform({ method, params }: Request, { methods }: RpcOptions, signal: AbortSignal): Promise<Json> {
   const carryOut = methods.get(method);
   if (!carryOut) throw new RpcError(-32601, "MethodNotFound", `there is no method ${method}`);
-  // Clients that know lists alone write "nothing" so.
+  // Some clients send an empty list for no parameters.
   const named = Array.isArray(params) && params.length === 0 ? {} : params;
   if (!isObject(named)) throw invalidParams("params are given by name, as an object");
   return carryOut(named as JsonObject, signal);

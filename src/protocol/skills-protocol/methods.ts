@@ -11,7 +11,7 @@ import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
 import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
 import { choice, optionalObject, optionalText, positiveInteger, requiredText, texts } from "./params.ts";
 
-/** The eight methods of the Skills Protocol (skill-formats 5.3). */
+/** Dependencies of the eight methods of the Skills Protocol. */
 
 export interface Service {
   readonly catalog: Catalog;
@@ -55,7 +55,7 @@ async function listSkills({ catalog }: Service, params: JsonObject): Promise<Jso
   };
 }
 
-/** Looks no further than for so many. */
+/** Returns the first matches and stops early. */
 function firstOf<Item>(most: number, items: readonly Item[], isWanted: (item: Item) => boolean): readonly Item[] {
   const found: Item[] = [];
   for (const item of items) {
@@ -65,7 +65,7 @@ function firstOf<Item>(most: number, items: readonly Item[], isWanted: (item: It
   return found;
 }
 
-/** Opaque to callers: the name after which to go on, so that pages hold together whatever was asked for. */
+/** Encodes the last name of a page as an opaque cursor, which stays valid with any other parameters. */
 function writeCursor(name: string): string {
   return Buffer.from(`after:${name}`).toString("base64url");
 }
@@ -104,7 +104,7 @@ async function describeSkill({ catalog, execution }: Service, params: JsonObject
   };
 }
 
-/** Its tools are named as they are called here. */
+/** Returns the instruction with its tools named as in this API. */
 function documentOf({ name: action, entry: { skill } }: ServedSkill): string {
   const isMany = skill.tools.length > 1 || skill.mcp !== undefined;
   const tools = skill.tools.map(({ name }) => ({ name, exposed: isMany ? `${action}.${name}` : action }));
@@ -168,7 +168,7 @@ function refuseUnstarted(error: unknown): never {
   throw new RpcError(-32005, "NotExecutable", error.message);
 }
 
-/** The uniform envelope of the declarative contract, `{skill, arguments}`, says the same in other words. */
+/** Converts the envelope `{skill, arguments}` of the declarative contract to `name` and `args`. */
 function fromEnvelope(params: JsonObject): JsonObject {
   const { skill, arguments: args, ...rest } = params;
   if (skill === undefined) return params;
@@ -190,7 +190,7 @@ function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string
   if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
 }
 
-/** What every execution may be given. */
+/** Reads the parameters that all executions share. */
 function readInput(params: JsonObject, limits = params) {
   return {
     args: optionalObject(params, "args") ?? {},
@@ -209,18 +209,18 @@ async function findBlob(blobs: Blobs, id: string): Promise<BlobInfo> {
   return info;
 }
 
-/** By the skill's name, or by `<skill>.<tool>` for one of several tools. */
+/** Finds a skill by its name, or one of its tools by `<skill>.<tool>`. */
 async function findExecutable(catalog: Catalog, name: string, version: string | undefined) {
   const [owner, tool] = catalog.has(name) ? [name] : ownerOf(catalog, name);
   const skill = await catalog.find(owner, version);
   const { skill: own, withheld } = skill.entry;
-  // Tools of a server are known once it is called, and those of code that is not trusted are not told.
+  // A server's tools are unknown until it is called. Tools of untrusted code are not listed.
   const isKnown = tool === undefined || own.mcp || withheld || own.tools.some((known) => known.name === tool);
   if (!isKnown) throw new RpcError(-32001, "SkillNotFound", `skill ${owner} has no tool ${tool}`);
   return { skill, tool };
 }
 
-/** The skill with the longest name that this one begins with. */
+/** Splits the name at the longest prefix that is a skill's name. */
 function ownerOf(catalog: Catalog, name: string): readonly [skill: string, tool?: string] {
   for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
     if (catalog.has(name.slice(0, at))) return [name.slice(0, at), name.slice(at + 1)];
@@ -255,7 +255,7 @@ async function createBlob({ blobs }: Service, params: JsonObject): Promise<Json>
   return { blob_id, size_bytes };
 }
 
-/** Of a larger one head and tail are read, or it is mounted. */
+/** Largest blob read in full. Larger ones are sampled or mounted. */
 const MOST_FULL = 16 * 1024 * 1024;
 
 async function readBlob({ blobs }: Service, params: JsonObject): Promise<Json> {

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
 import { invalidParams } from "./json-rpc.ts";
 
-/** A method's parameters, read one by one; each throws what is wrong with it. */
+/** Readers for a method's parameters. Each throws if its parameter is invalid. */
 
 export function requiredText(params: JsonObject, name: string): string {
   const value = params[name];

@@ -16,7 +16,7 @@ interface OpenedService extends HttpServer {
   readonly skills: number;
 }
 
-/** A request's body, with the content of a blob in it. */
+/** Largest request body, including the content of a blob. */
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_CALLS = 100;
 

@@ -2,9 +2,9 @@ import type { Asked as AskedFor, Links } from "../../app/listen/links.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Asked } from "../http-server.ts";
 
-/** One-time links of approvals. Only a POST decides: what previews a link in a chat, or looks at it for viruses, reads alone. */
+/** One-time approval links. Only a POST decides, because chat previews and virus scanners open links with GET. */
 
-/** How the pages are drawn. */
+/** Functions that render the pages. */
 export interface ApprovalPages {
   ask(asked: Extract<AskedFor, { readonly kind: "open" }>): string;
   tell(title: string, message: string): string;
@@ -54,7 +54,7 @@ function describeClosed(asked: Exclude<AskedFor, { readonly kind: "open" }>): [n
   }
 }
 
-/** Nothing is kept, framed, guessed or loaded, no script runs, and the address goes nowhere. */
+/** Headers that forbid caching, framing, type sniffing, loading and scripts, and hide the URL from other sites. */
 const SAFE = {
   "cache-control": "no-store",
   "content-security-policy":

@@ -3,30 +3,30 @@ import { isObject, type Json } from "../../core/base/values.ts";
 import type { WebhookKind } from "../../core/document/listen/listen-file.ts";
 import { isSame } from "../http-server.ts";
 
-/** How each vendor's webhooks show that they are genuine, and which delivery they are: one row a vendor. */
+/** Rules for a vendor's webhooks: how to verify them and how to identify deliveries. */
 export interface Kind {
   readonly proof: Proof;
-  /** The header that tells when it was sent: seconds or milliseconds since 1970. Older than five minutes is a replay. */
+  /** Header with the sending time, in s or ms since 1970. Older than five minutes counts as a replay. */
   readonly sentAt?: string;
-  /** What names the delivery, the same on every attempt; undefined where it is absent. */
+  /** Returns the id of the delivery, the same on each attempt, or undefined if it is missing. */
   readonly delivery?: (headers: Headers, body: Json) => string | undefined;
-  /** The header without which a delivery has no name, where the sender is to be told. */
+  /** Header that must hold the delivery's id, named in the error if it is missing. */
   readonly deliveryHeader?: string;
-  /** The header that tells what happened. */
+  /** Header with the event type. */
   readonly event?: string;
-  /** It says that the webhook is set up, and is about no alert. */
+  /** Returns true for the test message that a vendor sends on setup. */
   readonly isGreeting?: (headers: Headers, body: Json) => boolean;
 }
 
 type Proof =
-  /** A token that stands in the headers: it can be looked at before anything else is read. */
+  /** Token in the headers, checked before the body is read. */
   | { readonly by: "token" }
-  /** A signature over what was sent, to the byte. */
+  /** Signature over the exact bytes. */
   | { readonly by: "signature"; readonly isGenuine: (sent: Sent, secret: string) => boolean };
 
 export interface Sent {
   readonly headers: Headers;
-  /** As it arrived. */
+  /** Exact bytes. */
   readonly body: Uint8Array;
 }
 
@@ -50,7 +50,7 @@ export const KINDS: Readonly<Record<WebhookKind, Kind>> = {
     event: "sentry-hook-resource",
     isGreeting: ({ get }) => get("sentry-hook-resource") === "installation",
   },
-  // https://developer.pagerduty.com/docs/verifying-webhook-signatures: several while a secret is replaced
+  // https://developer.pagerduty.com/docs/verifying-webhook-signatures: several during secret rotation
   pagerduty: {
     proof: signed("x-pagerduty-signature", /^v1=([0-9a-f]{64})$/i),
     delivery: (_, body) => textAt(body, "event", "id"),
@@ -68,7 +68,7 @@ export const KINDS: Readonly<Record<WebhookKind, Kind>> = {
   datadog: BEARER,
 };
 
-/** Names are written small. */
+/** Headers by lowercase name. */
 export interface Headers {
   readonly get: (name: string) => string | undefined;
 }
@@ -79,7 +79,7 @@ export function isBearer({ get }: Headers, token: string): boolean {
 
 const MOST_AGE_MS = 5 * 60 * 1000;
 
-/** Whether it was sent just now, by its own word; one that says nothing is not. */
+/** Checks that the webhook's timestamp is recent. A missing timestamp is not. */
 export function isRecent({ sentAt }: Kind, { get }: Headers, now: number): boolean {
   if (sentAt === undefined) return true;
   const said = get(sentAt) ?? "";
@@ -90,7 +90,7 @@ export function isRecent({ sentAt }: Kind, { get }: Headers, now: number): boole
 
 type Parts = (sent: Sent) => readonly (string | Uint8Array)[];
 
-/** HMAC-SHA256 in hex, one of those that a header lists with commas; of the body alone where nothing else is said. */
+/** Creates a proof by HMAC-SHA256 in hex, over the body by default. The header may list several. */
 function signed(header: string, form: RegExp, parts: Parts = ({ body }) => [body]): Proof {
   return {
     by: "signature",

@@ -7,10 +7,10 @@ import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
 import { type ApprovalPages, answerApproval } from "./approval.ts";
 import { type Headers, isBearer, isRecent, KINDS } from "./kinds.ts";
 
-/** Webhooks of alerting systems over HTTP: nothing is looked at before it was shown to be genuine. */
+/** Server for webhooks of alerting systems. Verifies each request before using its content. */
 
 export interface WebhookServer extends Pick<HttpServer, "url" | "close"> {
-  /** From now on nothing new is taken in. */
+  /** Rejects new webhooks from now on. */
   drain(): void;
 }
 
@@ -22,7 +22,7 @@ interface WebhookOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** What became of one request, in a line. */
+/** Outcome of one request, in one line. */
 export interface WebhookTold {
   readonly source: string;
   readonly status: number;
@@ -30,7 +30,7 @@ export interface WebhookTold {
 }
 
 const USUAL_BODY = 1024 * 1024;
-/** A webhook is small, and sent at once. */
+/** Short time limit, because webhooks are small and sent at once. */
 const REQUEST_MS = 15_000;
 const DRAIN_AFTER_S = 10;
 const FAULT_AFTER_S = 30;
@@ -66,7 +66,7 @@ export async function openWebhooks(
       try {
         return await answerTo(request, asked);
       } catch (error) {
-        // Whoever sent it is to send it again: it was not accepted.
+        // The webhook was not accepted, so ask the sender to retry.
         if (request.signal.aborted) throw error;
         onFault(error);
         return json(503, { error: "it could not be taken in" }, { "retry-after": String(FAULT_AFTER_S) });
@@ -96,7 +96,7 @@ interface Answer {
   readonly status: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the people who watch. */
+  /** Description for the log. */
   readonly text: string;
 }
 
@@ -140,7 +140,7 @@ function parseBody(bytes: Uint8Array) {
   try {
     return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    return undefined; // what is no UTF-8 is no JSON
+    return undefined; // not UTF-8, so not JSON
   }
 }
 
