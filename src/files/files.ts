@@ -14,12 +14,12 @@ import {
 import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
-/** How we open what others may have put in a file's place, and how we write what is ours (trust 8). */
+/** Safe opening of files that others may have replaced, and safe writing of our own. */
 
-/** Neither a link is followed nor a named pipe waited for. */
+/** Open flags that refuse links and do not wait for the writer of a named pipe. */
 export const PLAIN_FILE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Opens a regular file for reading; throws for a link, a folder or a pipe in its place. The caller closes it. */
+/** Opens a regular file for reading. Throws for a link, a folder or a pipe. The caller closes it. */
 export async function openPlain(path: string): Promise<{ readonly file: FileHandle; readonly stats: Stats }> {
   const file = await open(path, constants.O_RDONLY | PLAIN_FILE).catch((error) => refuseLink(path, error));
   try {
@@ -32,7 +32,7 @@ export async function openPlain(path: string): Promise<{ readonly file: FileHand
   }
 }
 
-/** The same at once, and for writing too where that is said. */
+/** Opens a regular file synchronously, like `openPlain`, optionally for writing. */
 export function openPlainNow(path: string, access: "r" | "r+" = "r"): { readonly file: number; readonly stats: Stats } {
   const file = openDescriptor(path, access === "r" ? constants.O_RDONLY : constants.O_RDWR);
   try {
@@ -45,13 +45,13 @@ export function openPlainNow(path: string, access: "r" | "r+" = "r"): { readonly
   }
 }
 
-/** Files that a process named for itself, such as `<(…)` of a shell. No checkout brings them. */
+/** Streams that the process itself passed as paths, such as `<(…)` in a shell. A checkout cannot contain them. */
 const OWN_STREAM = /^\/(?:dev\/stdin|(?:dev|proc\/self)\/fd\/\d+)$/;
 const LEAST_READ = 64 * 1024;
 
 /**
- * Reads a file that an untrusted author may have put there. Throws for a device, a pipe or a folder, also behind a link,
- * and for a file of more than `most` bytes.
+ * Reads a file that an untrusted author may have put there. Throws for a device, a pipe or a folder, also behind a
+ * link, and for a file of more than `most` bytes.
  */
 export function readRegular(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   if (OWN_STREAM.test(path)) return readFileSync(path);
@@ -60,7 +60,7 @@ export function readRegular(path: string, most = Number.POSITIVE_INFINITY): Buff
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new Error("it is not a regular file");
     if (stats.size > most) throw new Error(`it is larger than ${most} bytes`);
-    // Files of /proc have no size, and some have no end.
+    // Files in /proc have size 0, and some never end.
     const content = Buffer.alloc(Math.max(stats.size, LEAST_READ));
     let length = 0;
     for (let read = -1; read !== 0 && length < content.length; length += read) {
@@ -74,7 +74,7 @@ export function readRegular(path: string, most = Number.POSITIVE_INFINITY): Buff
 
 const SMALL = 1024 * 1024;
 
-/** Reads a regular file of at most 1 MB; undefined if there is none, or none that can be read. */
+/** Reads a regular file of at most 1 MB. Returns undefined if that fails. */
 export function readSmall(path: string): string | undefined {
   try {
     return readRegular(path, SMALL).toString("utf8");
@@ -101,15 +101,15 @@ function checkPlain(path: string, stats: Stats): void {
 }
 
 interface FolderOptions {
-  /** What lies in it by its path must lie in it by its real path too. */
+  /** Folder that must contain the real path of everything whose path is below it. */
   readonly root?: string | undefined;
-  /** Of the folders that are made: ours alone unless told. */
+  /** Mode of created folders. Defaults to access for the owner only. */
   readonly mode?: number;
 }
 
 /**
- * Puts a file in its place as a whole, readable by its owner alone unless told; gives its real path. A link in its place
- * is replaced, and what that led to stays as it is. Throws what keeps it from being written.
+ * Writes a file atomically and returns its real path. By default only the owner can read it. Replaces a link in its
+ * place, without touching the link's target.
  */
 export async function replaceFile(
   path: string,
@@ -129,14 +129,14 @@ export async function replaceFile(
   }
 }
 
-/** Makes a folder with those around it that are missing; gives its real path. Those that are there stay as they are. */
+/** Creates a folder and its missing parents, and returns its real path. Leaves existing folders unchanged. */
 export function makeFolder(path: string, { root, mode = 0o700 }: FolderOptions = {}): string {
   realFolder(path, root);
   makeMissing(path, mode);
   return realFolder(path, root);
 }
 
-/** The real path of a folder, or of the nearest around it that is there. Throws where a link leads out of the root. */
+/** Returns the real path of a folder or of its nearest existing parent. Throws if a link leads out of the root. */
 export function realFolder(path: string, root: string | undefined): string {
   const real = realpathSync.native(nearest(resolve(path)));
   if (root !== undefined && isWithin(resolve(root), resolve(path)) && !isWithin(realpathSync.native(root), real)) {
@@ -145,12 +145,12 @@ export function realFolder(path: string, root: string | undefined): string {
   return real;
 }
 
-/** Also a link that leads nowhere is there. */
+/** Returns the nearest existing path. A broken link counts as existing. */
 function nearest(path: string): string {
   return lstatSync(path, { throwIfNoEntry: false }) ? path : nearest(dirname(path));
 }
 
-/** One by one: Node's own way never ends where the system says that nothing can be made (/proc). */
+/** Creates missing folders one by one, because Node's recursive mkdir never ends in /proc. */
 function makeMissing(path: string, mode: number, parentIsThere = false): void {
   try {
     mkdirSync(path, { mode });
@@ -163,7 +163,7 @@ function makeMissing(path: string, mode: number, parentIsThere = false): void {
   }
 }
 
-/** Whether a path is a root or lies below it: compared with a separator, so that `/a-b` is not in `/a`. */
+/** Checks whether a path is a root or below it. Compares whole segments, so `/a-b` is not in `/a`. */
 export function isWithin(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
