@@ -3,16 +3,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 
 /**
- * Where the program begins. What it says of itself was written down when it was built; all else is loaded. The `--` of
- * the first line keeps Node from obeying flags of ours that it knows by the same name.
+ * Entry point of the program. Help and version come from a file that was made at build time. The `--` of the first line
+ * keeps Node from interpreting our flags.
  */
 
 const argv = process.argv.slice(2);
 const answer = readyAnswer();
 if (answer === undefined) void work();
-else process.stdout.on("error", () => undefined).write(answer); // nobody has to read it to its end
+else process.stdout.on("error", () => undefined).write(answer); // the reader may stop early
 
-/** Help, as wide as it would be made, or the version; not where lines of it would have to be broken. */
+/** Returns the prepared help or version, unless the terminal is too narrow for it. */
 function readyAnswer(): string | undefined {
   if (!/^(?:-h|--help|-V|--version)$/.test(argv.at(-1) ?? "")) return undefined;
   const width = Math.min(process.stderr.columns || 80, 110);
@@ -33,11 +33,11 @@ async function work(): Promise<void> {
   const { commandLine, endProcess } = loadProgram(cache);
   const code = await commandLine();
   keepCompiled(cache);
-  // What a tool left running must not keep us.
+  // Do not wait for handles that a tool left open.
   endProcess(code);
 }
 
-/** The user's folder for what can be made again; undefined where there is none, or Node's variable turns caches off. */
+/** Returns the user's cache folder, or undefined if there is none or NODE_DISABLE_COMPILE_CACHE is set. */
 function cacheFolder(): string | undefined {
   const { HOME = "", LOCALAPPDATA, NODE_DISABLE_COMPILE_CACHE, XDG_CACHE_HOME = "" } = process.env;
   const inHome = process.platform === "darwin" ? "Library/Caches" : ".cache";
@@ -47,7 +47,7 @@ function cacheFolder(): string | undefined {
   return isUsable ? join(folder, "skillflow") : undefined;
 }
 
-/** A CI job may have its cache folder in the checkout, whose author could put code there. */
+/** In CI the cache folder may be in the checkout, where an untrusted author could put code. */
 function isInCheckout(folder: string): boolean {
   if (existsSync(join(folder, ".git"))) return true;
   return dirname(folder) !== folder && isInCheckout(dirname(folder));

@@ -1,20 +1,20 @@
 import type { Terminal } from "../cli/main.ts";
 import { endProcess, holdExits, processHost } from "./process-host.ts";
 
-/** What the command line takes of its process: arguments, environment, streams, signals. */
+/** Process-level parts of the command line: arguments, environment, streams and signals. */
 
-/** Ours alone once the output is reserved. */
+/** Saved, because stdout is redirected once the output is reserved. */
 const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);
 
-/** What somebody else calls the command line with, in place of the process's own. */
+/** Arguments and environment for calling the command line from code. */
 export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys"> {
   readonly argv: readonly string[];
-  /** How hints name options. Undefined: as flags. */
+  /** How hints name options. Defaults to flags. */
   readonly writeOption?: Terminal["writeOption"];
 }
 
-/** Works on the process's arguments, or on those given, and gives the exit code once all output is handed over. */
+/** Runs the command line and returns the exit code once all output is flushed. */
 export async function commandLine(call?: Call): Promise<number> {
   if (!call) for (const stream of [process.stdout, process.stderr]) stream.on("error", toldToTheWriter);
   const cwd = call?.cwd ?? workingDirectory();
@@ -31,7 +31,7 @@ export async function commandLine(call?: Call): Promise<number> {
     err: (text) => write(printErr, text).catch(toldToTheWriter),
     writeOption: call?.writeOption,
     isTerminal: process.stderr.isTTY === true,
-    columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
+    columns: process.stderr.columns || 80, // some terminals report 0
     outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,
     readInput,
     input: () => process.stdin,
@@ -46,10 +46,10 @@ export async function commandLine(call?: Call): Promise<number> {
   return code;
 }
 
-/** A stream that breaks is told to whoever writes to it, and ends nothing by itself. */
+/** Ignores stream errors, because the writer of the stream receives them. */
 const toldToTheWriter = () => undefined;
 
-/** Somebody may have deleted it. */
+/** Returns the working directory, or undefined if it was deleted. */
 function workingDirectory(): string | undefined {
   try {
     return process.cwd();
@@ -58,7 +58,7 @@ function workingDirectory(): string | undefined {
   }
 }
 
-/** Resolves once the text is handed over, so that a slow pipe holds us back instead of losing the end. */
+/** Resolves once the text is flushed, so that a slow pipe cannot lose the end of the output. */
 function write(print: NodeJS.WriteStream["write"], text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     print(text, (error) => (error ? reject(error) : resolve()));
@@ -71,7 +71,7 @@ async function readInput(): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** What is typed until Enter; nothing where the input ends before. Ctrl-C ends the program, as nothing runs yet. */
+/** Reads a line, or returns an empty string if the input ends. Ctrl-C exits, because nothing is running yet. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -84,7 +84,7 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-/** The first signal asks for a clean end, the second ends at once. */
+/** Stops cleanly on the first signal and exits at once on the second. */
 function onInterrupt(stop: (reason: string) => void): void {
   let asked = false;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

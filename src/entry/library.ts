@@ -8,7 +8,7 @@ import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "../
 import type { SkillDefinition } from "../core/skill/skill.ts";
 import { holdStrays, processDefaults, processHost } from "./process-host.ts";
 
-/** The program as a library: what it takes of its process is taken here, once, when a project is opened. */
+/** Public library API. Reads its process defaults once, when a project is opened. */
 
 export type {
   Limits,
@@ -22,7 +22,7 @@ export type {
   SkillState,
 } from "../app/library/project.ts";
 
-/** Opens a directory to run workflows in. Rejects with a SkillflowError where a config file or an option is wrong. */
+/** Opens a directory for running workflows. Rejects with a SkillflowError if a config file or an option is invalid. */
 export async function openProject(options: ProjectOptions = {}): Promise<Project> {
   const { env, cwd } = processDefaults(options);
   holdStrays();
@@ -35,24 +35,24 @@ export async function openProject(options: ProjectOptions = {}): Promise<Project
   }
 }
 
-/** Skills by whether their config is complete. */
+/** Skills, grouped by whether their config is complete. */
 export interface ResolvedSkills<Given> {
-  /** In the order given. */
+  /** In the given order. */
   readonly available: Given[];
   readonly unavailable: {
     readonly skill: Given;
-    /** In words: `PAGER_TOKEN is not set`. */
+    /** Human-readable reason, such as `PAGER_TOKEN is not set`. */
     readonly reason: string;
-    /** The keys of required config fields without a value; an empty text is none. */
+    /** Keys of required config fields without a value. An empty string counts as missing. */
     readonly missing: string[];
-    /** The keys of config fields whose value does not have the declared form. */
+    /** Keys of config fields whose value is malformed. */
     readonly malformed: string[];
   }[];
 }
 
 /**
- * The resolution of config alone: which skills could be used, which could not and why. `config` beats `env`, by key or by
- * `skill.KEY`; throws a SkillflowError where a bare key could mean several of the skills. Without `env` the process's counts.
+ * Resolves the config of skills without running anything. `config` takes precedence over `env`, by key or by
+ * `skill.KEY`. `env` defaults to the process's. Throws a SkillflowError if a bare key matches several skills.
  */
 export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config">>(
   skills: readonly Given[],

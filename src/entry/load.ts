@@ -21,32 +21,32 @@ import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
 /**
- * Loads the built program: once for all who ask, so that the command line, the library and the skills share what they
- * are made of. The code that V8 compiled is kept in the user's cache folder, which makes the next start faster.
+ * Loads the built program once per process, so that the command line, the library and skills share their modules. The
+ * user's cache folder keeps V8's compiled code, so that the next start is faster.
  */
 
-/** The program as build.mjs makes it. */
+/** Program as built by build.mjs. */
 export interface Program {
-  /** Works on the process's arguments, and gives the exit code. */
+  /** Runs the command line and returns the exit code. */
   commandLine(): Promise<number>;
   endProcess(code: number): never;
 }
 
-/** Where a command keeps compiled code. */
+/** Settings of the compile cache. */
 export interface Cache {
-  /** Absolute. Undefined where the user has no cache folder, or turned it off. */
+  /** Absolute path. Undefined if the user has no cache folder or disabled it. */
   readonly folder: string | undefined;
-  /** The user. Undefined where users have no number (Windows). */
+  /** User id. Undefined on Windows. */
   readonly uid: number | undefined;
   readonly pid: number;
-  /** The command: each needs other parts of the program. */
+  /** Name of the command, because each command uses other parts of the program. */
   readonly command: string;
 }
 
 const FILE = join(__dirname, "program.js");
 
 let loaded: Program | undefined;
-/** Scripts whose compiled code is to be kept, by file name, with the commands that it serves. */
+/** Scripts to cache, by file name, with the commands that they serve. */
 const unkept = new Map<string, { readonly script: Script; readonly commands: readonly string[] }>();
 
 export function loadProgram(cache?: Cache): Program {
@@ -54,10 +54,10 @@ export function loadProgram(cache?: Cache): Program {
   return loaded;
 }
 
-/** Largest total size of the cache folder. The most recently written files stay. */
+/** Maximum total size of the cache folder. The most recently written files stay. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Keeps what this command compiled. Call it when the work is done. Does nothing where that cannot be. */
+/** Caches what this command compiled. Call it when the work is done. Ignores failures. */
 export function keepCompiled({ folder, uid, pid }: Cache): void {
   if (unkept.size === 0 || folder === undefined) return;
   try {
@@ -72,11 +72,11 @@ export function keepCompiled({ folder, uid, pid }: Cache): void {
     }
     removeOldest(folder);
   } catch {
-    // The program works without it.
+    // The program works without a cache.
   }
 }
 
-/** False where the folder is another user's, or would be made in one that is: as with `sudo` and the caller's HOME. */
+/** Creates the folder. Returns false if another user owns it or its parent, as with `sudo` and the caller's HOME. */
 function makeFolder(folder: string, uid: number | undefined): boolean {
   let above = folder;
   while (!existsSync(above)) above = dirname(above);
@@ -86,12 +86,12 @@ function makeFolder(folder: string, uid: number | undefined): boolean {
   return isOurs(lstatSync(folder), uid);
 }
 
-/** No other user may write it. */
+/** Checks that the current user owns the path and that no other user can write to it. */
 function isOurs(stats: Stats, uid: number | undefined): boolean {
   return uid === undefined || (stats.uid === uid && (stats.mode & 0o022) === 0);
 }
 
-/** Also files of killed processes, and of other versions once there is no room. */
+/** Removes the oldest files beyond the size limit, and temporary files of killed processes. */
 function removeOldest(folder: string): void {
   const files = readdirSync(folder)
     .map((name) => ({ name, path: join(folder, name), stats: lstatSync(join(folder, name)) }))
@@ -103,7 +103,7 @@ function removeOldest(folder: string): void {
   }
 }
 
-/** Of the build, its place (stack traces show it), and the version of V8 with its processor and the user's flags. */
+/** Cache key: the build, its folder (shown in stack traces), and V8's version with processor and flags. */
 const TAG = `${__BUILD__}-${[...__dirname]
   .reduce((tag, character) => (Math.imul(tag, 31) + character.charCodeAt(0)) >>> 0, cachedDataVersionTag())
   .toString(36)}`;
@@ -116,7 +116,7 @@ function runProgram(cache: Cache | undefined): Program {
   return module.exports;
 }
 
-/** The packages that are files of their own, compiled as the program is: some of them take longer than all the rest. */
+/** Loads vendored packages with cached compilation, because some compile slower than the whole program. */
 function partsOf(load: NodeJS.Require, cache: Cache | undefined) {
   const modules = new Map<string, { readonly exports: object }>();
   return (id: string): unknown => {
@@ -140,25 +140,25 @@ interface Source {
   readonly name: string;
 }
 
-/** Returns the function that the code consists of. */
+/** Compiles code that is a function expression and returns the function. */
 function compile({ path, code, name }: Source, cache: Cache | undefined) {
   if (cache?.folder === undefined) return new Script(code, { filename: path }).runInThisContext();
   const file = `${name}-${TAG}`;
   const kept = readKept(join(cache.folder, file), cache.uid);
-  setFlagsFromString("--flush-bytecode"); // kept code is refused under other flags
+  setFlagsFromString("--flush-bytecode"); // cached code is rejected under other flags
   const script = new Script(code, { filename: path, cachedData: kept?.code });
   const known = script.cachedDataRejected === true ? [] : (kept?.commands ?? []);
   if (!known.includes(cache.command)) unkept.set(file, { script, commands: [...known, cache.command] });
-  // V8 would drop code that ran once before it is kept.
+  // Otherwise V8 would discard code that ran once before it is cached.
   if (unkept.size > 0) setFlagsFromString("--no-flush-bytecode");
   return script.runInThisContext();
 }
 
-/** V8 runs the code as it is: the file and its folder must be the user's own, and the file whole and readable to the user only. */
+/** Reads cached code. V8 runs it unchecked, so file and folder must be the user's and the checksum must match. */
 function readKept(path: string, uid: number | undefined): { commands: readonly string[]; code: Buffer } | undefined {
   let file: number | undefined;
   try {
-    // Without O_NONBLOCK a named pipe would wait for its writer.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     const stats = fstatSync(file);
     if (!stats.isFile() || !isOurs(stats, uid) || !isOurs(lstatSync(dirname(path)), uid)) return undefined;
@@ -175,7 +175,7 @@ function readKept(path: string, uid: number | undefined): { commands: readonly s
   }
 }
 
-/** Modules of Node that take their time are loaded when something of them is used. */
+/** Loads slow Node modules on first use. */
 function lazily(load: (id: string) => unknown) {
   const stands = new Map<string, object>();
   return (id: string): unknown => {

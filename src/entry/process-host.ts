@@ -5,19 +5,19 @@ import type { Host } from "../app/host.ts";
 import { claimStray } from "../app/runs/stray.ts";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
 
-/** What the program and the library take of their process: with bin.ts and command-line.ts the only file that touches it. */
+/** Access to the process. Only this file, bin.ts and command-line.ts touch it. */
 
 interface Said {
   readonly env?: Host["env"];
   readonly directory?: string;
 }
 
-/** Environment and working directory as they are now, each where nothing else is said. */
+/** Returns the environment and working directory, by default those of the process. */
 export function processDefaults({ env, directory }: Said): Pick<Host, "env" | "cwd"> {
   return { env: { ...(env ?? process.env) }, cwd: directory ?? process.cwd() };
 }
 
-/** Who we are, and how other processes are seen and ended. */
+/** Returns the identity of this process, and functions to check and end processes. */
 export function processHost(): Omit<Host, "env" | "cwd"> {
   return {
     self: { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" },
@@ -52,11 +52,11 @@ function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
     process.kill(pid, signal);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ESRCH" && code !== "EPERM") throw error; // gone already, or not ours any more
+    if (code !== "ESRCH" && code !== "EPERM") throw error; // already gone, or not ours
   }
 }
 
-/** A process's start in clock ticks, where the system tells it: process ids are used again. */
+/** Returns a process's start time in clock ticks, if the system reports it. Ids alone are reused. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -66,10 +66,10 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** The code that the program ends with; undefined while it runs. */
+/** Exit code, set when the program ends. */
 let ending: number | undefined;
 
-/** Ends the program with this exit code, also after `holdExits` and whatever listeners of "exit" do. */
+/** Exits with this code, even after `holdExits` and if an "exit" listener throws. */
 export function endProcess(code: number): never {
   ending = code;
   try {
@@ -79,7 +79,7 @@ export function endProcess(code: number): never {
   }
 }
 
-/** Makes `process.exit` and the like throw, so that a plug-in fails its own call or import instead of ending the program. */
+/** Makes `process.exit` and similar functions throw, so that a plug-in's call fails instead of ending the program. */
 export function holdExits(): void {
   const { reallyExit } = node;
   process.exit = refusing("exit") as typeof process.exit;
@@ -89,10 +89,10 @@ export function holdExits(): void {
 }
 
 const exit = process.exit.bind(process);
-/** With the last step of `process.exit`, which the types leave out. */
+/** Includes `reallyExit`, the last step of `process.exit`, which the types omit. */
 const node = process as NodeJS.Process & { reallyExit(code?: unknown): void };
 
-/** Throws while the program runs, and then does what `atEnd` does. */
+/** Returns a function that throws while the program runs and calls `atEnd` afterwards. */
 function refusing(name: string, atEnd?: () => void) {
   return function refuse(code?: unknown): void {
     if (ending !== undefined) {
@@ -110,8 +110,8 @@ function refusing(name: string, atEnd?: () => void) {
 let holdsStrays = false;
 
 /**
- * Keeps errors that a run's code throws where no caller waits from ending the host's process. The process's other errors
- * take their usual way: no listener is added, because one alone would change what Node does with them.
+ * Prevents uncaught errors of a run's background code from ending the host process. Other errors are handled as usual.
+ * Adds no listener, because a listener would change how Node handles them.
  */
 export function holdStrays(): void {
   if (holdsStrays) return;

@@ -5,8 +5,8 @@ import { type Payload, readEvent, valueAt } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /**
- * Who may start what holds keys and costs money: whoever may write to the repository (trust 14, fine-print T28). Nothing
- * of the run is begun before, and whatever cannot be found out refuses.
+ * Checks that everyone who caused the event may write to the repository. A run has secrets and costs money, so nothing
+ * starts before. Refuses if permissions cannot be determined.
  */
 export async function admitActors(env: Environment, allowed: readonly string[], github: GitHub): Promise<void> {
   const event = env.GITHUB_EVENT_NAME ?? "";
@@ -16,22 +16,22 @@ export async function admitActors(env: Environment, allowed: readonly string[], 
   for (const actor of actors) await admit(actor, event, { env, github });
 }
 
-/** What only those can cause who may write, or the repository itself. */
+/** Events that require write access or come from the repository itself. */
 const OF_WRITERS: readonly string[] = ["schedule", "workflow_dispatch", "push"];
 
 interface Actor {
   readonly name: string;
-  /** `GITHUB_ACTOR`, `workflow_run.actor`: where we know them from. */
+  /** Source of the name, such as `GITHUB_ACTOR` or `workflow_run.actor`. */
   readonly as: string;
 }
 
-/** Everybody who had a hand in it: all of them must pass. */
+/** Returns all users who had a part in the event. All of them must pass. */
 function actorsOf(env: Environment, event: string): Actor[] {
   const payload = readEvent(env);
   if (typeof payload === "string") throw refusal(`nobody knows who caused ${eventName(event)}: ${payload}`);
   return [
     variable(env, "GITHUB_ACTOR"),
-    // A server that does not tell who started a job again means the first.
+    // Older servers do not set it. Then the first actor counts.
     ...(env.GITHUB_TRIGGERING_ACTOR ? [variable(env, "GITHUB_TRIGGERING_ACTOR")] : []),
     ...(event === "workflow_run" ? [login(payload, "workflow_run", "actor")] : []),
     ...optional(payload, "workflow_run", "triggering_actor"),
@@ -53,7 +53,7 @@ function login(payload: Payload, ...keys: readonly string[]): Actor {
   return { name: checked(valueAt(payload, ...keys, "login"), as), as };
 }
 
-/** Users, and Apps as `dependabot[bot]`. */
+/** Pattern for users and for Apps such as `dependabot[bot]`. */
 const NAME = /^[a-z\d](?:[a-z\d_-]{0,98}[a-z\d_])?(?:\[bot\])?$/i;
 
 function checked(name: unknown, as: string): string {
@@ -66,7 +66,7 @@ function distinct(actors: readonly Actor[]): Actor[] {
   return [...new Map([...actors].reverse().map((actor) => [foldName(actor.name), actor])).values()].reverse();
 }
 
-/** GitHub takes names without case. */
+/** Lowercases a name, because GitHub names are case-insensitive. */
 function foldName(name: string): string {
   return name.toLowerCase();
 }
@@ -99,8 +99,8 @@ const WRITING: readonly unknown[] = ["admin", "maintain", "write"];
 const READING: readonly unknown[] = ["triage", "read", "none"];
 
 /**
- * `permission` is the base of whatever role somebody has, custom ones too (maintain counts as write, triage as read);
- * where the name of the role contradicts it, neither is believed.
+ * Checks for write access. `permission` is the base of any role: maintain maps to write, triage to read. If the role's
+ * name contradicts it, access is refused.
  */
 function mayWrite(body: unknown): boolean {
   return isObject(body) && WRITING.includes(body["permission"]) && !READING.includes(body["role_name"]);

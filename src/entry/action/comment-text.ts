@@ -4,7 +4,7 @@ import { markdownCode, markdownLine } from "../../core/base/inert.ts";
 import { formatCost, shortText } from "../../core/base/preview.ts";
 import { parseJson } from "../../core/base/values.ts";
 
-/** What of a run is compared with the one before it, and kept in the comment where nobody sees it. */
+/** Facts of a run to compare with the next run, hidden in the comment. */
 export type Facts = z.infer<typeof factsSchema>;
 
 const factsSchema = z.strictObject({
@@ -17,17 +17,17 @@ const factsSchema = z.strictObject({
 });
 
 interface CommentText {
-  /** Whose comment it is: one for each workflow. */
+  /** Each workflow has a separate comment. */
   readonly workflow: string;
   readonly facts: Facts;
   readonly before: Facts | undefined;
-  /** The run's summary, inert. */
+  /** Summary of the run, without active content. */
   readonly summary: string;
-  /** Where the job's log is. */
+  /** URL of the job's log. */
   readonly address: string | undefined;
 }
 
-/** One comment, below what GitHub takes. */
+/** Builds the comment, within GitHub's size limit. */
 export function commentText({ workflow, facts, before, summary, address }: CommentText): string {
   const head = [
     markOf(workflow),
@@ -41,12 +41,12 @@ export function commentText({ workflow, facts, before, summary, address }: Comme
   return head + (summary.length <= room ? summary : CUT + wholeLines(summary, room)) + foot;
 }
 
-/** Whether a comment says that it is ours; who wrote it is for whoever asks to find out. */
+/** Checks whether a comment has our marker. The caller must check its author. */
 export function bearsMark(body: string, workflow: string): boolean {
   return body.startsWith(`${markOf(workflow)}\n`) || body.startsWith(`${markOf(workflow)}\r\n`);
 }
 
-/** What a comment of ours says of the run before; undefined where that is not exactly as we write it. */
+/** Returns the previous run's facts from our comment, or undefined if they are not exactly in our format. */
 export function factsIn(body: string): Facts | undefined {
   const line = body.slice(0, MOST_CHARACTERS).split(/\r?\n/, 2)[1] ?? "";
   const [, text] = /^<!-- skillflow-facts ([A-Za-z\d+/]+={0,2}) -->$/.exec(line) ?? [];
@@ -54,7 +54,7 @@ export function factsIn(body: string): Facts | undefined {
   return factsSchema.safeParse(parseJson(Buffer.from(text, "base64").toString("utf8"))).data;
 }
 
-/** Facts as a result document holds them; undefined where it holds none. */
+/** Extracts the facts from a result document. Returns undefined if it is not one. */
 export function factsOf(document: unknown): Facts | undefined {
   const result = resultSchema.safeParse(document).data;
   if (!result) return undefined;
@@ -76,12 +76,12 @@ const resultSchema = z.object({
   usage: z.object({ costUsd: z.number().nullable() }),
 });
 
-/** GitHub takes 65,536; what is left is for characters that it counts otherwise. */
+/** GitHub allows 65,536. The margin is for characters that it counts differently. */
 const MOST_CHARACTERS = 64_000;
 const CUT =
   "> The summary is cut at its end: GitHub takes no longer comment. The whole of it is the job's summary.\n\n";
 
-/** A comment of HTML, which shows nothing. It counts where a body begins, and no text of a run stands there. */
+/** Returns an invisible HTML marker. It counts only at the start of a body, where no text of a run can appear. */
 function markOf(workflow: string): string {
   return `<!-- skillflow-comment ${createHash("sha256").update(workflow).digest("hex").slice(0, 16)} -->`;
 }

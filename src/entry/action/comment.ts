@@ -9,9 +9,9 @@ import { bearsMark, commentText, type Facts, factsIn, factsOf } from "./comment-
 import { readEvent, valueAt } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
-/** One comment of a pull request, written anew by each run of a workflow, that says what has changed since the last. */
+/** Comment on a pull request that each run of a workflow rewrites. It shows what changed since the last run. */
 export interface Comment {
-  /** What the program is told to write for it. */
+  /** Extra arguments: reports from which the comment is built. */
   readonly reports: readonly string[];
   readonly place: Place | undefined;
   readonly workflow: string;
@@ -26,7 +26,7 @@ interface Place {
   readonly number: number;
 }
 
-/** Makes room for what the comment is made of; where nothing is commented on, the run is told without one. */
+/** Creates a folder for the reports. Without a pull request, `place` is undefined. */
 export function openComment(
   workflow: string,
   { env, github }: { readonly env: Environment; readonly github: GitHub },
@@ -40,7 +40,7 @@ export function openComment(
 const RESULT = "result.json";
 const SUMMARY = "summary.md";
 
-/** Writes the comment of a run that ended with `code`, and gives the exit code of both. */
+/** Writes the comment after a run that exited with `code`. Returns the combined exit code. */
 export async function keepComment(
   comment: Comment,
   code: number,
@@ -77,7 +77,7 @@ async function writeComment({ workflow, folder, address, github }: Comment, plac
   if (status !== 200 && status !== 201) throw new Error(`GitHub answers ${status}`);
 }
 
-/** A job that is run again compares with what it was compared with: the same run is not its own past. */
+/** Returns the previous run's facts, or undefined if they are of this run, as when a job is repeated. */
 function earlier(body: string | undefined, { run }: Facts): Facts | undefined {
   const facts = body === undefined ? undefined : factsIn(body);
   return facts?.run === run ? undefined : facts;
@@ -88,7 +88,7 @@ interface Ours {
   readonly body: string;
 }
 
-/** Anybody may copy the mark: only what our own token's author wrote is ours. */
+/** Finds our comment. Anyone can copy the marker, so the author must be the owner of our token. */
 async function findOurs(workflow: string, github: GitHub, { repository, number }: Place): Promise<Ours | undefined> {
   const author = await authorOf(github);
   for (let page = 1; page <= MOST_PAGES; page += 1) {
@@ -108,7 +108,7 @@ async function findOurs(workflow: string, github: GitHub, { repository, number }
 const PAGE = 100;
 const MOST_PAGES = 50;
 
-/** Of a job's own token; others are asked who they are. */
+/** Author of comments that use the job's own token. For other tokens, GitHub is asked. */
 const JOB = "github-actions[bot]";
 
 async function authorOf(github: GitHub): Promise<string> {

@@ -2,13 +2,13 @@ import { readFileSync, statSync } from "node:fs";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-/** What started the job, as GitHub wrote it down; parts of it are a stranger's. */
+/** Event that started the job, as GitHub wrote it. Parts of it come from untrusted authors. */
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** GitHub sends no event that is larger. */
+/** Maximum size of a GitHub event. */
 const MOST_BYTES = 25 * 2 ** 20;
 
-/** Why there is none, in place of it. */
+/** Reads the event. Returns the reason as a string if that fails. */
 export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | string {
   if (!path) return "GITHUB_EVENT_PATH names no event";
   try {
@@ -20,7 +20,7 @@ export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | s
   }
 }
 
-/** What stands in it, along these keys. */
+/** Returns the value at a path of keys. */
 export function valueAt(event: Payload, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), event);
 }

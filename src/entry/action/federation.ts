@@ -4,22 +4,22 @@ import type { Environment } from "../../core/document/config.ts";
 import type { ShortLivedKeys } from "../../core/document/model-name.ts";
 import type { Inputs } from "./inputs.ts";
 
-/** Keys of models for what the job is, in place of a secret: its identity is exchanged for a token of some minutes. */
+/** Exchange of the job's identity for short-lived model keys, so that no secret is needed. */
 
 interface Runner {
   readonly env: Environment;
   readonly fetch: typeof fetch;
-  /** Keeps a secret out of the log, before it is used. */
+  /** Masks a secret in the log before it is used. */
   readonly mask: (secret: string) => Promise<void>;
 }
 
-/** A vendor's exchange, as it publishes it. */
+/** Token exchange of a vendor, as documented by the vendor. */
 interface Exchange {
   readonly provider: "anthropic" | "openai";
   readonly vendor: string;
-  /** The variable that the key stands for. */
+  /** Environment variable of the API key. */
   readonly variable: string;
-  /** Whom the job's identity is made out to. */
+  /** Audience of the job's identity token. */
   readonly audience: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,11 +28,11 @@ interface Exchange {
 
 export interface Federated {
   readonly keys: ShortLivedKeys;
-  /** The first of them, under the names that keys have. */
+  /** First keys, by the names of their environment variables. */
   readonly env: Environment;
 }
 
-/** Gets the keys that the inputs name, each once, so that what is wrong is known before anything runs. */
+/** Gets one key per configured vendor, so that errors surface before the run starts. */
 export async function federate(inputs: Inputs, runner: Runner): Promise<Federated> {
   const exchanges = [anthropicExchange(inputs, runner.env), openaiExchange(inputs, runner.env)];
   const known = exchanges.filter((exchange) => exchange !== undefined);
@@ -109,7 +109,7 @@ interface Key {
   readonly expiresAt: number;
 }
 
-/** The key that counts now: it is exchanged anew before it ends, with a new identity, and by one call alone. */
+/** Returns a function that gives the current key. It renews the key before it expires, in one call at a time. */
 function renewed(exchange: Exchange, runner: Runner): () => Promise<string> {
   let current: Promise<Key> | undefined;
   let renewAt = 0;
@@ -130,7 +130,7 @@ function renewed(exchange: Exchange, runner: Runner): () => Promise<string> {
   };
 }
 
-/** As long as a model may take to begin with its answer. */
+/** Margin before expiry, as long as a model may take to start its answer. */
 const EARLY_MS = 120_000;
 
 async function exchangeIdentity(exchange: Exchange, runner: Runner): Promise<Key> {
@@ -154,10 +154,10 @@ async function exchangeIdentity(exchange: Exchange, runner: Runner): Promise<Key
   return { token, expiresAt: Date.now() + (seconds > 0 ? seconds : SHORTEST_SECONDS) * 1000 };
 }
 
-/** Where a vendor does not say how long. */
+/** Lifetime in seconds if the vendor does not state one. */
 const SHORTEST_SECONDS = 300;
 
-/** What the vendor says of it, in OAuth's own fields: others may quote what was sent. */
+/** Describes a vendor's refusal from the OAuth error fields only, because other fields may quote the request. */
 function refused({ vendor, audience }: Exchange, status: number, answer: unknown, identity: string): SkillflowError {
   const said = ["error", "error_description"].flatMap((field) => textIn(answer, field) ?? []).join(": ");
   const quoted = said === "" ? "" : `: ${said.replaceAll(identity, "[the job's identity]").slice(0, 600)}`;
@@ -170,7 +170,7 @@ function refused({ vendor, audience }: Exchange, status: number, answer: unknown
   });
 }
 
-/** The job's identity from GitHub, made out to whoever is to believe it: good for one exchange. */
+/** Requests the job's identity token from GitHub for one audience. Used for a single exchange. */
 async function requestIdentity({ audience, vendor }: Exchange, runner: Runner): Promise<string> {
   const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: token } = runner.env;
   if (!url || !token) {
@@ -193,7 +193,7 @@ async function requestIdentity({ audience, vendor }: Exchange, runner: Runner): 
   return identity;
 }
 
-/** No vendor takes more. */
+/** Longest identity token that every vendor accepts. */
 const MOST_IDENTITY = 16 * 1024;
 
 async function post(url: string, sent: RequestInit, whom: string, { fetch }: Runner) {
@@ -208,7 +208,7 @@ async function post(url: string, sent: RequestInit, whom: string, { fetch }: Run
 
 const WAIT_MS = 30_000;
 
-/** An identity and a token are sent over nothing that others can read. */
+/** Throws unless the address is https or loopback, because tokens must not be readable in transit. */
 function checkAddress(text: string, what: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isLoopback = url !== undefined && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);

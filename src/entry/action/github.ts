@@ -1,16 +1,16 @@
 import { parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-/** GitHub's API as a step reaches it, with the token that it was given. */
+/** GitHub API client with the step's token. */
 export interface GitHub {
-  /** The answer whatever its status; rejects where there is none. */
+  /** Returns the response with any status. Rejects if the request fails. */
   ask(method: "GET" | "POST" | "PATCH", path: string, body?: object): Promise<Answer>;
   graphql(query: string): Promise<Answer>;
 }
 
 interface Answer {
   readonly status: number;
-  /** Undefined where it is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body: unknown;
 }
 
@@ -26,7 +26,7 @@ export function openGitHub(env: Environment, token: string, fetch: typeof global
   };
   const ask = async (method: string, url: string, body?: object): Promise<Answer> => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    // A repository that has moved is not the one that the job belongs to, and the token is for nobody else.
+    // Do not follow redirects: a moved repository is not the job's, and the token must not go elsewhere.
     const response = await fetch(url, {
       method,
       headers,
@@ -44,7 +44,7 @@ export function openGitHub(env: Environment, token: string, fetch: typeof global
 
 const WAIT_MS = 30_000;
 
-/** `/repos/acme/shop`; undefined where the job names no repository. */
+/** Returns `/repos/acme/shop`, or undefined if the job names no valid repository. */
 export function repositoryPath({ GITHUB_REPOSITORY = "" }: Environment): string | undefined {
   return /^[\w.-]+\/[\w.-]+$/.test(GITHUB_REPOSITORY) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(GITHUB_REPOSITORY)
     ? `/repos/${GITHUB_REPOSITORY}`

@@ -2,7 +2,7 @@ import { asFlag, type OptionWriter, SkillflowError } from "../../core/base/error
 import type { Environment } from "../../core/document/config.ts";
 import { splitWords } from "./words.ts";
 
-/** What `with:` of a step says, as action.yml names it. */
+/** Inputs of the step (`with:`), named as in action.yml. */
 export type Inputs = Readonly<Record<InputName, string>>;
 
 const NAMES = [
@@ -33,17 +33,17 @@ const NAMES = [
 export const INPUT_NAMES: readonly string[] = NAMES;
 type InputName = (typeof NAMES)[number];
 
-/** `model: NAME`, or `args: --state DIR` for an option that has no input. */
+/** Writes an option as an input, such as `model: NAME`, or as `args: --state DIR` if there is no input. */
 export const asInput: OptionWriter = (option, value = "…") =>
   NAMES.some((name) => name === option) ? `${option}: ${value}` : `args: ${asFlag(option, value)}`;
 
-/** As the runner hands them over: white space around a value is none of it, and one that is missing is empty. */
+/** Reads the inputs from the environment, trimmed. A missing input is empty. */
 export function readInputs(env: Environment): Inputs {
   const entries = NAMES.map((name) => [name, (env[variableOf(name)] ?? "").trim()]);
   return Object.fromEntries(entries) as Inputs;
 }
 
-/** The environment without them: the program and its skills are told by flags. */
+/** Removes the inputs from the environment, because the program gets them as flags. */
 export function withoutInputs(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("INPUT_")));
 }
@@ -52,7 +52,7 @@ function variableOf(name: string): string {
   return `INPUT_${name.toUpperCase()}`;
 }
 
-/** What the step is for: to run a workflow, or to apply the plan of a run. */
+/** Task of the step: run a workflow or apply a plan. */
 export type Errand =
   | { readonly kind: "run"; readonly argv: readonly string[]; readonly workflow: string }
   | {
@@ -97,17 +97,17 @@ export function errandOf(inputs: Inputs): Errand {
 const OF_RUN = ["input", "model", "writes", "max-cost", "out"] as const;
 const OF_APPLY = ["plan-digest", "record-digest"] as const;
 
-/** In one word with its value, which then cannot be taken for a flag. */
+/** Joins a flag and its value into one argument, so that the value cannot be read as a flag. */
 function flag(name: string, value: string): string[] {
   return value === "" ? [] : [`${name}=${value}`];
 }
 
-/** One a line, or by commas. */
+/** Splits a list at line breaks and commas. */
 export function listOf(text: string): string[] {
   return text.split(/[\n,]/).flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
 }
 
-/** Whether the run is told in a comment of its pull request. */
+/** Returns true if the run is summarized in a pull request comment. */
 export function isCommented({ comment, plan }: Inputs): boolean {
   if (/^(?:|false|False|FALSE)$/.test(comment)) return false;
   if (!/^(?:true|True|TRUE)$/.test(comment)) throw wrong(`comment is true or false, not ${JSON.stringify(comment)}`);

@@ -19,18 +19,18 @@ import {
   withoutInputs,
 } from "./inputs.ts";
 
-/** What a step of a job takes of its process. */
+/** Process-level inputs of a job step. */
 export interface Step {
   readonly env: Environment;
-  /** Where it is started; the job's workspace counts before it. */
+  /** Working directory. GITHUB_WORKSPACE takes precedence. */
   readonly cwd: string;
   readonly fetch: typeof fetch;
-  /** What people and the runner read. */
+  /** Writes to the job's log, which the runner reads too. */
   readonly say: (text: string) => Promise<void>;
   readonly commandLine: (call: Call) => Promise<number>;
 }
 
-/** The action: who may start it, keys for it, the program, and what is told of it; gives the exit code. */
+/** Runs the action and returns the exit code: checks actors, gets keys, runs the program, writes the comment. */
 export async function runAction(step: Step): Promise<number> {
   const inputs = readInputs(step.env);
   const mask = async (secret: string) => {
@@ -79,7 +79,7 @@ async function work({ step, errand, call, commented, github }: Work): Promise<nu
   }
 }
 
-/** The run's record is the one that the first job ended with, before anything of it is believed (trust 15). */
+/** Verifies the run's record against the digest from the planning job before anything in it is used. */
 async function verifyRecord(
   { commandLine }: Step,
   { plan, recordDigest, store }: Errand & { readonly kind: "apply" },
@@ -98,14 +98,14 @@ async function verifyRecord(
   if (code !== 0) throw new SkillflowError("run.altered", `the record of run ${run} is not the one of record-digest`);
 }
 
-/** Without what is the action's own; its tokens keep names by which they are left out of what is recorded, and no others. */
+/** Removes the action's inputs. Passes its tokens under names that are redacted from recordings. */
 function programEnvironment(env: Environment, inputs: Inputs): Environment {
   const { ACTIONS_ID_TOKEN_REQUEST_TOKEN: identity, ACTIONS_ID_TOKEN_REQUEST_URL: _, ...own } = withoutInputs(env);
   const tokens = { ACTION_GITHUB_TOKEN: inputs["github-token"], ACTION_IDENTITY_TOKEN: identity };
   return { ...own, ...Object.fromEntries(Object.entries(tokens).filter(([, token]) => token)) };
 }
 
-/** Nothing ran: people, the runner and the job's next steps are told why. */
+/** Reports an error before the run to the log, the runner and later steps. */
 async function tellRefused({ env, say }: Step, error: unknown): Promise<number> {
   const known = error instanceof SkillflowError ? error : undefined;
   const message = known?.message ?? `this is a fault of skillflow itself: ${messageOf(error)}`;

@@ -1,11 +1,11 @@
 import { SkillflowError } from "../../core/base/errors.ts";
 
-/** Words as a shell would have them: quotes and backslashes count, and nothing is expanded (fine-print Q59). */
+/** Splits text into words like a shell, with quotes and backslashes but no expansion. */
 export function splitWords(text: string): string[] {
   const words: string[] = [];
   let word: string | undefined;
   for (const [piece, , single, double, escaped] of text.matchAll(PIECE)) {
-    if (escaped === "\n") continue; // a line that goes on
+    if (escaped === "\n") continue; // a line continuation
     if (/^\s/.test(piece)) {
       if (word !== undefined) words.push(word);
       word = undefined;
@@ -18,7 +18,7 @@ export function splitWords(text: string): string[] {
   return word === undefined ? words : [...words, word];
 }
 
-/** White space, 'text', "text", an escaped character, plain text, or a mark that has no partner. */
+/** White space, 'text', "text", an escaped character, plain text, or an unmatched quote. */
 const PIECE = /(\s+)|'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|[^\s'"\\]+|['"\\]/g;
 
 function unescaped(_: string, mark: string): string {
