@@ -20,7 +20,7 @@ export type { Fixture, Fixtures, ScriptedReply };
 
 /** Public fakes for tests of workflows, skills and adapters. */
 
-/** A request as a loopback service saw it. */
+/** Request that a loopback service received. */
 export interface LoopbackRequest {
   readonly method: string;
   /** Path and query, as sent. */
@@ -30,16 +30,16 @@ export interface LoopbackRequest {
 }
 
 export interface Loopback {
-  /** `http://127.0.0.1:port` */
+  /** Base URL, `http://127.0.0.1:port`. */
   readonly url: string;
-  /** Every request so far, in order. */
+  /** All requests so far, in order. */
   readonly requests: readonly LoopbackRequest[];
   close(): Promise<void>;
 }
 
 export type LoopbackHandler = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A real HTTP service on 127.0.0.1 that answers as `handler` says. */
+/** Starts a real HTTP service on 127.0.0.1 that answers with `handler`. */
 export async function startLoopback(handler: LoopbackHandler): Promise<Loopback> {
   const requests: LoopbackRequest[] = [];
   const server = createServer((incoming, response) => {
@@ -76,7 +76,7 @@ export function sendJson(
   response.end(JSON.stringify(body));
 }
 
-/** The context of a tool call outside a run: real fetch, a signal that never fires, a logger that says nothing. */
+/** Creates the context of a tool call outside a run. It has real fetch and a logger that prints nothing. */
 export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
   const silent = () => undefined;
   return {
@@ -92,16 +92,16 @@ export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
   };
 }
 
-/** An observer that keeps what it saw. */
+/** Creates an observer that keeps the events it receives. */
 export function recordingObserver(): Observer & { readonly events: RunEvent[] } {
   const events: RunEvent[] = [];
   return { events, onEvent: (event) => events.push(event) };
 }
 
 /**
- * A model that answers from a list, as a script file does: each reply is used once, by the first call that it fits: at its
- * `node` where it names one, and a `choice` to a route, a `verdict` to a judge, a `reflection` to a diagnosis. A call that
- * none is left for ends the run with `script.exhausted` (1).
+ * Creates a model that replies from a list, like a script file. Each reply is used once, by the first matching call: at
+ * its `node`, if set. A `choice` matches a route, a `verdict` a judge, a `reflection` a diagnosis. A call without a
+ * matching reply ends the run with `script.exhausted` (1).
  */
 export function scriptedModel(replies: readonly ScriptedReply[]): Model {
   const checked = scriptSchema().safeParse({ replies });
@@ -111,9 +111,9 @@ export function scriptedModel(replies: readonly ScriptedReply[]): Model {
 }
 
 /**
- * A skill for the test of a workflow, to be given to `openProject`: one's own, or a built-in one by its id, with its tools and
- * instruction as they are, but answered from fixtures, which tell as much as the test needs. It needs no config and contacts nobody; a call that no row fits fails
- * with `no fixture for TOOL`. Throws a SkillflowError (`skill.invalid`) where there is no such skill, or a name is no tool of it.
+ * Creates a skill for testing a workflow, to pass to `openProject`: your own skill, or a built-in one by id. It keeps
+ * its tools and instruction, but answers from fixtures. It needs no config and makes no requests. A call without a
+ * matching row fails with `no fixture for TOOL`. Throws `skill.invalid` if there is no such skill or tool.
  */
 export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): Promise<Skill> {
   const { mcp: _, probe: __, lacks: ____, ...real } = typeof skill === "string" ? await builtinSkill(skill) : skill;
@@ -131,7 +131,7 @@ export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): P
   return { ...real, config: {}, tools };
 }
 
-/** What the tools of a recorded run were answered, by their inputs. */
+/** Extracts fixtures from a recorded run: the tools' results, by input. */
 export function recordedFixtures(events: Iterable<RunEvent>): Fixtures {
   const inputs = new Map<string, Json>();
   const rows: Record<string, Fixture[]> = {};
