@@ -38,8 +38,8 @@ export function anyRequired(names: readonly string[]) {
 export const json = lazy((): z.ZodType<Json> => z.json());
 export const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
 
-/** What documents say of a tool beside its effect: whose texts it gives, and who reads what it writes. */
-/** The key of a tool that states its effect. */
+/** Fields for a tool's effect and reach: who writes its results and who reads its writes. */
+/** Field for a tool's effect. */
 export const toolEffect = () => z.enum(["read", "write"]).optional().describe("unknown counts as write");
 
 export const toolReach = () => ({

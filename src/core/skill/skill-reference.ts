@@ -1,11 +1,11 @@
-/** How a skill is named by who wants it: its id, or `id@range` for one of its versions. */
+/** Reference to a skill: its id, or `id@range` for some of its versions. */
 export interface SkillReference {
   readonly id: string;
-  /** A version or a range of versions, as written; undefined for the latest. */
+  /** Version or range, as written. Undefined for the latest. */
   readonly range: string | undefined;
 }
 
-/** `fs.search@^1.2` -> id and range. An `@` that begins the name is part of it. */
+/** Splits `fs.search@^1.2` into id and range. A leading `@` is part of the name. */
 export function parseSkillReference(text: string): SkillReference {
   const at = text.indexOf("@", 1);
   if (at === -1) return { id: text, range: undefined };
@@ -13,12 +13,12 @@ export function parseSkillReference(text: string): SkillReference {
   return { id: text.slice(0, at), range: range === "" || range === "latest" || range === "*" ? undefined : range };
 }
 
-/** The skills that there are, asked by reference; listed by id. */
+/** Skills that exist. Iterates over their ids. */
 export interface KnownSkills extends Iterable<string> {
   has(reference: string): boolean;
 }
 
-/** Why nothing was found. */
+/** Describes why no skill matches a reference. */
 export function describeAbsence(reference: string): string {
   const { id, range } = parseSkillReference(reference);
   return range === undefined ? "no skill has this id" : `no skill ${id} has a version that fits ${range}`;

@@ -16,23 +16,23 @@ export const SOURCES = ["private", "open"] as const;
 export type Origin = (typeof ORIGINS)[number];
 export type Audience = (typeof AUDIENCES)[number];
 
-/** Whose texts a tool gives and who reads what it writes, as values: what taint and plans look at (trust 12). */
+/** Declared reach of a tool, used for taint tracking and plans: who writes its results and who reads its writes. */
 export interface ToolReach {
   /**
-   * Who writes what it gives: the team's own systems (commits, deploys, metrics), or whoever causes an event, a stranger
-   * (logs, issues, messages). Unknown counts as a stranger's.
+   * Who writes the tool's results: the team's own systems (commits, deploys, metrics), or anyone who can cause an
+   * event, a stranger (logs, issues, messages). Unknown counts as a stranger.
    */
   readonly origin?: Origin;
-  /** Of a tool that writes: who reads it. Default the team; of a skill that nobody vouches for, the public. */
+  /** For a tool that writes: its readers. Default `team`, or `public` for an untrusted skill. */
   readonly audience?: Audience;
   /**
-   * Of a tool that reads: whether its source is private (telemetry, source code, trackers) or open to all. Default private
-   * where the skill is of the category git, observability or tasks.
+   * For a tool that reads: whether its source is private (telemetry, source code, trackers) or open. Default private
+   * for skills of the category git, observability or tasks.
    */
   readonly reads?: (typeof SOURCES)[number];
 }
 
-/** The ways to write a skill, by the labels that people see. */
+/** Formats of skills, by the labels that users see. */
 export const FORMATS = [
   "agent-skills",
   "skill-tools",
@@ -48,13 +48,13 @@ export type SkillKind = "instruction" | "tools" | "action" | "contract";
 
 export interface ConfigField extends ConfigForm {
   readonly description: string;
-  /** Unresolved: the skill is unavailable. Default false. */
+  /** If true and unresolved, the skill is unavailable. Default false. */
   readonly required?: boolean;
-  /** The key of a field that does in its place: where that one is set, this one need not be. */
+  /** Key of an alternative field. If that one is set, this one is not required. */
   readonly unless?: string;
-  /** The environment variable to read. */
+  /** Environment variable to read. */
   readonly env?: string;
-  /** Default true: the value is redacted everywhere. False for addresses and names that people need to read. */
+  /** Default true: the value is redacted everywhere. False for addresses and names that users need to read. */
   readonly secret?: boolean;
 }
 
@@ -65,23 +65,23 @@ export interface McpServerConfig extends ToolReach {
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Of its tools by their names, whatever the server says. */
+  /** Effects by tool name, which override what the server declares. */
   readonly effects?: Readonly<Record<string, Effect>>;
-  /** How tokens are got from its authorization server (OAuth 2.1); counts in the user's own file alone. */
+  /** OAuth 2.1 settings for the server's tokens. Counts only in the user's own file. */
   readonly auth?: McpAuth;
 }
 
-/** `secret` and `key` name the variables that hold them: a client's secret, and its private key as PEM. */
+/** OAuth client. `secret` and `key` name the variables that hold the client's secret and its private key (PEM). */
 export type McpAuth =
   | (McpClient & { readonly type: "client_credentials"; readonly secret: string })
   | (McpClient & { readonly type: "private_key_jwt"; readonly key: string })
   | (Partial<McpClient> & { readonly type: "authorization_code"; readonly secret?: string });
 
 interface McpClient {
-  /** The authorization server that the client is registered with, which alone is shown its secret. */
+  /** Authorization server where the client is registered. Only it receives the client's secret. */
   readonly issuer: string;
   readonly clientId: string;
-  /** What is asked for, whatever the server wants; without it, what the server says. */
+  /** Scopes to request. Defaults to those that the server asks for. */
   readonly scopes?: readonly string[];
 }
 
@@ -91,26 +91,26 @@ export interface Logger {
   warn(message: string): void;
 }
 
-/** What a handler gets beside its input, and all that it gets. */
+/** Everything that a handler receives besides its input. */
 export interface ToolContext {
-  /** This skill's resolved fields and nobody else's (workflow-format D26). */
+  /** Resolved config fields of this skill only. */
   readonly config: Readonly<Record<string, string>>;
-  /** The same on every attempt of one call: an idempotency key. */
+  /** Idempotency key, the same on every attempt of one call. */
   readonly callId: string;
   /** Absolute path of the run's working directory. */
   readonly workDir: string;
-  /** Aborted when the call times out or the run ends. */
+  /** Aborts when the call times out or the run ends. */
   readonly signal: AbortSignal;
-  /** Use this for HTTP: it carries the signal and holds the run's egress limits. */
+  /** Use this for HTTP: it carries the signal and applies the run's egress limits. */
   readonly fetch: typeof fetch;
-  /** Nobody but this machine may be contacted: `fetch` sees to that, other connections are the handler's to refuse. */
+  /** If true, only this machine may be contacted. `fetch` enforces it. Handlers must refuse other connections. */
   readonly offline: boolean;
   readonly logger: Logger;
-  /** Large data by handle: a result that names a blob lets the model read on in it. */
+  /** Stores large data. A result that names a blob lets the model read more of it. */
   readonly blobs: Blobs;
 }
 
-/** How a format tells that input does not fit, where it has words of its own; a null counts as absent in these. */
+/** Formats with their own messages for invalid input. They treat null as absent. */
 export const INPUT_DIALECTS = ["descriptor-current", "descriptor-seed"] as const;
 export type InputDialect = (typeof INPUT_DIALECTS)[number];
 
@@ -119,35 +119,35 @@ export interface Tool extends Omit<ToolReach, "audience"> {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonSchema;
-  /** When present, a result that does not fit is a failed call (O12). */
+  /** If present, a result that does not fit is a failed call. */
   readonly output_schema?: JsonSchema;
   readonly effect: Effect;
-  /** May be repeated by the executor after an unclear failure. */
+  /** If true, the executor may repeat it after an unclear failure. */
   readonly idempotent?: boolean;
   /**
    * Or a function that returns it for one call, right before it. If it throws, the call counts as public, and fails
    * instead of being held for review if the error is a `NothingDone` that would come again.
    */
   readonly audience?: Audience | ((input: never, context: ToolContext) => Audience | Promise<Audience>);
-  /** Answers otherwise from one moment to the next: the same call again in a visit is carried out again (D66). */
+  /** True if the answer changes over time: a repeated call in a visit is carried out again. */
   readonly live?: boolean;
-  /** Config fields without which this one tool is left out, beside those that its skill requires. */
+  /** Config fields that this tool needs in addition to those that its skill requires. */
   readonly needs?: readonly string[];
   /**
-   * Optional parameters, each with the config field whose value holds where a call gives none: while that field is set, the
-   * model is not told of the parameter. A call that gives it is carried out all the same.
+   * Optional parameters, each with the config field that supplies its default. While the field is set, the parameter is
+   * hidden from the model. A call that passes it is still carried out.
    */
   readonly settled_by?: Readonly<Record<string, string>>;
   readonly dialect?: InputDialect;
   /**
-   * Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model; that of a SkillflowError with
-   * a code that calls have (`CALL_CODES`) has that code. A write that throws may have happened, unless the error has
+   * Receives input that fits `input_schema`. A throw becomes the call's error, shown to the model. A SkillflowError
+   * keeps its code if calls can have it (`CALL_CODES`). A write that throws may have happened, unless the error has
    * `acted: "no"`, as `NothingDone` does.
    */
   readonly handler: (input: never, context: ToolContext) => unknown;
 }
 
-/** One skill, however it was written. `Tool` is what its author wrote; see skill-formats for the other ways. */
+/** Skill in any format. */
 export interface Skill {
   readonly id: string;
   readonly name: string;
@@ -157,11 +157,11 @@ export interface Skill {
   readonly tools: readonly Tool[];
   readonly instruction?: string;
   readonly mcp?: McpServerConfig;
-  /** Of the service that it writes to: addresses there may stand in what all the world reads. */
+  /** Host of the service that it writes to. Its addresses may appear in public text. */
   readonly host?: string;
-  /** Semantic, where its format has one. */
+  /** Semantic version, if its format has one. */
   readonly version?: string;
-  /** One read-only call that shows whether the config works (`doctor --live`); throws what is wrong, may say what it saw. */
+  /** Makes one read-only call to test the config (`doctor --live`). Throws on failure, may return what it saw. */
   readonly probe?: (context: ToolContext) => Promise<string | undefined>;
   /**
    * Reports why the skill is of no use on this machine or in a run; undefined if it can be used. A string counts as kind
@@ -170,18 +170,18 @@ export interface Skill {
   readonly lacks?: (run: RunOutlook) => Promise<Lack | string | undefined>;
 }
 
-/** What a skill may know of a run that is about to start. */
+/** Facts about a run that is about to start. */
 export interface RunOutlook extends Pick<ToolContext, "config" | "workDir"> {
   /** The texts of the run's input, and of the instructions, rules and context of its nodes. Empty when skills are listed. */
   readonly texts: readonly string[];
 }
 
-/** Carries a call out: its input fits the tool's schema. */
+/** Runs a tool's handler. The input must fit the tool's schema. */
 export function callHandler({ handler }: Pick<Tool, "handler">, input: Json, context: ToolContext): unknown {
   return handler(input as never, context);
 }
 
-/** Returns who reads what this call writes. Throws why that is not known. */
+/** Returns who reads what this call writes. Throws if that cannot be determined. */
 export function audienceOf(
   { audience = "team" }: Pick<Tool, "audience">,
   input: Json,
@@ -192,18 +192,18 @@ export function audienceOf(
   return asked.then((told) => (told === "team" ? "team" : "public"));
 }
 
-/** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */
+/** Tool as an author writes it, with JSON Schema or with a zod schema that types the handler's input. */
 interface ToolDefinition<Input extends InputSchema>
   extends Omit<Tool, "input_schema" | "handler" | "effect" | "audience" | "dialect"> {
   readonly input_schema: Input;
   /** Unknown counts as `write`. */
   readonly effect?: Effect;
   readonly audience?: Audience | ((input: InputOf<Input>, context: ToolContext) => Audience | Promise<Audience>);
-  /** With a zod schema it gets what that makes of the input: defaults filled in, values converted. */
+  /** With a zod schema, it receives the parsed input, with defaults and conversions applied. */
   readonly handler: (input: InputOf<Input>, context: ToolContext) => unknown;
 }
 
-/** Zod 4, zod 3, or JSON Schema. */
+/** Zod 4, zod 3 or JSON Schema. */
 type InputSchema = ZodType | Zod3Type | JsonSchema;
 type InputOf<Input> = Input extends ZodType
   ? z.infer<Input>
@@ -211,31 +211,31 @@ type InputOf<Input> = Input extends ZodType
     ? Value
     : InferredInput<Input>;
 
-/** What tells a schema of zod 3. */
+/** Properties that identify a zod 3 schema. */
 interface Zod3Type<Value = unknown> {
   readonly _output: Value;
   readonly _def: unknown;
 }
 
-/** A skill as its author writes it: tools, an instruction, a server, or several of these. */
+/** Skill as its author writes it: tools, an instruction, a server, or several of these. */
 export interface SkillDefinition extends Omit<Skill, "tools"> {
   readonly tools: readonly AnyToolDefinition[];
 }
-/** A tool of a skill, as `defineTool` gives it. */
+/** Tool of a skill, as `defineTool` returns it. */
 export interface AnyToolDefinition extends Omit<Tool, "input_schema" | "effect" | "audience" | "dialect" | "handler"> {
   /** JSON Schema of type object, or a zod schema of an object. */
   readonly input_schema: unknown;
   /** Unknown counts as `write`. */
   readonly effect?: Effect;
-  /** Of a tool that writes: who reads it, or what tells it of one call. Default the team; what cannot be told is public. */
-  // biome-ignore lint/suspicious/noExplicitAny: what the schema says, which no type of the whole list can
+  /** For a tool that writes: its readers, or a function per call. Default `team`. Public if the function fails. */
+  // biome-ignore lint/suspicious/noExplicitAny: the schema defines the type, which a list of tools cannot express
   readonly audience?: Audience | ((input: any, context: ToolContext) => Audience | Promise<Audience>);
   /**
-   * Gets input that fits `input_schema`; what it returns is the result, as JSON. A throw becomes the call's error, which the
-   * model reads; if the tool writes, the outcome is unknown unless it throws `NothingDone`. Only `defineTool` infers the
-   * input's type.
+   * Receives input that fits `input_schema`. Its return value is the result, as JSON. A throw becomes the call's error,
+   * which the model reads. If the tool writes, the outcome is then unknown, unless it throws `NothingDone`. Only
+   * `defineTool` infers the input's type.
    */
-  // biome-ignore lint/suspicious/noExplicitAny: what the schema says, which no type of the whole list can
+  // biome-ignore lint/suspicious/noExplicitAny: the schema defines the type, which a list of tools cannot express
   readonly handler: (input: any, context: ToolContext) => unknown;
 }
 
@@ -244,18 +244,18 @@ export function defineSkill(skill: SkillDefinition): SkillDefinition {
   return skill;
 }
 
-/** Declares a tool, inferring the handler's input from a zod schema, or from a JSON Schema that is written in place. */
+/** Declares a tool and infers the handler's input from a zod schema or an inline JSON Schema. */
 export function defineTool<const Input extends InputSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
   return tool as AnyToolDefinition;
 }
 
-/** What no provider takes more of in a tool's name. */
+/** Longest tool name that every provider accepts. */
 const MOST_NAME = 64;
 
 /**
- * The name under which a model sees a tool: `<skill>_<tool>`, not doubled, illegal characters as `_` (D52). A skill that
- * is one tool by itself, as contracts are, is named once. "-" and "_" count as alike. A name that would be too long ends in
- * eight digits of its digest.
+ * Returns the tool name that a model sees: `<skill>_<tool>`, with illegal characters as `_`. If the tool's name already
+ * begins with the skill's, the skill is not repeated. That comparison treats `-` and `_` as equal. A name that is too
+ * long ends in eight digits of its digest.
  */
 export function exposedName(skill: string, tool: string): string {
   const prefix = legalName(skill);
@@ -265,7 +265,7 @@ export function exposedName(skill: string, tool: string): string {
   return whole.length <= MOST_NAME ? whole : `${whole.slice(0, MOST_NAME - 9)}_${sha256(whole).slice(0, 8)}`;
 }
 
-/** Names of tools as they are compared (skill-formats 7.2). */
+/** Normalizes a tool name for comparison. */
 export function alike(name: string): string {
   return name.replace(/[^A-Za-z0-9_]/g, "_");
 }
@@ -274,12 +274,12 @@ function legalName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** Names that are legal and unique in the skill: of those made equal, the later ones are numbered. */
+/** Returns legal names that are unique in the skill. */
 function exposedNames(skill: string, tools: readonly string[]): string[] {
   return numberNames(tools.map((tool) => exposedName(skill, tool)));
 }
 
-/** Unique names: of equal ones, the later are numbered. */
+/** Makes names unique by numbering later duplicates. */
 export function numberNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((wanted) => {
@@ -290,10 +290,10 @@ export function numberNames(names: readonly string[]): string[] {
   });
 }
 
-/** The reserved id under which the executor's own tools stand. */
+/** Reserved skill id of the executor's own tools. */
 export const EXECUTOR = "skillflow";
 
-/** A tool without its handler: what the record of a run keeps and what the model is offered. */
+/** Tool without its handler, as recorded and as offered to the model. */
 export interface ToolDescriptor extends ToolReach {
   readonly skill: string;
   readonly name: string;
@@ -304,16 +304,16 @@ export interface ToolDescriptor extends ToolReach {
   readonly effect: Effect;
   readonly idempotent: boolean;
   readonly live?: boolean;
-  /** Of the service that it writes to. */
+  /** Host of the service that it writes to. */
   readonly host?: string;
   readonly dialect?: InputDialect;
-  /** Of `run_script`: the skills whose scripts only read. */
+  /** For `run_script`: the skills whose scripts only read. */
   readonly readers?: readonly string[];
-  /** Parameters that config settles: a call may give them, and the model is not told of them. */
+  /** Parameters that config supplies. Calls may pass them, but the model does not see them. */
   readonly settled?: string[];
 }
 
-/** The tools as they are offered, in their order. */
+/** Describes the tools as offered, in order. */
 export function describeTools(skill: Skill, tools: readonly Tool[]): ToolDescriptor[] {
   const names = exposedNames(
     skill.id,
@@ -339,7 +339,7 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
   };
 }
 
-/** What is not said here is the default, whoever asks: a stranger's, for the team, open. */
+/** Returns the reach, omitting default values: stranger, team, open. */
 function reachOf({ category }: Skill, { effect, origin, audience, reads }: Tool): ToolReach {
   const isPrivate = reads === "private" || (reads === undefined && effect === "read" && PRIVATE.has(category));
   const isPublic = effect === "write" && audience !== undefined && audience !== "team";
@@ -350,15 +350,15 @@ function reachOf({ category }: Skill, { effect, origin, audience, reads }: Tool)
   };
 }
 
-/** Of these categories what a tool reads is the team's alone, unless it says otherwise. */
+/** Categories whose tools read private data unless they declare otherwise. */
 const PRIVATE: ReadonlySet<Category> = new Set(["observability", "git", "tasks"]);
 
-/** Whether it gives what is the team's alone. */
+/** Checks whether a tool reads private data. */
 export function readsPrivate({ reads }: ToolDescriptor): boolean {
   return reads === "private";
 }
 
-/** What holds of a tool, said or not. */
+/** Returns a tool's reach with defaults filled in. */
 export function wholeReach({ effect, origin, audience, reads }: ToolDescriptor): ToolReach {
   return {
     origin: origin ?? "stranger",
@@ -367,9 +367,9 @@ export function wholeReach({ effect, origin, audience, reads }: ToolDescriptor):
   };
 }
 
-/** A call's outcome, as the run sees it. */
+/** Outcome of a call, as the run sees it. */
 export type Outcome = ({ readonly output: Json; readonly blobs?: BlobInfo[] } | Failure) & {
-  /** How often a value of the checkout's `.env` was replaced in it, by variable. */
+  /** Number of redacted values of the checkout's `.env`, by variable. */
   readonly redactions?: Readonly<Record<string, number>>;
 };
 
@@ -380,12 +380,12 @@ export interface Failure {
   readonly acted: Acted;
 }
 
-/** The failure of a call that was refused before its tool began. */
+/** Creates the failure of a call that was refused before its tool started. */
 export function refusedCall(error: string, code: CallCode): Failure {
   return { error, code, acted: "no" };
 }
 
-/** The failure that a thrown value means for a call of this tool. */
+/** Creates the failure for an error that a tool threw. */
 export function failureOf({ effect }: Pick<Tool, "effect">, error: unknown): Failure {
   return { error: messageOf(error), code: callCodeOf(error), acted: effect === "read" ? "no" : actedOf(error) };
 }

@@ -1,21 +1,21 @@
-/** The form that the value of a config field must have. Surrounding white space is removed if `format` is declared. */
+/** Required form of a config field's value. Surrounding white space is removed if `format` is declared. */
 export interface ConfigForm {
   readonly format?: ConfigFormat;
-  /** For `format: url`: the accepted URL schemes. Such URLs may hold a user name and password. Default: http and https. */
+  /** For `format: url`: accepted schemes, default http and https. With schemes, credentials are allowed. */
   readonly schemes?: readonly string[];
 }
 
-/** Reports what a path of the config leads to on this machine. */
+/** Reports what exists at a path of the config on this machine. */
 export type LookUp = (path: string) => "file" | "directory" | "unreadable" | "none";
 
 interface Format {
   /** Completes "set NAME to". */
   readonly wanted: string;
-  /** `value` has no white space around it. */
+  /** Tests a value without surrounding white space. */
   readonly fits: (value: string, form: ConfigForm, lookUp: LookUp) => boolean;
 }
 
-/** The forms that a config field can declare, in the order of the docs. */
+/** Forms that a config field can declare, in the order of the docs. */
 const FORMATS = {
   text: { wanted: "a text", fits: () => true },
   name: { wanted: "one word, without white space", fits: (value) => /^[^\s\p{Cc}]+$/u.test(value) },
@@ -48,13 +48,13 @@ const FORMATS = {
 export type ConfigFormat = keyof typeof FORMATS;
 export const CONFIG_FORMATS = Object.keys(FORMATS) as readonly ConfigFormat[];
 
-/** Completes "set NAME to"; undefined for a field that declares no form. */
+/** Returns text that completes "set NAME to", or undefined for a field without a form. */
 export function wantedOf({ format, schemes }: ConfigForm): string | undefined {
   if (schemes) return `a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
   return format && FORMATS[format].wanted;
 }
 
-/** Reports whether a trimmed value has the declared form. */
+/** Checks whether a trimmed value has the declared form. */
 export function hasForm(value: string, form: ConfigForm, lookUp: LookUp): boolean {
   const { fits }: Format = FORMATS[form.format ?? "text"] ?? FORMATS.text;
   return fits(value, form, lookUp);
@@ -64,7 +64,7 @@ function isToken(value: string): boolean {
   return /^[\x21-\x7e]+$/.test(value);
 }
 
-/** Only a URL of another scheme than http may hold a user name and password, as a database's does. */
+/** Checks a URL. User name and password are allowed only with declared schemes, such as a database's. */
 function isUrl(value: string, { schemes }: ConfigForm): boolean {
   if (/\s/.test(value) || !URL.canParse(value)) return false;
   const { protocol, hostname, username, password } = new URL(value);

@@ -1,18 +1,18 @@
 export const UNAVAILABLE_KINDS = [
   /** A required config field has no value. */
   "config_missing",
-  /** A config value does not have the form that it must have. */
+  /** A config value is malformed. */
   "config_form",
   /** The machine or the working directory lacks something. */
   "machine",
-  /** There is nothing here that it works on, such as a git repository. */
+  /** It has nothing to work on here, such as a git repository. */
   "not_applicable",
   /** Disabled by config, or a flag is missing. */
   "disabled",
   "untrusted",
   /** Its MCP server cannot be used. */
   "server",
-  /** A dry run connects no servers and asks no agents. */
+  /** A dry run connects to no servers or agents. */
   "unconnected",
   /** Its files cannot be used. */
   "invalid",
@@ -20,7 +20,7 @@ export const UNAVAILABLE_KINDS = [
   "unknown",
 ] as const;
 
-/** Why a skill cannot be used. */
+/** Reason why a skill cannot be used. */
 export interface Unavailable {
   readonly kind: (typeof UNAVAILABLE_KINDS)[number];
   readonly reason: string;

@@ -3,31 +3,31 @@ import { isObject, type Json, type JsonSchema } from "../../base/values.ts";
 import type { Effect, ToolReach } from "../skill.ts";
 import { readReach } from "./tool-reach.ts";
 
-/** The parts of a declarative contract that decide how its tool is offered and called. */
+/** Parts of a declarative contract that define how its tool is offered and called. */
 
-/** What a contract's metadata says of its tool; unknown counts as the worse. */
+/** Properties of a tool from its contract's metadata. Unknown values count as the riskier choice. */
 export interface Hints extends ToolReach {
   readonly effect: Effect;
   readonly idempotent: boolean;
 }
 
-/** Only a plain `false` is free of side effects, only a plain `true` may be repeated. */
+/** Reads the metadata. Only an explicit `false` means no side effects, only an explicit `true` means repeatable. */
 export function readHints(metadata: unknown): Hints {
   const said = isObject(metadata) ? metadata : {};
   const effect = said.side_effects === false ? "read" : "write";
   return { effect, idempotent: said.idempotent === true, ...readReach(said).reach };
 }
 
-/** Feedback that a model can act on: a sentence, then each problem as data. */
+/** Describes schema problems for the model: a sentence, then the problems as JSON. */
 export function describeMisfit(type: "invalid_input" | "invalid_output", problems: readonly SchemaProblem[]): string {
   const what = type === "invalid_input" ? "invalid input" : "the result does not fit the output schema";
   const errors = problems.map(({ message, path }) => ({ type, message, path }));
   return `${what}: ${problems.map(({ message }) => message).join("; ")}\n${JSON.stringify({ errors })}`;
 }
 
-/** Keywords whose verdict may turn to the better when properties are added, whatever they are called. */
+/** Keywords that may start to pass when any property is added. */
 const TURNED_BY_ANY = ["minProperties", "const", "enum", "unevaluatedProperties", "unevaluatedItems"];
-/** Keywords whose verdict may do so when they speak of such a property. */
+/** Keywords that may start to pass when a property that they mention is added. */
 const TURNED_BY_NAMED = [
   "anyOf",
   "oneOf",
@@ -38,15 +38,15 @@ const TURNED_BY_NAMED = [
   "dependencies",
   "contains",
 ];
-/** With one of these a property's schema may stand in several places. */
+/** Keywords that can apply a property's schema in several places. */
 const SPREADING = ["allOf", "$ref", "$dynamicRef", "patternProperties"];
 const SCHEMA_MAPS = ["properties", "patternProperties", "$defs", "definitions"];
 const SCHEMA_LISTS = ["allOf", "prefixItems", "items"];
 const SCHEMAS = ["additionalProperties", "items"];
 
 /**
- * The schema as it is to be offered: it takes every value that fits the whole schema once defaults are applied. What has
- * a default is no longer required, and a condition that defaults could change is left to the whole schema.
+ * Relaxes a schema for the model: it accepts every value that fits the full schema once defaults are applied.
+ * Properties with a default become optional. Conditions that defaults could change are removed.
  */
 export function relaxDefaults(schema: JsonSchema): JsonSchema {
   const names = new Set(schemasIn(schema).flatMap(ownDefaults));
@@ -55,20 +55,20 @@ export function relaxDefaults(schema: JsonSchema): JsonSchema {
   return relax(schema, names, isSpread ? names : new Set());
 }
 
-/** The schema and every object in it, which may be a schema. */
+/** Returns the schema and every object in it, because each may be a schema. */
 function schemasIn(schema: Json): JsonSchema[] {
   if (Array.isArray(schema)) return schema.flatMap((part: Json) => schemasIn(part));
   if (!isObject(schema)) return [];
   return [schema as JsonSchema, ...Object.values(schema as JsonSchema).flatMap(schemasIn)];
 }
 
-/** The properties that a schema gives a default. */
+/** Returns the properties with a default. */
 function ownDefaults({ properties }: JsonSchema): string[] {
   const entries = isObject(properties) ? Object.entries(properties) : [];
   return entries.flatMap(([name, part]) => (isObject(part) && Object.hasOwn(part, "default") ? [name] : []));
 }
 
-/** `names` have defaults somewhere, `everywhere` are those that may have them at any place. */
+/** Relaxes one schema. `names` have a default somewhere, `everywhere` may have one at any place. */
 function relax(schema: Json, names: ReadonlySet<string>, everywhere: ReadonlySet<string>): Json & JsonSchema {
   if (!isObject(schema)) return schema as Json & JsonSchema;
   const deeper = (part: Json) => relax(part, names, everywhere);
@@ -85,7 +85,7 @@ function relax(schema: Json, names: ReadonlySet<string>, everywhere: ReadonlySet
   return Object.fromEntries(kept.map(([key, part]) => [key, relaxed(key, part)]));
 }
 
-/** The conditions of this schema that a default could turn. */
+/** Returns the conditions of a schema that a default could change. */
 function conditionsOf(schema: JsonSchema, names: ReadonlySet<string>): ReadonlySet<string> {
   const isScalarChoice = (key: string) =>
     (key === "const" || key === "enum") && [schema[key]].flat().every((value) => typeof value !== "object" || !value);
@@ -95,7 +95,7 @@ function conditionsOf(schema: JsonSchema, names: ReadonlySet<string>): ReadonlyS
   return new Set([...any, ...named, ...(isConditional ? ["if", "then", "else"] : [])]);
 }
 
-/** Whether a condition speaks of one of the names, or of properties without naming them. */
+/** Checks whether a condition mentions one of the names, or properties in general. */
 function isTurned(condition: Json, names: ReadonlySet<string>): boolean {
   if (typeof condition === "string") return names.has(condition);
   if (Array.isArray(condition)) return condition.some((part: Json) => isTurned(part, names));

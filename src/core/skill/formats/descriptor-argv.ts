@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { DescribedTool } from "./descriptor.ts";
 import type { Argument, DescriptorProfile, Execution } from "./descriptor-shapes.ts";
 
-/** What one mapping takes from a call's arguments. */
+/** Value that one mapping takes from a call's arguments. */
 export type ArgumentValue =
   | TextValue
   | { readonly kind: "boolean"; readonly mapping: Argument; readonly isOn: boolean };
@@ -15,15 +15,15 @@ interface TextValue {
   readonly text: string;
 }
 
-/** A program to start: every argument is one, whatever it holds. */
+/** Program to start. Each argument is passed as is, without a shell. */
 interface CommandLine {
   readonly argv: readonly [program: string, ...args: string[]];
   readonly stdin: string;
-  /** Where it starts, if a parameter says so. */
+  /** Working directory, if a parameter sets it. */
   readonly directory: string | undefined;
 }
 
-/** The arguments as an object that the tool declares; throws what is wrong with them. */
+/** Checks that the arguments are an object that the tool declares. Throws otherwise. */
 export function checkArguments(tool: DescribedTool, input: Json, profile: DescriptorProfile): JsonObject {
   if (!isObject(input)) throw new SkillflowError("input.invalid", "arguments must be an object");
   const { properties } = tool.input_schema;
@@ -35,7 +35,7 @@ export function checkArguments(tool: DescribedTool, input: Json, profile: Descri
   return input as JsonObject;
 }
 
-/** The execution whose condition the arguments meet, else the one without a condition. */
+/** Returns the execution whose condition the arguments meet, or the one without a condition. */
 export function chooseExecution(tool: DescribedTool, input: JsonObject): Execution {
   if (tool.executions.length === 0) throw new Error(`unknown tool: ${tool.name}`);
   const isGiven = (name: string) => (own(input, name) ?? null) !== null;
@@ -50,13 +50,13 @@ export function chooseExecution(tool: DescribedTool, input: JsonObject): Executi
   return chosen;
 }
 
-/** The subcommand of a call: the execution's own, or the one that a boolean puts in its place. */
+/** Returns the subcommand of a call. A boolean parameter may override the execution's own. */
 export function chooseSubcommand({ args, subcommand }: Execution, input: JsonObject): string {
   const overriding = args.filter((mapping) => mapping.subcommandOverride !== undefined && isOn(mapping, input));
   return overriding.at(-1)?.subcommandOverride ?? subcommand;
 }
 
-/** What each mapping takes, in the order of the file; what takes nothing is left out. */
+/** Reads the value of each mapping, in file order. Omits mappings without a value. */
 export function readArguments(
   { args }: Execution,
   input: JsonObject,
@@ -91,7 +91,7 @@ const END_OF_OPTIONS: ArgumentValue = {
   text: "--",
 };
 
-/** The arguments with the defaults that the file gives to those that are absent. */
+/** Fills in the file's defaults for absent arguments. */
 export function withDefaults({ args }: Execution, input: JsonObject): JsonObject {
   const absent = args.filter(
     ({ kind, param, absentDefault }) =>
@@ -107,7 +107,7 @@ function own(input: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(input, name) ? input[name] : undefined;
 }
 
-/** A boolean, the text `true` in any case, or a whole number that is not zero. */
+/** Returns true for true, the text `true` in any case, and nonzero integers. */
 function isOn(mapping: Argument, input: JsonObject): boolean {
   const value = own(input, mapping.param) ?? mapping.absentDefault;
   if (typeof value === "string") return value.toLowerCase() === "true";
@@ -132,7 +132,7 @@ function textOf({ param, normalizeNewlines }: Argument, value: Json): string {
   return normalizeNewlines ? value.replaceAll("\\n", "\n").replaceAll("\\t", "\t") : value;
 }
 
-/** Only parameters that the file marks as paths may hold what looks like one that leads out. */
+/** Throws if a parameter that is not marked as a path holds a path that leads outside. */
 function refuseStrayPath({ kind, param, split, readPath, writePath, unsafePath }: Argument, value: Json): void {
   if (kind !== "positional" && kind !== "flag") return;
   if (typeof value !== "string" || readPath || writePath || unsafePath) return;
@@ -148,14 +148,14 @@ function leadsOut(path: string): boolean {
   return /^[/~]|file:\/\//i.test(path) || segments.includes("..") || segments.includes(".git");
 }
 
-/** A resolved value, each word by itself where the mapping says so. Throws if its pattern denies any of them. */
+/** Splits a resolved value into words if its mapping says so. Throws if the deny pattern matches any of them. */
 export function splitValue(value: TextValue, tool: string): readonly TextValue[] {
   const { param, split, denyPattern } = value.mapping;
   const parts = split ? words(value.text) : [value.text];
   if (denyPattern !== undefined) {
     const pattern = new RegExp(denyPattern, "u");
     const isDenied = withinSecond(() => [value.text, ...parts].some((part) => pattern.test(part)));
-    // What cannot be told apart is not let through.
+    // A pattern that timed out counts as a match.
     if (isDenied !== false) {
       const why = isDenied ? "" : `: ${PATTERN_TOO_SLOW}`;
       throw new SkillflowError(
@@ -167,7 +167,7 @@ export function splitValue(value: TextValue, tool: string): readonly TextValue[]
   return parts.map((text) => ({ ...value, text }));
 }
 
-/** The command line of an execution, once its values are resolved. */
+/** Builds the command line of an execution from resolved values. */
 export function buildCommand(
   execution: Execution,
   subcommand: string,
@@ -179,7 +179,7 @@ export function buildCommand(
   const args = values.flatMap((value): string[] => {
     if (value.kind === "text" && value.mapping.kind === "positional") return positional(value, optionsEnded);
     const tokens = value.kind === "text" ? textTokens(value) : booleanTokens(value);
-    // What the file itself says, not the value of a parameter.
+    // This is text of the file, not a parameter's value.
     if (tokens.length === 1 && tokens[0] === "--") optionsEnded = true;
     return tokens;
   });
@@ -193,7 +193,7 @@ export function buildCommand(
   };
 }
 
-/** One token in the seed; words today, so that fixed flags may stand there and an empty one adds nothing. */
+/** Splits a subcommand into words, so that it may contain flags. The seed profile keeps it as one token. */
 export function subcommandTokens(subcommand: string, profile: DescriptorProfile): string[] {
   return profile === "seed" ? [subcommand] : words(subcommand);
 }
@@ -216,7 +216,7 @@ function textTokens({ mapping, text }: TextValue): string[] {
   return mapping.kind === "flag" || mapping.kind === "tempfile" ? [flagName(mapping), text] : [];
 }
 
-/** Leading dashes do not count: one character makes a short flag; a parameter's own name always makes a long one. */
+/** Builds a flag. Ignores leading dashes. One character makes a short flag, but a parameter's own name a long one. */
 function flagName({ flag, param }: Argument): string {
   const name = (flag ?? param).replace(/^-+/, "");
   return flag !== undefined && [...name].length === 1 ? `-${name}` : `--${name}`;
@@ -229,8 +229,8 @@ function booleanTokens({ mapping, isOn }: Extract<ArgumentValue, { kind: "boolea
 }
 
 /**
- * The arguments of a helper (resolveCommand, postProcess). `current` puts a value in the place of a whole argument
- * `$name`, `seed` also inside of one; `$param` is the value at hand. Throws where a value would become an option.
+ * Fills in the arguments of a helper (resolveCommand, postProcess). `current` replaces whole arguments `$name`, `seed`
+ * replaces `$param` anywhere. Throws if a value would be read as an option.
  */
 export function helperArguments(
   args: readonly string[],

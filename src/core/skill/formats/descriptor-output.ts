@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../../base/values.ts";
 import type { Execution, HintCondition } from "./descriptor-shapes.ts";
 
-/** What becomes of a descriptor's output, as version 0.5.0 publishes it. */
+/** Processing of a descriptor's output, as in version 0.5.0. */
 
-/** The output with the hints whose conditions it meets, each in a line of its own. `input` has its defaults. */
+/** Appends the hints whose conditions hold, one per line. `input` includes defaults. */
 export function addHints(
   { hintConditions = [] }: Pick<Execution, "hintConditions">,
   { output, code, input }: { readonly output: string; readonly code: number; readonly input: JsonObject },
@@ -28,7 +28,7 @@ function isMet(
   });
 }
 
-/** `{name}` is the value of a parameter, `{{` and `}}` are braces. */
+/** Fills in a hint. `{name}` is a parameter's value. `{{` and `}}` are braces. */
 function fillHint(hint: string, input: JsonObject): string {
   return hint.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) => {
     if (name === undefined) return found.charAt(0);
@@ -41,7 +41,7 @@ function textOf(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The first lines of an output that has more than may be shown, a notice, and the hints, which do not count. */
+/** Cuts an output to the allowed number of lines and adds a notice. Hints do not count and are kept. */
 export function limitLines(
   { maxOutputLines, truncationHint }: Pick<Execution, "maxOutputLines" | "truncationHint">,
   output: string,

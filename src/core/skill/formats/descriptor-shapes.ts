@@ -3,12 +3,12 @@ import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
 import { toolEffect, toolReach } from "../field.ts";
 
-/** The shapes of a tools.json (skill-formats 3): what an entry of each of its parts may say. */
+/** Schemas of the entries in a tools.json. */
 
-/** `seed` is the document to the letter, `current` is version 0.5.0 of the program that reads such files. */
+/** Format version. `seed` is the original document, `current` is version 0.5.0 of the program that reads such files. */
 export type DescriptorProfile = "current" | "seed";
 
-/** Marks findings about keys that are not supported, by their `params`. */
+/** Marks issues about unsupported keys, in their `params`. */
 export const UNSUPPORTED = { unsupported: true } as const;
 
 export const texts = lazy(() => z.array(z.string()));
@@ -21,7 +21,7 @@ const helperFields = lazy(() => ({
 const seedHelper = lazy(() => z.strictObject({ ...helperFields(), args: texts().default([]) }));
 const helper = lazy(() => z.strictObject({ ...helperFields(), args: texts().default([]) }));
 const postProcess = lazy(() => z.strictObject({ ...helper().shape, emptyIsResult: z.boolean().optional() }));
-/** A script of the skill, or an allowlisted command, that turns one text into another. */
+/** Script of the skill, or allowlisted command, that converts a text. */
 export type Helper = Fitting<typeof helper>;
 
 const flag = lazy(() => z.string().refine((name) => name.replace(/^-+/, "") !== "", "is no name of a flag"));
@@ -67,13 +67,13 @@ const argument = lazy(() =>
       message: "needs a flagifboolean",
     })
     .superRefine(({ denyPattern, ...mapping }, { addIssue }) => {
-      // A value that is not looked up would pass where the pattern is to stop it.
+      // Resolved values are not compared with the pattern, so it would not deny them.
       if (denyPattern === undefined) return;
       const found = RESOLVED_DENIALS.find((key) => mapping[key] !== undefined && mapping[key] !== false);
       if (found) addIssue({ code: "custom", path: [found], message: "is not supported", params: UNSUPPORTED });
     }),
 );
-/** How one parameter becomes arguments; the document's table, and what 0.5.0 added. */
+/** Mapping of one parameter to command-line arguments. */
 export type Argument = Fitting<typeof argument>;
 
 const program = lazy(() => z.string().min(1));
@@ -87,7 +87,7 @@ const seedExecution = lazy(() =>
 );
 
 const names = lazy(() => z.union([texts(), z.string().transform((name) => [name])]).default([]));
-/** What else is compared with `denyPattern`: without a pattern they say nothing. */
+/** Keys that compare resolved values with `denyPattern`. Without a pattern they have no effect. */
 export const RESOLVED_DENIALS = ["denyResolveCommand", "denyAlwaysResolve"] as const;
 
 const hintCondition = lazy(() =>
@@ -99,7 +99,7 @@ const hintCondition = lazy(() =>
     hint: z.string(),
   }),
 );
-/** A line that is added to the output of a call where all that it names is so. */
+/** Line that is added to a call's output if all its conditions hold. */
 export type HintCondition = Fitting<typeof hintCondition>;
 
 const sideRead = lazy(() =>
@@ -110,7 +110,7 @@ const sideRead = lazy(() =>
     oncePerSession: z.boolean().optional(),
   }),
 );
-/** A file of the folder that a parameter names, whose text is added to the output. */
+/** File whose text is added to the output. A parameter names its folder. */
 export type SideRead = Fitting<typeof sideRead>;
 
 const execution = lazy(() =>
@@ -134,7 +134,7 @@ const execution = lazy(() =>
     sideRead: sideRead().optional(),
   }),
 );
-/** One way to carry out a tool. */
+/** Command that carries out a tool. */
 export type Execution = Fitting<typeof execution>;
 
 const parameters = lazy(() =>
@@ -152,7 +152,7 @@ const seedTool = lazy(() =>
   z.strictObject({ name: z.string().min(1), description: z.string().default(""), parameters: parameters() }),
 );
 const tool = lazy(() => z.strictObject({ ...seedTool().shape, ...toolReach(), effect: toolEffect() }));
-/** A tool as the model sees it, and what is said of it. */
+/** Tool as the model sees it, with its effect and reach. */
 export type ToolEntry = Fitting<typeof tool>;
 
 export const schemasOf = (profile: DescriptorProfile) => ({

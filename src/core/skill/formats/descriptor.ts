@@ -14,13 +14,13 @@ import {
 
 export type DescriptorPart = "tools" | "allowlist" | "execution";
 
-/** A tools.json: tools that are command lines of allowlisted programs (skill-formats 3). */
+/** Contents of a tools.json: tools that run command lines of allowlisted programs. */
 export interface Descriptor {
   readonly tools: readonly DescribedTool[];
   readonly allowlist: Allowlist;
 }
 
-/** Program -> its subcommands that may run. */
+/** Allowed subcommands, by program. */
 export type Allowlist = ReadonlyMap<string, readonly string[]>;
 
 export interface DescribedTool {
@@ -28,13 +28,13 @@ export interface DescribedTool {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly reach: ToolReach;
-  /** As its author states it. */
+  /** Effect that the author declares. */
   readonly effect?: Effect | undefined;
-  /** Those with a `paramCondition` first ask for theirs. Without any the tool is offered, and fails. */
+  /** Executions to choose from by `paramCondition`. With none, the tool is offered but fails. */
   readonly executions: readonly Execution[];
 }
 
-/** What is wrong with a descriptor, at its place in one of its parts. */
+/** Problem in a descriptor, with its part and path. */
 export interface DescriptorFinding {
   readonly code:
     | "DESCRIPTOR_INVALID"
@@ -54,8 +54,8 @@ interface DescriptorText {
 }
 
 /**
- * Reads the parts of a descriptor. A malformed entry costs its tool, in `seed` the whole descriptor. `binGroup` is the
- * group of required programs that was found, which chooses among executions.
+ * Reads the parts of a descriptor. A malformed entry drops its tool, or with `seed` the whole descriptor. `binGroup` is
+ * the index of the group of required programs that was found. It selects executions.
  */
 export function parseDescriptor(
   parts: DescriptorText,
@@ -82,12 +82,12 @@ export function parseDescriptor(
   };
 }
 
-// ---- the entries
+// ---- entries
 
 interface Entries<Value> {
   readonly entries: readonly { readonly index: number; readonly value: Value }[];
   readonly findings: readonly DescriptorFinding[];
-  /** Names of the tools that a malformed entry costs. */
+  /** Names of tools that are dropped because an entry is malformed. */
   readonly lost: ReadonlySet<unknown>;
 }
 
@@ -112,7 +112,7 @@ function readEntries<Value>(
   return { entries, findings, lost };
 }
 
-/** Keys that nobody knows, taken out (0.5.0 passes over them). */
+/** Removes unknown keys, which version 0.5.0 ignores. */
 function withoutStrangers(value: unknown, schema: z.ZodType): { value: unknown; strange: DescriptorFinding["path"][] } {
   const issues = schema.safeParse(value).error?.issues ?? [];
   const strange = issues.flatMap((issue) =>
@@ -136,7 +136,7 @@ function passedOver(part: DescriptorPart, path: DescriptorFinding["path"]): Desc
   return { code: "MANIFEST_KEY_UNKNOWN", part, path, message };
 }
 
-/** Denials that look a value up and have no pattern to compare it with. */
+/** Returns warnings about denial keys that have no pattern to compare with. */
 function idleDenials(entries: Entries<Execution>["entries"]): DescriptorFinding[] {
   return entries.flatMap(({ index, value: { args } }) =>
     args.flatMap((mapping, at) =>
@@ -147,7 +147,7 @@ function idleDenials(entries: Entries<Execution>["entries"]): DescriptorFinding[
   );
 }
 
-/** A key that is null is one that is not there. */
+/** Removes keys that are null. */
 function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));
@@ -187,9 +187,9 @@ function readAllowlist(given: unknown): { readonly value: Allowlist; readonly fi
   return { value, findings };
 }
 
-// ---- how the parts fit together
+// ---- matching the parts
 
-/** Each tool with its executions; what has no counterpart is said. */
+/** Joins tools with their executions. Reports those without a counterpart. */
 function joinTools(
   tools: Entries<ToolEntry>,
   { entries, lost }: Entries<Execution>,
@@ -226,7 +226,7 @@ function joinTools(
   return { tools: [...joined.values()], findings };
 }
 
-/** Every command that an execution may come to is one that the allowlist names. */
+/** Checks that the allowlist contains every command that an execution may run. */
 function checkPairs(each: Execution, index: number, allowlist: Allowlist): DescriptorFinding[] {
   const helpers = [each.postProcess, ...each.args.map((mapping) => mapping.resolveCommand)];
   const pairs = [
@@ -244,14 +244,14 @@ function checkPairs(each: Execution, index: number, allowlist: Allowlist): Descr
   });
 }
 
-/** Why a pair may not run; undefined when it may. */
+/** Returns why a command is refused, or undefined if it is allowed. */
 export function refusedBy(allowlist: Allowlist, binary: string, subcommand: string): string | undefined {
   const subcommands = allowlist.get(binary);
   if (!subcommands) return `binary not allowlisted: ${binary}`;
   return subcommands.includes(subcommand) ? undefined : `subcommand not allowlisted: ${binary} ${subcommand}`;
 }
 
-/** Programs that run whatever they are told: the allowlist says little about them. */
+/** Programs that run any command in their arguments, so that the allowlist offers little protection. */
 const LAUNCHERS =
   /^(?:(?:ba|da|z|k|c|tc|fi|a)?sh|env|xargs|sudo|doas|su|nohup|nice|timeout|setsid|ssh|find|parallel|busybox|eval|exec|(?:python|perl|ruby|node|deno|bun|php|lua|g?awk|tclsh|osascript|pwsh|powershell)[\d.]*)$/;
 

@@ -2,9 +2,9 @@ import type { Diagnostic } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
 
-/** Parameters as the Skill Tools document writes them: name -> `{type, description, enum?, optional?}`. */
+/** Parameters in the Skill Tools format: name -> `{type, description, enum?, optional?}`. */
 
-/** The JSON Schema that a parameter map means, or what is wrong with the map: here nothing doubtful passes. */
+/** Converts a parameter map to JSON Schema strictly. Returns the problems as a string if there are any. */
 export function parameterSchema(map: Json): JsonSchema | string {
   const { schema, diagnostics } = translateParameters(map);
   const wrong = diagnostics
@@ -13,7 +13,7 @@ export function parameterSchema(map: Json): JsonSchema | string {
   return schema && wrong.length === 0 ? schema : wrong.join("; ");
 }
 
-/** What a map of parameters comes to as the JSON Schema of a tool's input; without one where it cannot be understood. */
+/** Converts a parameter map to a tool's input schema. The schema is undefined if the map cannot be understood. */
 export function translateParameters(parameters: unknown): {
   readonly schema: JsonSchema | undefined;
   readonly diagnostics: readonly Diagnostic[];
@@ -21,7 +21,7 @@ export function translateParameters(parameters: unknown): {
   if (!isObject(parameters)) {
     return { schema: undefined, diagnostics: [skippedTool([], "the parameters must be a map of parameters")] };
   }
-  // A parameter called `type` has a map here (skill-formats 6.1).
+  // A map with a string `type` is a JSON Schema: a parameter called `type` would have a map here.
   if (typeof parameters.type === "string") {
     const message = "the parameters are a JSON Schema; write a map of name to {type, description, optional?}";
     return { schema: undefined, diagnostics: [skippedTool([], message)] };
@@ -44,9 +44,9 @@ export function translateParameters(parameters: unknown): {
 interface Parameter {
   readonly name: string;
   readonly optional: boolean;
-  /** What the document knows. */
+  /** Schema keywords that the format defines. */
   readonly own: JsonSchema;
-  /** What else it says of the value, which the document's successors and JSON Schema know. */
+  /** Other schema keywords, which later versions of the format and JSON Schema define. */
   readonly more: JsonSchema;
 }
 
@@ -63,7 +63,7 @@ function isSchema(schema: JsonSchema): boolean {
   return checkJsonSchema(schema, []).length === 0;
 }
 
-/** What every handler gets beside its parameters. */
+/** Parameter that every handler receives from the program. */
 const WORK_DIR = "__workDir";
 
 function translateParameter(
@@ -71,7 +71,7 @@ function translateParameter(
   definition: unknown,
 ): { readonly parameter?: Parameter; readonly diagnostics: readonly Diagnostic[] } {
   const refuse = (path: Diagnostic["path"], message: string) => ({ diagnostics: [skippedTool(path, message)] });
-  // Providers refuse a whole request for one other name.
+  // Providers reject a whole request if one name is invalid.
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name) || name === "__proto__") {
     return refuse([], `"${name}" is no parameter name: letters, digits, _, . and -, 64 at most`);
   }
@@ -84,7 +84,7 @@ function translateParameter(
     ...(KNOWN_TYPES.includes(type) ? { type } : {}),
     ...(typeof description === "string" ? { description } : {}),
     ...(isFilledList(values) ? { enum: values } : {}),
-    // Some providers take no array without it.
+    // Some providers reject arrays without it.
     ...(type === "array" ? { items: {} } : {}),
   };
   const more = Object.fromEntries(Object.entries(rest).filter(([key, value]) => isPartOfSchema(key, value)));
@@ -94,14 +94,14 @@ function translateParameter(
 }
 
 const TYPES = ["string", "number", "boolean", "object", "array"];
-/** JSON Schema has two more, which do no harm. */
+/** Also accepts two more types of JSON Schema. */
 const KNOWN_TYPES = [...TYPES, "integer", "null"];
 
 function isFilledList(values: Json | undefined): values is readonly Json[] {
   return Array.isArray(values) && values.length > 0;
 }
 
-/** References would lead out of the parameter, or nowhere; an `id` is one of them in older drafts. */
+/** Checks for a valid keyword. Excludes references, and `id`, which is a reference in older drafts. */
 function isPartOfSchema(key: string, value: Json): boolean {
   return !key.startsWith("$") && key !== "id" && checkJsonSchema({ [key]: value }, []).length === 0;
 }
@@ -133,12 +133,12 @@ function doubts(name: string, { type, description, values, optional, left }: Dou
 
 // ---- findings
 
-/** One tool is left out. */
+/** Creates an error that skips one tool. */
 export function skippedTool(path: Diagnostic["path"], message: string): Diagnostic {
   return { severity: "error", code: "TOOL_SKIPPED", path, message: `tool skipped: ${message}` };
 }
 
-/** The tool stays. */
+/** Creates a warning that keeps the tool. */
 export function doubtful(path: Diagnostic["path"], message: string): Diagnostic {
   return { severity: "warning", code: "TOOL_DOUBTFUL", path, message };
 }

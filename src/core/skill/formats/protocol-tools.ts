@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../base/values.ts";
 
-/** The eight tools of the Skills Protocol, in the words of its document, for those who offer them to a model. */
+/** Definition of one of the eight Skills Protocol tools, in the wording of its document. */
 
 interface ProtocolTool {
   readonly name: string;
@@ -8,7 +8,7 @@ interface ProtocolTool {
   readonly parameters: JsonSchema;
 }
 
-/** As a provider wants them; as the document has them unless told. */
+/** Conversions to a provider's format. `protocol` is the document's own format. */
 export const PROTOCOL_FORMS: Readonly<Record<"protocol" | "openai" | "anthropic", (tool: ProtocolTool) => object>> = {
   protocol: (tool) => tool,
   openai: (tool) => ({ type: "function", function: tool }),

@@ -7,7 +7,7 @@ import { toolEffect, toolReach } from "../field.ts";
 import { mcpServerSchema } from "../mcp-server.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
 
-/** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
+/** Schema of a skill that code or another program defines, for validation and publication. */
 
 const text = lazy(() => z.string().min(1));
 const isAudience = (value: unknown) => typeof value === "function" || AUDIENCES.some((known) => known === value);
@@ -61,7 +61,7 @@ const toolSchema = lazy(() =>
   }),
 );
 
-/** Handlers are no data: `checkSkillDefinition` asks for them. */
+/** Handlers are not data, so `checkSkillDefinition` checks them. */
 export const skillDefinitionSchema = lazy(() =>
   z.looseObject({
     id: z
@@ -80,7 +80,7 @@ export const skillDefinitionSchema = lazy(() =>
   }),
 );
 
-/** The definition, or everything that keeps a value from being one. */
+/** Checks a value. Returns the definition or all its problems. */
 export function checkSkillDefinition(
   value: unknown,
 ): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
@@ -88,7 +88,7 @@ export function checkSkillDefinition(
   return problems.length > 0 ? { problems } : { definition: value as SkillDefinition };
 }
 
-/** One thing that keeps a value from being a definition, and where it is. */
+/** Problem in a definition, with its path. */
 export interface DefinitionFault {
   readonly path: readonly PropertyKey[];
   readonly message: string;
@@ -134,7 +134,7 @@ function checkTool(tool: unknown, index: number): DefinitionFault[] {
   ];
 }
 
-/** Tools are called with named arguments. */
+/** Checks that the input schema is valid and of type object, because tools are called with named arguments. */
 function checkInputSchema(
   schema: { readonly [key: string]: unknown },
   path: readonly [string, number, string],
@@ -148,7 +148,7 @@ function checkInputSchema(
   return isOther ? [...faults, { path: [...path, "type"], message: `${place} must be of type object` }] : faults;
 }
 
-/** Whether a value is a schema of zod, of version 4 or 3. */
+/** Checks for a zod schema, version 4 or 3. */
 export function isZod(value: unknown): boolean {
   return isObject(value) && ("_zod" in value || "_def" in value);
 }

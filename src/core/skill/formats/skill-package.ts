@@ -1,18 +1,18 @@
 import { isObject, type Json, type JsonSchema } from "../../base/values.ts";
 
-/** The parts of a Skills Protocol manifest that are only text. */
+/** Text-only parts of a Skills Protocol manifest. */
 
-/** Lowercase alphanumerics and dots: `salesforce.leads.sync`. */
+/** Checks for lowercase alphanumerics and dots, such as `salesforce.leads.sync`. */
 export function isPackageName(name: unknown): name is string {
   return typeof name === "string" && name.length <= 128 && /^[a-z0-9]+(?:\.[a-z0-9]+)*$/.test(name);
 }
 
-/** major.minor.patch and nothing else. */
+/** Checks for major.minor.patch without anything else. */
 export function isPackageVersion(version: unknown): version is string {
   return typeof version === "string" && /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)$/.test(version);
 }
 
-/** Those that a name can hold: the others have capitals. */
+/** Lowercase keywords only, because names cannot contain capitals. */
 const PYTHON_KEYWORDS = new Set(
   (
     "and as assert async await break class continue def del elif else except finally for from global if import in is " +
@@ -20,19 +20,19 @@ const PYTHON_KEYWORDS = new Set(
   ).split(" "),
 );
 
-/** The segments of a name that keep Python from importing it as `skills.<name>`. */
+/** Returns the segments that prevent Python from importing `skills.<name>`. */
 export function unimportableSegments(name: string): readonly string[] {
   return name.split(".").filter((segment) => /^\d/.test(segment) || PYTHON_KEYWORDS.has(segment));
 }
 
-/** The explicit namespace, else the first segment of the name. */
+/** Returns the explicit namespace, or the first segment of the name. */
 export function namespaceOf(name: string, explicit: unknown): string {
   return typeof explicit === "string" && explicit !== "" ? explicit : (name.split(".")[0] ?? name);
 }
 
 /**
- * The input of an action as JSON Schema: as written, or built from a flat map of name to `{type, description, required}`.
- * Undefined for what is neither.
+ * Reads the input of an action as JSON Schema. Also accepts a flat map of name to `{type, description, required}`.
+ * Returns undefined for anything else.
  */
 export function readInputSchema(input: unknown): JsonSchema | undefined {
   if (input === undefined) return { type: "object" };
@@ -46,7 +46,7 @@ export function readInputSchema(input: unknown): JsonSchema | undefined {
   return { type: "object", properties: Object.fromEntries(properties), ...(required.length > 0 ? { required } : {}) };
 }
 
-/** Without what a flat map says about the map. A list of names under `required` belongs to the property. */
+/** Removes keys that belong to the flat map itself. A list under `required` belongs to the property. */
 function flatProperty(field: unknown): Json {
   if (!isObject(field)) return { type: String(field) };
   const kept = Object.entries(field).filter(

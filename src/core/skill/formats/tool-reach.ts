@@ -10,12 +10,12 @@ import {
   type ToolReach,
 } from "../skill.ts";
 
-/** What documents say of tools beside their effect, as far as it is sound, and whose word counts (extensions.md 7). */
+/** Origin, audience and source of tools as files declare them, and which declarations are trusted. */
 
 const KNOWN = { origin: ORIGINS, audience: AUDIENCES, reads: SOURCES } as const;
 export const REACH_KEYS = Object.keys(KNOWN) as readonly (keyof typeof KNOWN)[];
 
-/** In SKILL.md each key is a map by tool. */
+/** Keys of SKILL.md, each a map by tool. */
 const MAPS = { origins: "origin", audiences: "audience", reads: "reads" } as const;
 export const REACH_MAPS = Object.keys(MAPS) as readonly (keyof typeof MAPS)[];
 
@@ -26,7 +26,7 @@ export interface ReachFault {
   readonly message: string;
 }
 
-/** A tool's own keys. What is none of the known values says nothing. */
+/** Reads a tool's own keys. Ignores unknown values and reports them. */
 export function readReach(tool: { readonly [key: string]: unknown }): {
   readonly reach: ToolReach;
   readonly faults: readonly ReachFault[];
@@ -41,7 +41,7 @@ export function readReach(tool: { readonly [key: string]: unknown }): {
   };
 }
 
-/** `origins`, `audiences` and `reads` of a SKILL.md: by tool. */
+/** Reads `origins`, `audiences` and `reads` of a SKILL.md, by tool. */
 export function readReachMaps(frontmatter: { readonly [key: string]: unknown }): {
   readonly reach: ReadonlyMap<string, ToolReach>;
   readonly faults: readonly ReachFault[];
@@ -60,7 +60,7 @@ export function readReachMaps(frontmatter: { readonly [key: string]: unknown }):
   return { reach, faults };
 }
 
-/** What a skill's files say of the effects of its tools: each tool's own `effect`, or else `metadata.effect` of its SKILL.md. */
+/** Reads the claimed effects of tools: a tool's own `effect`, or `metadata.effect` of the SKILL.md. */
 export function claimedEffects(
   tools: readonly { readonly name: string; readonly effect?: unknown }[],
   { metadata }: { readonly [key: string]: unknown },
@@ -71,12 +71,12 @@ export function claimedEffects(
   );
 }
 
-/** The tool of a skill that nobody vouches for: whatever it says of itself, the stricter counts. */
+/** Applies the strictest values to a tool of an untrusted skill, whatever it declares. */
 export function unvouched(tool: Tool): Tool {
   return { ...tool, ...STRICTER };
 }
 
-/** A tool that passes its calls on to another: it writes and reaches where that one does, whatever it says of itself. */
+/** Restricts a tool that forwards calls: it can write and reach at least as much as its target. */
 export function boundTo(tool: Tool, target: ToolDescriptor | undefined): Tool {
   if (!target) return { ...unvouched(tool), effect: "write" };
   return {
@@ -90,7 +90,7 @@ export function boundTo(tool: Tool, target: ToolDescriptor | undefined): Tool {
 
 // ---- servers
 
-/** Keys that count in the user's own file alone: what loosens what holds of a server's tools, and what gets it tokens. */
+/** Returns the keys that count only in the user's own file: those that loosen a server's limits or get it tokens. */
 export function loosenings({ effects = {}, ...config }: McpServerConfig): readonly string[] {
   const readers = Object.entries(effects).filter(([, effect]) => effect === "read");
   const keys = REACH_KEYS.filter((key) => config[key] !== undefined && config[key] !== STRICTER[key]);
@@ -98,7 +98,7 @@ export function loosenings({ effects = {}, ...config }: McpServerConfig): readon
   return [...readers.map(([tool]) => `effects.${tool}`), ...keys, ...auth];
 }
 
-/** The config with nothing in it that loosens. */
+/** Removes all keys that loosen a server's limits. */
 export function withoutLoosenings({ effects, ...config }: McpServerConfig): McpServerConfig {
   const strict = REACH_KEYS.filter((key) => config[key] === STRICTER[key]);
   const { origin: _, audience: __, reads: ___, auth: ____, ...server } = config;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { toolEffect, toolReach } from "../field.ts";
 
-/** A skill folder's tools.json, for those who write one: its loaders are lenient where this is strict. */
+/** Published schema of a skill folder's tools.json, for authors. It is stricter than the loaders. */
 
 const text = z.string().min(1);
 

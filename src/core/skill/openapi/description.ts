@@ -1,45 +1,45 @@
 import { isObject, type JsonObject } from "../../base/values.ts";
 import { follow, plainSchema, said } from "./schema.ts";
 
-/** An API's description (OpenAPI 3.0 and 3.1, Swagger 2.0), as far as reading by it needs. */
+/** API description (OpenAPI 3.0 to 3.2, Swagger 2.0), limited to what read calls need. */
 
 export interface ApiDescription {
   readonly title: string;
-  /** Where the API is, as the description has it; undefined where it has no whole address. */
+  /** Base URL. Undefined if the description has no absolute address. */
   readonly address: string | undefined;
-  /** What lets in, all of it together; nothing where nothing is said, or what nobody can send. */
+  /** Credentials, all of them required. Empty if none are declared or no combination can be sent. */
   readonly access: readonly Access[];
   readonly operations: readonly ApiOperation[];
 }
 
-/** How a key is sent. */
+/** Way of sending a credential. */
 export type Access =
   | { readonly kind: "bearer" | "basic" }
   | { readonly kind: "header" | "query"; readonly name: string };
 
 export interface ApiOperation {
-  /** Unique, as a tool may be named: `list_incidents`. */
+  /** Unique, valid tool name, such as `list_incidents`. */
   readonly name: string;
-  /** As the description has it. */
+  /** `operationId` in the description. */
   readonly id: string | undefined;
   readonly method: string;
   readonly path: string;
   readonly summary: string;
   readonly parameters: readonly ApiParameter[];
-  /** Why no tool can be made of it. */
+  /** Reason why the operation cannot become a tool. */
   readonly unfit?: string;
 }
 
 export interface ApiParameter {
-  /** Unique among those of its operation. */
+  /** Unique within the operation. */
   readonly key: string;
   readonly name: string;
   readonly place: "path" | "query" | "header";
   readonly isRequired: boolean;
   readonly schema: JsonObject;
-  /** What stands between several values; undefined where each is sent by itself. */
+  /** Separator of several values. Undefined if each value is sent separately. */
   readonly between?: string;
-  /** An object's members are sent as `name[member]`. */
+  /** True if an object's members are sent as `name[member]`. */
   readonly isDeep?: true;
 }
 
@@ -47,7 +47,7 @@ type Fields = { readonly [key: string]: unknown };
 
 const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
 
-/** The description, or why it is none. */
+/** Reads a description. Returns the reason as a string if it is not one. */
 export function describeApi(document: unknown): ApiDescription | string {
   if (!isObject(document)) return "it is no map of keys";
   const version = String(document.openapi ?? document.swagger ?? "");
@@ -100,7 +100,7 @@ function unfitOf(method: string, path: string, parameters: readonly (ApiParamete
   return missing ? { unfit: `its path names {${missing[1]}}, which is none of its parameters` } : {};
 }
 
-/** `listIncidents` and `incidents/list` become `list_incidents` and `incidents_list`. */
+/** Converts `listIncidents` and `incidents/list` to `list_incidents` and `incidents_list`. */
 function toolName(text: string): string {
   const words = text.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
   return (
@@ -117,7 +117,7 @@ function distinct(operations: readonly ApiOperation[]): ApiOperation[] {
   return operations.map((operation) => ({ ...operation, name: freeName(operation.name, taken) }));
 }
 
-/** The names taken, each with the number from which to look for a free one. */
+/** Taken names, each with the number at which to start looking for a free one. */
 type Names = Map<string, number>;
 
 /** Takes `name`, or the first free one of `name_2`, `name_3`, … */
@@ -133,7 +133,7 @@ function freeName(name: string, taken: Names): string {
 
 // ---- parameters
 
-/** Those of the operation stand for those of its path; a text says why one that is needed cannot be sent. */
+/** Merges parameters: an operation's override its path's. A string explains why a required one cannot be sent. */
 function parametersOf(document: Fields, given: readonly unknown[]): (ApiParameter | string)[] {
   const found = new Map<string, Fields>();
   let lost: string | undefined;
@@ -147,7 +147,7 @@ function parametersOf(document: Fields, given: readonly unknown[]): (ApiParamete
   return lost === undefined ? read : [...read, lost];
 }
 
-/** What every request has anyway. */
+/** Headers that the client sets itself. */
 const NOT_ASKED = /^(?:accept|content-type|authorization|user-agent|cookie)$/i;
 
 function parameterOf(document: Fields, parameter: Fields, keys: Names): ApiParameter | string | undefined {
@@ -169,7 +169,7 @@ function parameterOf(document: Fields, parameter: Fields, keys: Names): ApiParam
   return { key, name, place, isRequired, schema: whole, ...styleOf(parameter, place) };
 }
 
-/** How lists and objects are written in an address. */
+/** Returns how lists and objects are written in a URL. */
 function styleOf(
   { style, explode, collectionFormat }: Fields,
   place: string,
@@ -186,7 +186,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-// ---- where it is, and what lets in
+// ---- address and authentication
 
 function addressOf({ servers }: Fields): string | undefined {
   const [server] = listOf(servers);
@@ -211,7 +211,7 @@ function wholeAddress(text: string): string | undefined {
   return username === "" ? `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "") : undefined;
 }
 
-/** The first way in that can be sent, as most operations have it. */
+/** Returns the first supported security requirement, as most operations use it. */
 function accessOf(document: Fields): readonly Access[] {
   const { components, securityDefinitions, security, paths } = document;
   const declared = isObject(components) ? components.securitySchemes : securityDefinitions;

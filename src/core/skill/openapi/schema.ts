@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, shorten } from "../../base/values.ts";
 
-/** The schemas of an API description, as far as a tool's input needs them. */
+/** Conversion of an API description's schemas, limited to what a tool's input needs. */
 
 const DEEPEST = 6;
 const MOST_LEVELS = 3;
@@ -8,7 +8,7 @@ const MOST_CHOICES = 60;
 const MOST_MEMBERS = 40;
 const MOST_SAID = 200;
 
-/** What stands behind a reference within the document (`#/components/…`); undefined where it leads out, round, or nowhere. */
+/** Follows references within the document (`#/…`). Returns undefined if one is external, circular or broken. */
 export function follow(document: unknown, value: unknown): { readonly [key: string]: unknown } | undefined {
   let found = value;
   for (let steps = 0; steps < DEEPEST; steps++) {
@@ -35,7 +35,7 @@ function decoded(part: string): string {
   }
 }
 
-/** One line, with a full stop where it was cut. */
+/** Strips tags and line breaks from a text and shortens it. */
 export function said(text: unknown, most = MOST_SAID): string {
   return typeof text === "string"
     ? shorten(
@@ -52,8 +52,8 @@ const NUMBERS = ["minimum", "maximum", "minLength", "maxLength", "minItems", "ma
 const TYPES = new Set(["string", "number", "integer", "boolean", "array", "object"]);
 
 /**
- * The JSON Schema of a parameter: types, choices and bounds. Patterns and formats stay behind, as descriptions are
- * often wrong about them; what cannot be read allows anything.
+ * Builds the JSON Schema of a parameter: types, choices and bounds. Omits patterns and formats, because descriptions
+ * often get them wrong. Unsupported parts accept any value.
  */
 export function plainSchema(document: unknown, value: unknown, level = 0): JsonObject {
   const schema = follow(document, value);
@@ -82,7 +82,7 @@ function describing(schema: { readonly [key: string]: unknown }): JsonObject {
   return words.length === 0 ? {} : { description: words.join(" ") };
 }
 
-/** OpenAPI 3.1 may name several. */
+/** Returns the only known type. OpenAPI 3.1 allows several. */
 function typeOf({ type }: { readonly [key: string]: unknown }): string | undefined {
   const named = (Array.isArray(type) ? type : [type]).filter((one): one is string => TYPES.has(String(one)));
   return named.length === 1 ? named[0] : undefined;
