@@ -3,7 +3,7 @@ import { PATH_PATTERN } from "../base/path.ts";
 import type { Json } from "../base/values.ts";
 import type { Condition, OutputMatch, ValueRule } from "./workflow/rule.ts";
 
-/** `if` on an edge: its short form `PATH OP VALUE`, and back (G1). */
+/** Parser and printer for the short form of `if` on an edge: `PATH OP VALUE`. */
 
 export const LONGEST = 1_000;
 export const PATH = PATH_PATTERN.source.slice(1, -1);
@@ -11,7 +11,7 @@ const EXISTS = new RegExp(`^(${PATH})\\s+exists$`);
 const COMPARISON = new RegExp(`^(${PATH})(?:\\s*(!=|>=|<=|=)\\s*|\\s+(in)\\s+)(\\S[\\s\\S]*)$`);
 const HOW = "write PATH = VALUE, !=, >=, <=, PATH in [A, B], or PATH exists";
 
-/** The rule that a condition stands for; a string says what is wrong with it. */
+/** Parses a condition to a rule. Returns the problem as a string if it is invalid. */
 export function parseCondition(condition: Condition): ValueRule | string {
   if (typeof condition !== "string") return condition;
   const text = condition.trim();
@@ -38,7 +38,7 @@ function matchOf(path: string, operator: string, value: Value): OutputMatch | st
 type Read = { readonly value: Value } | { readonly problem: string };
 type Value = Exclude<OutputMatch["equals"], undefined>;
 
-/** One YAML 1.2 core flow value; a plain scalar goes to the end of the line. */
+/** Parses one YAML 1.2 core flow value. A plain scalar ends at the end of the line. */
 function parseFlowValue(text: string): Read {
   if (/^["'[{]/.test(text)) return parseBracketed(text);
   if (text.includes("\n")) return { problem: "has text after the end of its line" };
@@ -50,7 +50,7 @@ function parseFlowValue(text: string): Read {
 
 const NOT_FINITE = "wants a finite number";
 
-/** What is read from a result is JSON, which holds no other number. */
+/** Checks for finite numbers, because results are JSON, which has no others. */
 function isInJson(value: Json): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   return typeof value !== "object" || value === null || Object.values(value).every((each) => isInJson(each as Json));
@@ -72,7 +72,7 @@ function parseBracketed(text: string): Read {
   }
 }
 
-/** The short form of a condition, or as near to it as words come: what `graph`, event and trace show. */
+/** Formats a rule in the short form, or close to it, for `graph`, events and traces. */
 export function showCondition({ output_required = [], output_matches = [] }: ValueRule): string {
   return [...output_required.map((path) => `${path} exists`), ...output_matches.map(showMatch)].join(" and ");
 }

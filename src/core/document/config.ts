@@ -7,10 +7,10 @@ import { mcpServerSchema } from "../skill/mcp-server.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
 import { workflowLimitsSchema } from "./workflow/limits.ts";
 
-/** Environment variables: the process's, or a map injected in their place (S2). */
+/** Environment variables of the process, or injected ones. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `50/minute`: so many begin in that time; a number: so many at a time. */
+/** Rate such as `50/minute`, or a number of concurrent calls. */
 const rateSchema = lazy(() =>
   z.union([
     z.int().min(1),
@@ -20,7 +20,7 @@ const rateSchema = lazy(() =>
   ]),
 );
 
-/** `.skillflow.yml`, in a project and per user (cli ".skillflow.yml"). */
+/** Schema of `.skillflow.yml`, in a project and per user. */
 export const projectConfigSchema = lazy(() =>
   z.strictObject({
     model: z.string().min(1).optional().describe("PROVIDER:NAME, as --model takes it"),
@@ -87,44 +87,44 @@ export type ProjectConfig = Fitting<typeof projectConfigSchema>;
 const RESERVED_VARIABLE =
   /^(?:PATH|HOME|LANG|TMPDIR|TMP|TEMP|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS|REPL_EXTERNAL_MODULE|V8_COVERAGE)|PYTHON[A-Z]+|PERL(?:5?LIB|5OPT|5DB)|RUBY(?:OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GIT_(?:SSH.*|EXEC_PATH|CONFIG.*|PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|PROXY_COMMAND|TEMPLATE_DIR)|npm_config_.*|SKILLFLOW_.*)$/i;
 
-/** Variables that change what a program is or loads: a document cannot have one handed to its skill's programs. */
+/** Checks for variables that change which code a program loads. A document cannot pass them to a skill's programs. */
 export function isReservedVariable(name: string): boolean {
   return RESERVED_VARIABLE.test(name);
 }
 
 const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|KEY|APIKEY|PASSWORD|PASSWD|DSN|CREDENTIAL)(?:_|$)/i;
 
-/** Variables that are secret by their name, whether or not anybody has a use for them (trust 5). */
+/** Checks whether a variable's name marks it as secret, even if no skill uses it. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || endsAsSecret(name);
 }
 
 const SECRET_END = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|CREDENTIALS?|(?:^|_)(?:KEY|DSN|PASS))$/i;
 
-/** Reports whether a variable's name ends as names of secrets do: `PGPASSWORD`, `DEPLOY_KEY`. */
+/** Checks whether a name ends like a secret's, such as `PGPASSWORD` or `DEPLOY_KEY`. */
 export function endsAsSecret(name: string): boolean {
   return SECRET_END.test(name);
 }
 
-/** Every MCP server sees these: they are no secrets, though a skill may declare them. */
+/** Variables that every MCP server receives. They are not secret, even if a skill declares them. */
 export const BASE_VARIABLES: readonly string[] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
-/** One field of a skill's config and where its value came from. */
+/** Field of a skill's config, with its value and source. */
 export interface ResolvedField {
   readonly key: string;
   readonly field: ConfigField;
-  /** Undefined while unresolved; an empty string is unresolved. */
+  /** Undefined if unresolved. An empty string counts as unresolved. */
   readonly value: string | undefined;
   readonly from: "override" | "environment" | undefined;
-  /** A value was given, and it was empty, or of a declared form and only white space. */
+  /** True if an empty value was given, or white space for a field with a declared form. */
   readonly empty: boolean;
-  /** The value does not have the declared form. */
+  /** True if the value does not have the declared form. */
   readonly malformed: boolean;
 }
 
 /**
- * Resolves each field: the explicit override, by `skill.key` or by the key alone, else the variable named by `env`. White
- * space around a value is removed if the field declares a form.
+ * Resolves each field from the override, by `skill.key` or key, or from the variable in `env`. White space around a
+ * value is removed if the field declares a form.
  */
 export function resolveConfig(
   skill: Pick<Skill, "id" | "config">,
@@ -142,7 +142,7 @@ export function resolveConfig(
   });
 }
 
-/** T46: a value given for a key alone reaches the one skill that declares it; where several do, one has to be named. */
+/** Throws if an override names only a key that several skills declare. */
 export function refuseAmbiguous(
   overrides: ReadonlyMap<string, string>,
   skills: readonly { readonly id: string; readonly keys: readonly string[] }[],
@@ -166,7 +166,7 @@ export function refuseAmbiguous(
   }
 }
 
-/** Reports what is wrong with a skill's config; undefined if the skill can be used. No value is shown, since it may be a secret. */
+/** Describes what a skill's config lacks, without values. Returns undefined if the config is complete. */
 export function lackOfConfig(fields: readonly ResolvedField[]): Lack | undefined {
   const missing = lackingFields(fields);
   const malformed = fields.filter((field) => field.malformed);
@@ -189,7 +189,7 @@ function nameOf({ key, field }: ResolvedField): string {
   return field.env ?? key;
 }
 
-/** Required fields without a value, unless the field that replaces them has one. */
+/** Returns required fields without a value, unless their alternative field has one. */
 export function lackingFields(fields: readonly ResolvedField[]): readonly ResolvedField[] {
   const isSet = (wanted: string | undefined) => fields.some(({ key, value }) => key === wanted && value !== undefined);
   return fields.filter(({ field, value }) => field.required && value === undefined && !isSet(field.unless));
@@ -200,7 +200,7 @@ function describeLack(lacking: ResolvedField, fields: readonly ResolvedField[]):
   return other ? `${describeMissing(lacking)}, nor is ${nameOf(other)}` : describeMissing(lacking);
 }
 
-/** Why one tool of an available skill is left out; undefined when it is offered. */
+/** Returns why a tool of an available skill is left out, or undefined if it is offered. */
 export function missingForTool(
   { needs = [] }: Pick<Tool, "needs">,
   fields: readonly ResolvedField[],
@@ -209,7 +209,7 @@ export function missingForTool(
   return missing.length === 0 ? undefined : missing.map(describeMissing).join("; ");
 }
 
-/** The optional parameters of a tool that resolved fields settle. */
+/** Returns the optional parameters of a tool that resolved fields supply. */
 export function settledParameters(
   { settled_by = {}, input_schema }: Pick<Tool, "settled_by" | "input_schema">,
   fields: readonly ResolvedField[],
@@ -231,12 +231,12 @@ function describeMissing({ key, field, empty }: ResolvedField): string {
   return field.env === undefined ? `${key} is not given` : `${name} is not set`;
 }
 
-/** What a handler may see: its own skill's resolved fields (D26). */
+/** Returns the values that a handler may see: its own skill's resolved fields. */
 export function configValues(fields: readonly ResolvedField[]): Readonly<Record<string, string>> {
   return Object.fromEntries(fields.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value]])));
 }
 
-/** The values that must not be seen anywhere, under the names that stand in for them. */
+/** Returns the values to redact, with their placeholder names. */
 export function secretValues(fields: readonly ResolvedField[]): { readonly name: string; readonly value: string }[] {
   return fields.flatMap(({ key, field, value }) =>
     value === undefined || field.secret === false ? [] : [{ name: key, value }],

@@ -1,12 +1,12 @@
 import { followPath } from "../base/path.ts";
 import { isObject, type Json, type JsonObject } from "../base/values.ts";
 
-/** What `with` hands to an inner run: `{{path}}` in its texts stands for what is at that path of the context (extensions G20). */
+/** Templates in `with`: `{{path}}` in a string is replaced by the value at that path of the context. */
 
 const PART = /\{\{\{\{|\{\{([^{}]*)\}\}/g;
 const INDEX = /\[(\d+)\](?=\.|$)/g;
 
-/** The values filled in, or what is wrong: `with.x: a.b is missing`. */
+/** Fills in all values, or returns the first problem: `with.x: a.b is missing`. */
 export function fillIn(
   fields: JsonObject,
   root: JsonObject,
@@ -22,7 +22,7 @@ export function fillIn(
   return problem === undefined ? { values } : { problem };
 }
 
-/** The paths that a value's texts name, as written. */
+/** Returns the paths in a value's strings, as written. */
 export function pathsIn(value: Json): string[] {
   if (typeof value === "string") return [...value.matchAll(PART)].flatMap(([, path]) => path?.trim() ?? []);
   if (Array.isArray(value)) return value.flatMap(pathsIn);
@@ -39,7 +39,7 @@ function fillValue(value: Json, root: JsonObject, refuse: Refuse): Json {
   return Object.fromEntries(members.map(([key, member]) => [key, fillValue(member, root, refuse)]));
 }
 
-/** What was filled in is never read again. */
+/** Fills in a string once. Templates in inserted values are not expanded. */
 function fillText(text: string, root: JsonObject, refuse: Refuse): Json {
   const lone = /^\{\{([^{}]*)\}\}$/.exec(text)?.[1];
   if (lone !== undefined) return valueAt(lone.trim(), root, refuse);
@@ -61,7 +61,7 @@ interface Missing {
   readonly missing: string;
 }
 
-/** The values at a path of which a segment may end in `[n]`, from 0. */
+/** Returns the values at a path whose segments may end in `[n]`, counted from 0. */
 function followIndexed(path: string, root: JsonObject): readonly Json[] | Missing {
   const [first = "", ...others] = path.split(INDEX);
   let found = followPath(first, root);

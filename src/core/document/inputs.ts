@@ -3,7 +3,7 @@ import { defined } from "../base/values.ts";
 import type { InputField } from "./workflow/input.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
-/** A workflow's inputs as JSON Schema: what fits it passes the input check, undeclared keys included (W26). */
+/** Describes a workflow's inputs as JSON Schema. Like the input check, it accepts undeclared keys. */
 export function describeInputs({ inputs = {} }: Workflow): JsonSchema {
   const fields = Object.entries(inputs);
   const required = fields.filter(([, field]) => field.required).map(([name]) => name);
@@ -15,7 +15,7 @@ export function describeInputs({ inputs = {} }: Workflow): JsonSchema {
   };
 }
 
-/** Fields of a run's input that belong to the program, whatever the workflow declares. */
+/** Input fields that the program uses itself, whatever the workflow declares. */
 export const RUN_FIELDS = ["dryRun", "rules", "context"];
 
 function describeField(field: InputField): JsonObject {
@@ -28,8 +28,8 @@ function describeField(field: InputField): JsonObject {
 }
 
 /**
- * Whether a run's input brings text that anybody may have written (fine-print T21): unless every declared field is a number,
- * a boolean or one of a list, and a run has no others.
+ * Checks whether a run's input can contain text from untrusted authors. It cannot if every declared field is a number,
+ * a boolean or an enum, and no other field is given.
  */
 export function bringsText(inputs: Workflow["inputs"], input: JsonObject = {}): boolean {
   if (inputs === undefined) return true;
@@ -38,7 +38,7 @@ export function bringsText(inputs: Workflow["inputs"], input: JsonObject = {}): 
   return !Object.values(inputs).every(isBound) || Object.keys(input).some((name) => !Object.hasOwn(inputs, name));
 }
 
-/** Whether a run stops at the first decision (workflow-format X12). */
+/** Checks whether a run stops at the first routing decision. */
 export function isDryRun(input: JsonObject): boolean {
   return input.dryRun === true;
 }

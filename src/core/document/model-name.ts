@@ -7,26 +7,26 @@ import type { Workflow } from "./workflow/workflow.ts";
 export const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** Where a provider's key is good for minutes: the one that counts now, asked for before each call of its models. */
+/** Providers with short-lived keys. The function returns the current key and is called before each model call. */
 export type ShortLivedKeys = Readonly<Partial<Record<"anthropic" | "openai", () => Promise<string>>>>;
 
 interface ModelName {
-  /** Ours, or a prefix that a program answers itself; undefined for a bare name, which the run's default provider serves. */
+  /** Our provider or a program's own prefix. Undefined for a bare name, which the run's provider serves. */
   readonly provider: string | undefined;
   readonly name: string;
 }
 
-/** Prefixes that a program answers itself: they need no key, and beat a provider of ours of that name. */
+/** Prefixes that the calling program handles itself. They need no key and override our providers. */
 export type OwnPrefixes = ReadonlySet<string>;
 const NONE: OwnPrefixes = new Set();
 
-/** `anthropic:claude-…`; a name without a known prefix is forwarded as it is, colons included (N7). */
+/** Splits `anthropic:claude-…`. A name without a known prefix is passed on unchanged, including colons. */
 export function parseModel(text: string, own: OwnPrefixes = NONE): ModelName {
   const provider = [...own, ...PROVIDERS].find((known) => text.startsWith(`${known}:`));
   return provider ? { provider, name: text.slice(provider.length + 1) } : { provider: undefined, name: text };
 }
 
-/** The name with the provider that its prefix was perhaps meant to be. */
+/** Suggests the name with the provider that its prefix probably meant. */
 export function nearProvider(text: string, own: OwnPrefixes = NONE): string | undefined {
   const end = text.indexOf(":");
   if (end < 0 || parseModel(text, own).provider !== undefined) return undefined;
@@ -40,7 +40,7 @@ export function isOffline(model: string): boolean {
 
 const DEFAULT_MODELS = { anthropic: "anthropic:claude-sonnet-4-5", openai: "openai:gpt-5" };
 
-/** `named` is the workflow's own model, which serves where no provider has its key. */
+/** Chooses the default model. `named` is the workflow's own model, used if no provider has a key. */
 export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes): string {
   if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
   if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
@@ -57,13 +57,13 @@ export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes
 
 const DEFAULT_JUDGE = "claude-haiku-4-5";
 
-/** N26, D61: where the provider has no Claude, the run's model judges. */
+/** Chooses the default judge: the run's own model if its provider has no Claude. */
 export function defaultJudge(model: string, own: OwnPrefixes = NONE): string {
   const { provider = "" } = parseModel(model, own);
   return own.has(provider) || provider.startsWith("openai") ? model : DEFAULT_JUDGE;
 }
 
-/** Every provider that the workflow needs has its key, before anything runs. */
+/** Checks before a run that every provider the workflow needs has a key. */
 export function checkModels(model: string, workflow: Workflow, env: Environment, own: OwnPrefixes = NONE): void {
   const serving = checkModel(model, own);
   if (isOffline(model)) return;
@@ -77,7 +77,7 @@ export function checkModels(model: string, workflow: Workflow, env: Environment,
   for (const provider of providers) if (!own.has(provider)) requireKey(provider as Provider, env);
 }
 
-/** The provider of the run's own model. */
+/** Returns the provider of the run's model. Throws if the name has none. */
 export function checkModel(model: string, own: OwnPrefixes = NONE): string {
   const { provider } = parseModel(model, own);
   if (provider) return provider;
@@ -124,7 +124,7 @@ const FORMS: Readonly<Record<Provider, Readonly<Record<string, ConfigForm>>>> = 
   script: {},
 };
 
-/** A variable of the provider that is set to a value which no request can use. */
+/** Finds a variable of the provider whose value is malformed. */
 function malformedVariable(provider: Provider, env: Environment) {
   const found = Object.entries(FORMS[provider]).find(
     ([name, form]) => env[name] && !hasForm(env[name], form, () => "none"),
@@ -134,7 +134,7 @@ function malformedVariable(provider: Provider, env: Environment) {
 
 interface ModelAvailability {
   readonly id: Provider;
-  /** Why the provider cannot be asked, and how to change that. Undefined if its variables are set and well-formed. */
+  /** Reason why the provider cannot be used, and the fix. Undefined if its variables are set and valid. */
   readonly lack: { readonly reason: string; readonly fix: string } | undefined;
 }
 

@@ -3,9 +3,9 @@ import { PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
 import { deepEqual, type JsonObject, shorten } from "../base/values.ts";
 import type { OutputMatch, ValueRule } from "./workflow/rule.ts";
 
-/** Required paths and matches, as `requires`, value evaluators and `if` on an edge have them (N13, N17, N20, G1). */
+/** Rules of required paths and matches, used by `requires`, value evaluators and `if` on an edge. */
 
-/** Lists what does not hold. `onUndecided` hears of each pattern that took too long, which counts as not matching. */
+/** Lists the rule's failures. A pattern that takes too long counts as a failure and is passed to `onUndecided`. */
 export function checkValues(
   rule: ValueRule,
   root: JsonObject,
@@ -24,12 +24,12 @@ export function pathsOf(rule: ValueRule): string[] {
   return [...(rule.output_required ?? []), ...(rule.output_matches ?? []).map(({ path }) => path)];
 }
 
-/** The keys of the context that a rule reads. */
+/** Returns the context keys that a rule reads. */
 export function rootsOf(rule: ValueRule): Set<string> {
   return new Set(pathsOf(rule).flatMap((path) => parsePath(path)?.segments[0]?.key ?? []));
 }
 
-/** Why a value that was found does not match; `not` turns the comparison round, never what cannot be decided (G1, D59). */
+/** Returns why a value does not match. `not` inverts comparisons, except a pattern that cannot be decided. */
 export function matchComplaint(
   match: OutputMatch,
   value: unknown,
@@ -72,7 +72,7 @@ function compare(match: OutputMatch, value: unknown): Comparison {
   return comparePattern(match.matches ?? "", value);
 }
 
-/** N19: a JavaScript regex without flags, on the string or on the JSON text of anything else. */
+/** Tests a JavaScript regex without flags on a string, or on the JSON text of any other value. */
 function comparePattern(pattern: string, value: unknown): Comparison {
   const wanted = { missed: `which does not match ${pattern}`, excluded: `which matches ${pattern}` };
   let regex: RegExp;

@@ -1,7 +1,7 @@
 import { LONGEST, PATH, parseCondition } from "../condition.ts";
 import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 
-/** Mistakes that authors make in the short form of a condition, each with its cure. */
+/** Common mistake in the short form of a condition, with a fix. */
 
 export interface Mistake {
   readonly message: string;
@@ -38,7 +38,7 @@ const MEANT: Readonly<Record<string, string>> = {
 };
 const STRICT: Readonly<Record<string, ">" | "<">> = { ">": ">", gt: ">", "<": "<", lt: "<" };
 
-/** What is wrong with a condition; undefined if nothing is known to be. `roots` are the nodes and `input`. */
+/** Finds a known mistake in a condition, or returns undefined. `roots` are the nodes and `input`. */
 export function conditionMistake(written: string, roots: ReadonlySet<string>): Mistake | undefined {
   const text = written.trim();
   if (text === "" || text.length > LONGEST) return undefined;

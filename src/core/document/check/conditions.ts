@@ -28,7 +28,7 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
   });
 }
 
-/** Edges of one node with which a later one is compared. */
+/** Maximum number of earlier edges of a node to compare with a later one. */
 const MOST_COMPARED = 100;
 
 interface Ruled {
@@ -43,7 +43,7 @@ function found(severity: Severity, code: DiagnosticCode, index: number, message:
   return { severity, code, path: ["edges", index, "if"], message, ...(hint ? { hint } : {}) };
 }
 
-/** The first comparison that no value of the data can satisfy, or that every value does. */
+/** Finds the first comparison that no value of the data can satisfy, or that every value does. */
 function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnostic[] {
   for (const match of comparisonsOf(rule)) {
     const shape = declaredAt(match.path, shapes);
@@ -78,12 +78,12 @@ function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnos
   return [];
 }
 
-/** Whether a text stands where only true, false or a number can: `"true"`, `yes`, `"3"`. */
+/** Checks for a string such as `"true"`, `yes` or `"3"` where the data has only booleans or numbers. */
 function isWrittenAsText(value: unknown, types: readonly string[] | undefined): value is string {
   return typeof value === "string" && types !== undefined && !types.includes("string") && meantBy(value, types) !== "";
 }
 
-/** The value that such a text was meant to be; empty if it has none. */
+/** Returns the value that such a string was meant to be, or an empty string. */
 function meantBy(text: string, types: readonly string[] | undefined): string {
   const word = text.trim().toLowerCase();
   const isNumber = types?.some((type) => type === "number" || type === "integer");
@@ -96,7 +96,7 @@ function meantBy(text: string, types: readonly string[] | undefined): string {
       : "";
 }
 
-/** The nearest value that the data can have, if the one that is named never occurs. */
+/** Suggests the nearest possible value if the given one never occurs. */
 function hintFor(match: OutputMatch, shape: JsonSchema): string | undefined {
   const listed = valuesOf(shape, typesOf(shape));
   const named = namedBy(match);
@@ -109,7 +109,7 @@ function hintFor(match: OutputMatch, shape: JsonSchema): string | undefined {
 
 const MOST_WORDS = 12;
 
-/** `exists` is a comparison too: with anything but null. */
+/** Lists the comparisons. `exists` counts as `!= null`. */
 function comparisonsOf({ output_required = [], output_matches = [] }: ValueRule): OutputMatch[] {
   return [...output_required.map((path): OutputMatch => ({ path, equals: null, not: true })), ...output_matches];
 }
@@ -122,7 +122,7 @@ function isExistence({ equals, not }: OutputMatch): boolean {
   return equals === null && not === true;
 }
 
-/** The schema of the data at a path; undefined if it is unknown, or if a list's elements must all satisfy the rule. */
+/** Returns the schema at a path. Undefined if it is unknown, or if all elements of a list must satisfy the rule. */
 function declaredAt(path: string, shapes: DataShapes): JsonSchema | undefined {
   const { segments = [], quantifier } = parsePath(path) ?? {};
   const [root, ...rest] = segments;
@@ -154,7 +154,7 @@ export function typesOf({ type }: JsonSchema): string[] | undefined {
   return Array.isArray(type) ? type.filter((each) => typeof each === "string") : undefined;
 }
 
-/** All values that a schema allows, where they can be counted. */
+/** Returns all values that a schema allows, if there are finitely many. */
 function valuesOf(shape: JsonSchema, types: readonly string[] | undefined): readonly unknown[] | undefined {
   if (Object.hasOwn(shape, "const")) return [shape.const];
   const listed = Array.isArray(shape.enum) ? shape.enum : undefined;
@@ -169,7 +169,7 @@ function isOfType(value: unknown, type: string): boolean {
   return type === "integer" ? Number.isInteger(value) : typeOf(value) === type;
 }
 
-/** The values that a comparison lets through, where it names them. */
+/** Returns the values that a comparison accepts, if it lists them. */
 function finite(match: OutputMatch): readonly unknown[] | undefined {
   return match.not ? undefined : namedBy(match);
 }
@@ -178,7 +178,7 @@ function namedBy({ equals, in: list }: OutputMatch): readonly unknown[] | undefi
   return equals === undefined ? list : [equals];
 }
 
-/** Only an edge that is always taken where its condition holds can hide another. */
+/** Finds an earlier edge that hides this one. Only an edge that is always taken if its condition holds can do so. */
 function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnostic[] {
   const [match, ...more] = comparisonsOf(rule);
   if (!match || more.length > 0) return [];
@@ -192,7 +192,7 @@ function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnosti
   return [found("warning", "EDGE_SHADOWED", index, message, "put the narrower condition first")];
 }
 
-/** Whether whatever satisfies the second satisfies the first. */
+/** Checks whether every value that satisfies `match` also satisfies `wider`. */
 function covers(wider: OutputMatch, match: OutputMatch): boolean {
   if (wider.path !== match.path) return false;
   if (deepEqual(wider, match)) return true;
@@ -206,7 +206,7 @@ function covers(wider: OutputMatch, match: OutputMatch): boolean {
   return match.at_most !== undefined && wider.at_most !== undefined && wider.at_most >= match.at_most;
 }
 
-/** What shuts out more lets through less. */
+/** Compares exclusions: the one with fewer excluded values is wider. */
 function coversExcluding(wider: OutputMatch, match: OutputMatch): boolean {
   const [out, also] = [excluded(wider), excluded(match)];
   return out !== undefined && also !== undefined && out.every((value) => also.some((each) => deepEqual(each, value)));

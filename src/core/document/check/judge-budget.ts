@@ -4,12 +4,12 @@ import { mostItems } from "../inner/items.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
-/** What nodes run, by the path of the node: `each`, `top/each`. What is written in the document need not be among them. */
+/** Inner workflows, by the path of their node: `each`, `top/each`. Inline workflows may be missing. */
 type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
 
 const USUAL_BUDGET = 50;
 
-/** Whether more judge calls are expected than the document says, those of the workflows that its nodes run counted (N27, D5). */
+/** Warns if the expected judge calls, including those of inner workflows, exceed the budget. */
 export function checkJudgeBudget(workflow: Workflow, inner: InnerWorkflows = new Map()): Diagnostic[] {
   const { judge_budget = USUAL_BUDGET } = workflow;
   const expected = expectedIn(workflow, inner, "");

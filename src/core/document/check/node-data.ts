@@ -4,9 +4,9 @@ import { describeInputs, RUN_FIELDS } from "../inputs.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
-/** The data that conditions and paths can read, as JSON Schema: the run's input, and what each kind of node leaves. */
+/** JSON Schemas of the data that conditions and paths can read: the run's input and the results of nodes. */
 
-/** Finds the workflow that a node runs; undefined if the node runs none, or the file was not read. */
+/** Finds the workflow that a node runs. Returns undefined if there is none or its file was not read. */
 export type FindInner = (node: string) => Inner | undefined;
 
 interface Inner {
@@ -14,10 +14,10 @@ interface Inner {
   readonly find: FindInner;
 }
 
-/** The schema of a path's root; undefined if the document does not describe its data. */
+/** Returns the schema of a path's root, or undefined if the document does not describe its data. */
 export type DataShapes = (root: string) => JsonSchema | undefined;
 
-/** Finds the workflows that are written inside the document itself. */
+/** Finds workflows that are defined inline in the document. */
 export function findInline(workflow: Workflow): FindInner {
   return (id) => {
     const node = workflow.nodes[id];
@@ -27,7 +27,7 @@ export function findInline(workflow: Workflow): FindInner {
   };
 }
 
-/** `input` describes the input of a workflow that does not declare its own: that of a map's item. */
+/** Creates a lookup of schemas. `input` is the input schema for a workflow that declares none, such as a map's. */
 export function dataShapes(workflow: Workflow, find: FindInner, input?: JsonSchema): DataShapes {
   const known = new Map<string, JsonSchema | undefined>();
   return (root) => {
@@ -36,7 +36,7 @@ export function dataShapes(workflow: Workflow, find: FindInner, input?: JsonSche
   };
 }
 
-/** The input of a map's item: its `with`, and the item itself. */
+/** Returns the input schema of a map's item: its `with` fields and the item itself. */
 export function itemInput({ map, with: given = {} }: WorkflowNode): JsonSchema | undefined {
   return map && closed(Object.fromEntries([...Object.keys(given), map.as].map((name) => [name, {}])));
 }
@@ -81,7 +81,7 @@ function withMembers({ properties }: JsonSchema): Properties {
   return isObject(properties) ? (properties as Properties) : {};
 }
 
-/** `{verdict?, results}`. The shapes of nodes are made when a path leads there, because workflows nest deeply. */
+/** Describes `{verdict?, results}`. Builds node schemas on demand, because workflows can nest deeply. */
 function innerData({ workflow, find }: Inner): JsonSchema {
   const shapes = dataShapes(workflow, find);
   const results: Record<string, JsonSchema> = {};

@@ -3,7 +3,7 @@ import { messageOf } from "../../base/errors.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
-/** A node's `output` has to be a JSON Schema before any model is asked to fit it. */
+/** Checks that each node's `output` is a valid JSON Schema before any model is called. */
 export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnostic[] {
   return Object.entries(workflow.nodes).flatMap(([id, { output }]): Diagnostic[] => {
     try {

@@ -9,7 +9,7 @@ import type { Workflow } from "../workflow/workflow.ts";
 import { typesOf } from "./conditions.ts";
 import type { DataShapes } from "./node-data.ts";
 
-/** Finds paths that never lead anywhere: their root is unknown, or the data there never have the field. */
+/** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
 export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
   const known = new Set(["input", ...Object.keys(workflow.nodes)]);
   const roots = new Set([...known, "skills"]);
@@ -25,15 +25,15 @@ export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[]
   ];
 }
 
-/** A path of the context, and where the document has it. */
+/** Path in the document, with its location. */
 interface WrittenPath {
   readonly path: string;
   readonly roots: ReadonlySet<string>;
   readonly at: Diagnostic["path"];
   readonly of: string;
-  /** The node whose data an edge leaves with. */
+  /** Node whose data the edge can read. */
   readonly from?: string;
-  /** Of a root that is unknown. */
+  /** Severity if the root is unknown. */
   readonly severity: Diagnostic["severity"];
 }
 
@@ -50,7 +50,7 @@ function pathsInNodes(
   });
 }
 
-/** Of a map or call: `over` and `with` begin in the context, `key` and `unless_changed` in the item. */
+/** Lists the paths of a map or call. `over` and `with` start in the context, `key` and `unless_changed` in the item. */
 function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
   const about = { of: `node "${id}"`, severity: "error" } as const;
   const filled = Object.entries(given ?? {}).flatMap(([field, value]) =>
@@ -92,7 +92,7 @@ function pathsAtTop({ report = {}, verdict, cool_down }: Workflow, roots: Readon
   ];
 }
 
-/** Before a run begins there is its input alone. */
+/** Returns the cool-down path, which can only read the input because it is used before the run starts. */
 function coolDownPath(path: string): WrittenPath {
   return { path, roots: new Set(["input"]), at: ["cool_down", "key"], of: "cool_down", severity: "error" };
 }
@@ -119,7 +119,7 @@ function checkPath(
   return unknownField(shapes(root.key), fields, { at, about, before: root.key });
 }
 
-/** Nodes whose data are searched for a field that was written without its node. */
+/** Maximum number of nodes to search for a field that was written without its node. */
 const MOST_OWNERS = 100;
 
 function hasField(shape: JsonSchema | undefined, field: string): boolean {
@@ -130,7 +130,7 @@ function nameOf(root: string, nodes: readonly string[]): string {
   return nodes.includes(root) ? `node "${root}"` : root;
 }
 
-/** Rules about a node's own data. */
+/** Checks the paths of evaluators, which read a node's own data. */
 function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) =>
     (node.eval ?? []).flatMap((evaluator, index) => {
@@ -148,7 +148,7 @@ function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
 interface About {
   readonly at: Diagnostic["path"];
   readonly about: string;
-  /** The part of the path before the fields. */
+  /** Part of the path before the fields. */
   readonly before: string;
 }
 
@@ -160,7 +160,7 @@ function unknownField(shape: JsonSchema | undefined, fields: Path["segments"], {
   return [hint === undefined ? found : { ...found, hint }];
 }
 
-/** The first field that the data never have, in words. */
+/** Describes the first field that the data never has. */
 function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], before: string) {
   let schema: unknown = shape;
   let place = before;
@@ -190,7 +190,7 @@ function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], b
   return undefined;
 }
 
-/** Where one of these stands, there may be fields that `properties` does not name. */
+/** Keywords that allow fields that `properties` does not list. */
 const OPEN = ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties"];
 
 function isOpen(schema: unknown, word: string): boolean {

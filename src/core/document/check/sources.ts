@@ -3,15 +3,15 @@ import { isObject, type JsonObject } from "../../base/values.ts";
 import type { NodeSources } from "../workflow/source.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
-/** A field that holds a Source, as written: in the document it has its shape, in the run's input it may be anything. */
+/** Field that holds a Source, as written. In the run's input it may have any shape. */
 export interface SourceField {
-  /** `["nodes", "collect", "context", 1]`; for a single runtime Source too the path ends in 0 (D20). */
+  /** Path such as `["nodes", "collect", "context", 1]`. It ends in 0 for a single runtime Source. */
   readonly path: readonly (string | number)[];
   readonly from: "document" | "input";
   readonly value: unknown;
 }
 
-/** Every Source field of a run: runtime, then workflow, then node by node. */
+/** Lists every Source field of a run: runtime, then workflow, then each node. */
 export function sourceFields(workflow: Workflow, input: JsonObject): readonly SourceField[] {
   const nodes = Object.entries(workflow.nodes).flatMap(([id, node]): SourceField[] => [
     ...(node.instruction === undefined
@@ -41,14 +41,14 @@ function sourcesOf(sources: NodeSources | undefined): readonly unknown[] {
   return Array.isArray(sources) ? sources : sources.sources;
 }
 
-/** One Source or a list of them (W28). */
+/** Returns runtime Sources as a list. */
 function runtimeSources(input: JsonObject, name: string): readonly unknown[] {
   const value = Object.hasOwn(input, name) ? input[name] : undefined;
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [value];
 }
 
-/** The fields of a run's input that look like Sources where they are data (D63), as people write their paths. */
+/** Returns the fields of a run's input that look like Sources but are used as data, as readable paths. */
 export function likeSources(input: JsonObject): readonly string[] {
   return ["rules", "context"].flatMap((name) =>
     listed(["input", name], "input", runtimeSources(input, name)).flatMap(({ path, value }) =>
@@ -68,14 +68,14 @@ export type SourceForm =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "url"; readonly url: string };
 
-/** Why a Source gives no content. */
+/** Reason why a Source has no content. */
 export interface SourceProblem {
   readonly code: Extract<DiagnosticCode, `SOURCE_${string}`>;
   readonly message: string;
   readonly hint: string;
 }
 
-/** What a Source means; a tagged form is never classified again (workflow-format "Sources"). */
+/** Classifies a Source. The content of a tagged form is never classified again. */
 export function parseSource(value: unknown): SourceForm | SourceProblem {
   if (typeof value === "string") return value === "" ? misshapen("is empty") : parseText(value);
   if (!isObject(value)) return misshapen(`is ${Array.isArray(value) ? "a list" : String(value)}, which is no Source`);

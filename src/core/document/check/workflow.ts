@@ -12,10 +12,10 @@ import { checkJudgeBudget } from "./judge-budget.ts";
 import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
 import { checkPaths } from "./paths.ts";
 
-/** Looking for the near word is slow in a large graph; nobody reads that many. */
+/** Limit on suggestions, because searching for similar names is slow in a large graph. */
 const MOST_SUGGESTIONS = 50;
 
-/** The structure of a workflow that fits the schema: every finding, errors and warnings (W2-W9, E8, N27, N31, D2, D3). */
+/** Checks the structure of a workflow that fits the schema. Returns all errors and warnings. */
 export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, input?: JsonSchema): Diagnostic[] {
   const shapes = dataShapes(workflow, findInline(workflow), input);
   const nodes = new Map(Object.entries(workflow.nodes));
@@ -36,14 +36,14 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
   ];
 }
 
-/** Findings about paths and conditions that only the files of inner workflows bring to light. */
+/** Finds errors in paths and conditions that only become visible with the files of inner workflows. */
 export function checkPathsInto(workflow: Workflow, find: FindInner): Diagnostic[] {
   const check = (shapes: DataShapes) => [...checkConditions(workflow, shapes), ...checkPaths(workflow, shapes)];
   const known = new Set(check(dataShapes(workflow, findInline(workflow))).map((found) => JSON.stringify(found)));
   return check(dataShapes(workflow, find)).filter((found) => !known.has(JSON.stringify(found)));
 }
 
-/** What stands in the document of the workflow that a map runs; what that has of the document is told there. */
+/** Checks a map's inline workflow. Skips findings about inherited parts, which the outer check reports. */
 function checkInline(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
   if (!node.nodes) return [];
   const own = ["nodes", "edges", "entry"];
@@ -125,14 +125,14 @@ function targetsOf(edges: readonly IndexedEdge[]): Map<string, IndexedEdge[]> {
   return targets;
 }
 
-/** W6: without bounded edges and self-loops no cycle may be left. Iterative, so that long chains do not recurse (D1). */
+/** Finds cycles without a bounded edge. Iterative, so that long chains cannot overflow the stack. */
 function checkCycles(edges: readonly IndexedEdge[]): Diagnostic[] {
   const unbounded = edges.filter((edge) => edge.max_iterations === undefined && edge.from !== edge.to);
   const targets = targetsOf(unbounded);
   const found: Diagnostic[] = [];
   const done = new Set<string>();
   for (const start of targets.keys()) {
-    /** Where on the stack a node is. */
+    /** Stack index of each node on the current path. */
     const open = new Map<string, number>();
     const stack: { id: string; next: number }[] = [];
     if (!done.has(start)) stack.push({ id: start, next: 0 });
@@ -162,7 +162,7 @@ function cycle(stack: readonly { readonly id: string }[], closing: IndexedEdge):
   return error("UNBOUNDED_CYCLE", ["edges", closing.index], message, "add max_iterations to one of its edges");
 }
 
-/** E8. */
+/** Finds nodes with more than one unconditional edge. */
 function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
   const first = new Map<string, number>();
   return edges.flatMap((edge, index) => {
@@ -177,7 +177,7 @@ function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
   });
 }
 
-/** W9. */
+/** Finds inline skills that have neither an instruction nor a server. */
 function checkInlineSkills({ skills = {} }: Workflow): Diagnostic[] {
   return Object.entries(skills).flatMap(([id, skill]) => {
     if (skill.instruction?.trim() || skill.mcp) return [];
@@ -222,7 +222,7 @@ function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkil
   return [...found, ...shape, ...checkEvaluatorNames(path, node), ...checkInnerEval(path, node)];
 }
 
-/** A name without a known prefix is legal, colons included (N7); one that is nearly a provider's is a slip. */
+/** Warns about model names that nearly start with a provider. Names without a known prefix are valid. */
 function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
   const named: [Diagnostic["path"], string | undefined][] = [
     [["model"], model],
@@ -243,7 +243,7 @@ function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
   });
 }
 
-/** No model answered at a node that runs workflows: there is nothing to judge by a model, and no call to look at. */
+/** Rejects judge and function evaluators at nodes that run workflows, because no model answers there. */
 function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
   if (!node.map && node.call === undefined) return [];
   return (node.eval ?? []).flatMap(({ kind, name }, index) => {
@@ -253,7 +253,7 @@ function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnosti
   });
 }
 
-/** D3. */
+/** Warns about evaluators of a node that share a name. */
 function checkEvaluatorNames(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
   const seen = new Set<string>();
   return (node.eval ?? []).flatMap(({ name }, index) => {
@@ -264,7 +264,7 @@ function checkEvaluatorNames(path: Diagnostic["path"], node: WorkflowNode): Diag
   });
 }
 
-/** What a run's input has to be (W21-W27): all errors at once, and the input with its defaults. */
+/** Checks a run's input. Returns all errors and the input with defaults. */
 export function checkInput(
   workflow: Workflow,
   input: unknown,
@@ -311,7 +311,7 @@ function inputComplaint(type: string, value: unknown): string | undefined {
   return typeName(value) === type ? undefined : `must be a ${type}, not ${typeName(value)}`;
 }
 
-/** W24; of a list the whole one is allowed (D60). */
+/** Checks a value against an enum. For lists, each enum entry is a whole list. */
 function enumComplaint(allowed: readonly unknown[] | undefined, value: unknown): string | undefined {
   if (!allowed || allowed.some((item) => deepEqual(item, value))) return undefined;
   return `is ${JSON.stringify(value)}; allowed are ${allowed.map((item) => JSON.stringify(item)).join(", ")}`;

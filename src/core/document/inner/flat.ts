@@ -2,12 +2,12 @@ import type { Edge, WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { nodePath } from "./place.ts";
 
-/** What nodes run, by the path of the node: `each`, `top/each`. */
+/** Inner workflows, by the path of their node: `each`, `top/each`. */
 type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
 
 /**
- * A workflow with the nodes of those inside it beside its own (`each/look`), for whoever asks what may come after what: what
- * leads to a node leads to the beginning of what it runs, and all that is done there leads to the node.
+ * Merges inner workflows into the outer one (`each/look`), to analyze which nodes can follow which. Edges to a node
+ * also lead to its inner entry, and every inner node leads back to the node.
  */
 export function flatWorkflow(workflow: Workflow, inner: InnerWorkflows): Workflow {
   if (inner.size === 0) return workflow;
@@ -26,7 +26,7 @@ export function flatWorkflow(workflow: Workflow, inner: InnerWorkflows): Workflo
     }
   };
   add(workflow, undefined);
-  // From the outermost inwards, so that what leads to a call leads to what the called one calls.
+  // Outermost first, so that edges reach nested entries too.
   const beginnings = [...inner].map(([path, { workflow: inside }]) => ({ path, entry: nodePath(path, inside.entry) }));
   const leading = edges.filter(({ from, to }) => !from.startsWith(`${to}/`));
   for (const { path, entry } of beginnings) {

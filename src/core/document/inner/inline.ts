@@ -1,7 +1,7 @@
 import type { WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
-/** The workflow that a map's node holds itself: with the skills, rules, context and models of the document (extensions 7). */
+/** Builds a map's inline workflow. It inherits skills, rules, context, models, state and writes from the outer one. */
 export function inlineWorkflow(outer: Workflow, id: string, node: WorkflowNode): Workflow {
   const { nodes = {}, edges = [], entry = "" } = node;
   const { skills, rules, context, model, judge_model, judge_budget, state, writes } = outer;

@@ -3,32 +3,32 @@ import type { Json, JsonObject } from "../../base/values.ts";
 import type { MapSettings } from "../workflow/node.ts";
 import { encodeKey } from "./place.ts";
 
-/** Which items of a list a map runs (extensions G20, G22). */
+/** Item of a list that a map runs or skips. */
 
 export interface Chosen {
   readonly key: string;
-  /** Its position in the list. */
+  /** Position in the list. */
   readonly index: number;
-  /** Why it does not run. */
+  /** Reason why the item does not run. */
   readonly skipped_reason?: string;
   readonly error?: string;
-  /** An earlier run has judged it. */
+  /** True if an earlier run has judged the item. */
   readonly seen?: true;
 }
 
 export interface Choice {
   readonly items: Chosen[];
-  /** How many are beyond `max_items`: they have no entry. */
+  /** Number of items beyond `max_items`, which have no entry. */
   readonly left: number;
 }
 
-/** Why items need not be looked at again, by their key. */
+/** Returns reasons to skip items that were judged before, by key. */
 export type Seen = (items: readonly { readonly key: string; readonly item: Json }[]) => ReadonlyMap<string, string>;
 
 const USUAL_ITEMS = 100;
 const LONGEST_KEY = 200;
 
-/** How many items one run takes at the most. */
+/** Returns the maximum number of items per run. */
 export function mostItems({ max_items = USUAL_ITEMS }: Pick<MapSettings, "max_items">): number {
   return max_items;
 }
@@ -77,7 +77,7 @@ function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: stri
     : { key: text };
 }
 
-/** The values by which an item counts as changed, by their paths. */
+/** Returns the values that decide whether an item has changed, by path. */
 export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
   const paths = unseen?.unless_changed ?? [];
   return Object.fromEntries(
@@ -89,7 +89,7 @@ export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
   );
 }
 
-/** A list as it stands in a run's context; undefined where there is none. */
+/** Returns the list at a path of the context, or undefined if it is not a list. */
 export function listAt(path: string, root: JsonObject): readonly Json[] | undefined {
   const found = followPath(path, root);
   if ("missing" in found) return undefined;
@@ -98,7 +98,7 @@ export function listAt(path: string, root: JsonObject): readonly Json[] | undefi
   return Array.isArray(value) ? value : undefined;
 }
 
-/** The object that the item's input is: `with`, and the item by its name. */
+/** Builds an item's input: the `with` fields, and the item under its name. */
 export function inputOf(filled: JsonObject, as: string, item: Json): JsonObject {
   return { ...filled, [as]: item };
 }

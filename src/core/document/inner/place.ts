@@ -1,22 +1,22 @@
-/** Where an inner run takes place: the nodes that lead to it, from the outermost, with the key of each item (extensions 7). */
+/** Location of an inner run: the nodes that lead to it, outermost first, with item keys. */
 
-/** `each[fp-81]` of a map's item, `ask` of a call; within another inner run behind its place: `top/each[fp-81]`. */
+/** Returns the location of a map's item (`each[fp-81]`) or a call (`ask`), prefixed by the outer location. */
 export function placeOf(outer: string | undefined, node: string, key: string | undefined): string {
   const own = key === undefined ? node : `${node}[${encodeKey(key)}]`;
   return outer === undefined ? own : `${outer}/${own}`;
 }
 
-/** Keys may hold anything: what would end them, or part a path, is percent-encoded. */
+/** Percent-encodes the characters of a key that would end it or split a path. */
 export function encodeKey(key: string): string {
   return key.replace(/[%\]/\p{Cc}]/gu, (character) => (character === "]" ? "%5D" : encodeURIComponent(character)));
 }
 
-/** The nodes of a place without its keys: what tells which document an inner run is of. `top/each` */
+/** Removes the keys from a location, which gives the path of the inner document, such as `top/each`. */
 export function documentOf(place: string): string {
   return place.replace(/\[[^\]]*(?:\]|$)/g, "");
 }
 
-/** A node as people and `signal` name it: `look`, `each[fp-81]/look`. */
+/** Returns a node's path for messages and `signal`, such as `look` or `each[fp-81]/look`. */
 export function nodePath(at: string | undefined, node: string): string {
   return at === undefined ? node : `${at}/${node}`;
 }

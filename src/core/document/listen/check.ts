@@ -8,7 +8,7 @@ import type { Workflow } from "../workflow/workflow.ts";
 import type { ListenFile, ListenSource } from "./listen-file.ts";
 import { ROOTS, templatePaths } from "./mapping.ts";
 
-/** What is wrong with a `listen.yml` that its schema cannot tell; places are paths of the document. */
+/** Finds errors in a `listen.yml` that its schema cannot express. */
 
 export function checkListenFile({ sources }: ListenFile): Diagnostic[] {
   return Object.entries(sources).flatMap(([name, source]) => checkSource(source, ["sources", name]));
@@ -33,7 +33,7 @@ function checkWhen({ when }: ListenSource, at: Diagnostic["path"]): Diagnostic[]
   return pathsOf(rule).flatMap((path) => checkRoot(path, ROOTS, at));
 }
 
-/** `[n]` is for templates alone, whose grammar is looked at where they are filled in. */
+/** Checks the root of a path. `[n]` is removed first, because only templates support it. */
 function checkRoot(path: string, roots: ReadonlySet<string>, at: Diagnostic["path"]): Diagnostic[] {
   const parsed = parsePath(path.replaceAll(/\[\d+\](?=\.|$)/g, ""));
   if (!parsed) return [wrong("SCHEMA", at, `"${path}" is no path: body.key.key, where a key may end in [*]`)];
@@ -44,7 +44,7 @@ function checkRoot(path: string, roots: ReadonlySet<string>, at: Diagnostic["pat
   return [{ ...wrong("UNKNOWN_PATH_ROOT", at, `"${path}" begins in none of ${[...roots].join(", ")}`), hint }];
 }
 
-/** A source against the workflow that it starts. */
+/** Checks a source against the workflow that it starts. */
 export function checkFields(source: ListenSource, { inputs, cool_down }: Workflow, name: string): Diagnostic[] {
   const at = ["sources", name];
   const given = Object.keys(source.input ?? {});

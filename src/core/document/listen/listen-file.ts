@@ -3,7 +3,7 @@ import { type Fitting, lazy } from "../../base/values.ts";
 import { durationSchema, pathSchema } from "../../skill/field.ts";
 import { conditionSchema } from "../workflow/rule.ts";
 
-/** The document of `skillflow listen` (`listen.yml`), declared once: type, validator and published schema. */
+/** Configuration of `skillflow listen` (`listen.yml`): type, validator and published schema. */
 
 export const WEBHOOK_KINDS = ["generic", "sentry", "datadog", "betterstack", "pagerduty", "grafana", "github"] as const;
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
@@ -11,7 +11,7 @@ export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 const text = lazy(() => z.string().min(1));
 const count = lazy(() => z.int().min(1));
 
-/** A part of an address, and the beginning of its runs' ids; not one of our own paths. */
+/** Name of a source. It is a URL path and a prefix of run ids, so it must differ from our own paths. */
 const SOURCE_NAME = /^(?!(?:health|approve)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const NAMING = "is no name of a source: up to 64 letters, digits, _ and -, and neither health nor approve";
 
@@ -21,7 +21,7 @@ const SIZE = /^(\d{1,9})(B|KB|KiB|MB|MiB)?$/;
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1000, KiB: 1024, MB: 1000 ** 2, MiB: 1024 ** 2 };
 const MOST_BODY = 64 * 1024 ** 2;
 
-/** In bytes; undefined where it is none. */
+/** Parses a size in bytes. Returns undefined if it is malformed. */
 export function parseSize(size: string | number): number | undefined {
   const [, digits, unit = "B"] = SIZE.exec(String(size)) ?? [];
   return digits === undefined ? undefined : Number(digits) * (UNITS[unit] ?? 1);

@@ -5,12 +5,12 @@ import { fillIn, pathsIn } from "../fill.ts";
 import { checkValues } from "../value-rule.ts";
 import type { ListenSource } from "./listen-file.ts";
 
-/** What a webhook comes to, decided from its source and its body alone. */
+/** Mapping of a webhook to a run's input, based only on its source and its body. */
 
-/** What the paths of a source begin in. */
+/** Roots of the paths in a source. */
 export interface WebhookEvent {
   readonly body: Json;
-  /** What the vendor's header calls it: `issues`, `event_alert`; absent where there is none. */
+  /** Event type in the vendor's header, such as `issues` or `event_alert`. Absent if there is none. */
   readonly event?: string;
 }
 
@@ -36,7 +36,7 @@ function unmet(when: NonNullable<ListenSource["when"]>, root: JsonObject): strin
   return typeof rule === "string" ? [rule] : checkValues(rule, root);
 }
 
-/** Undefined where its path leads to nothing that tells alerts apart. */
+/** Returns the fingerprint, or undefined if its path leads to nothing or to an empty value. */
 function fingerprintOf({ fingerprint }: ListenSource, root: JsonObject): Json | undefined {
   if (fingerprint === undefined) return undefined;
   const found = followPath(fingerprint, root);
@@ -45,7 +45,7 @@ function fingerprintOf({ fingerprint }: ListenSource, root: JsonObject): Json | 
   return value === null || value === "" ? undefined : value;
 }
 
-/** The paths that a source's input names, by field. */
+/** Returns the paths in a source's input, by field. */
 export function templatePaths({ input = {} }: ListenSource): readonly (readonly [field: string, path: string])[] {
   return Object.entries(input).flatMap(([field, value]) => pathsIn(value).map((path) => [field, path] as const));
 }

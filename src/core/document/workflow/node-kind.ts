@@ -1,6 +1,6 @@
 import { nearest } from "../../base/values.ts";
 
-/** What a node is, by the field that says so, and which other fields it may have. */
+/** Kinds of nodes, each marked by one field, and the fields that each allows. */
 const ONE_OF = ["instruction", "map", "call", "approval"] as const;
 const AROUND = ["name", "requires", "output", "eval", "limits", "timeout", "fail_soft", "with"];
 
@@ -19,7 +19,7 @@ function kindOf(fields: object): (typeof ONE_OF)[number] | undefined {
 
 type Refuse = (problem: { path: string[]; message: string }) => void;
 
-/** `unknown` are keys that the schema refused: one that is nearly a kind's name is the mistake to report. */
+/** Checks a node's kind. Reports no missing kind if one of the `unknown` keys resembles a kind's name. */
 export function checkKind(fields: object, unknown: readonly string[], refuse: Refuse): void {
   const kind = kindOf(fields);
   if (kind === undefined) {
@@ -43,23 +43,23 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
   }
 }
 
-/** As JSON Schema says it. */
+/** Returns the same rules as JSON Schema. */
 export const kindsMeta = () => ({
   oneOf: ONE_OF.map((kind) => ({ required: [kind] })),
   allOf: [
     ...Object.entries(FIELDS_OF).map(([kind, fields]) => ({
       if: { required: [kind] },
-      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
       then: { propertyNames: { enum: [...new Set(fields)] } },
     })),
     {
       if: { required: ["instruction"] },
-      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
       then: { propertyNames: { not: { enum: INNER_ONLY } } },
     },
     {
       if: { required: ["map"] },
-      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
       then: { oneOf: [{ required: ["workflow"] }, { required: ["nodes", "edges", "entry"] }] },
     },
   ],

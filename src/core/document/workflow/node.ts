@@ -90,7 +90,7 @@ const approvalSchema = lazy(() =>
   }),
 );
 
-/** Of an item of a map, or of a call. */
+/** Limits of a map's item or of a call. */
 const innerLimits = lazy(() => workflowLimitsSchema().omit({ per_day: true }));
 
 const plainNode = lazy(() =>
@@ -169,7 +169,7 @@ export const node = lazy(
           const unknown = context.issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
           checkKind(fields, unknown, (problem) => context.addIssue({ code: "custom", ...problem }));
         },
-        // Also where a field is missing: all that is wrong with a node is reported at once.
+        // Run even if a field is missing, so that all errors of a node are reported at once.
         { when: ({ value }) => isObject(value) },
       )
       .meta(kindsMeta()),

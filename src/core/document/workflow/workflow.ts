@@ -21,7 +21,7 @@ const inlineSkill = lazy(() =>
 );
 export type InlineSkill = Fitting<typeof inlineSkill>;
 
-/** What names a state: its file, too. */
+/** Name of a state, which is also its file name. */
 export const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const stateSchema = lazy(() =>
@@ -31,7 +31,7 @@ const stateSchema = lazy(() =>
   }),
 );
 
-/** What a workflow remembers across its runs (extensions G30). */
+/** State that a workflow keeps across its runs. */
 export type StateDeclaration = Fitting<typeof stateSchema>;
 
 const coolDown = lazy(() =>
@@ -55,9 +55,9 @@ const reportSchema = lazy(() =>
 const WORKFLOW_TYPES = ["pr_review", "e2e_test", "content_generation", "monitor", "data_sync", "generic"] as const;
 
 /**
- * The workflow document (workflow-format), declared once: type, validator and published schema.
- * Unknown keys are accepted here and nowhere below (W11). What `meta` adds is checked apart from this schema
- * (`checkWorkflow`, W12) and told with codes of its own; the published schema says it too.
+ * Workflow document: type, validator and published schema.
+ * Unknown keys are accepted only at the top level. `meta` adds constraints to the published schema only, because
+ * `checkWorkflow` reports them with separate codes.
  */
 export const workflowSchema = lazy(() =>
   z
