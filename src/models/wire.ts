@@ -257,16 +257,22 @@ async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
 
 /** Yields the `data` of server-sent events. */
 async function* dataOf(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
-  let rest = "";
+  let pieces: string[] = [];
+  // A boundary may be split between chunks. Only the new text is searched, as a block may have many chunks.
+  let seam = "";
   for await (const chunk of chunks) {
-    rest += chunk;
-    if (!/[\r\n]/.test(chunk)) continue;
-    const blocks = rest.split(/\r\n\r\n|\n\n|\r\r/);
-    rest = blocks.pop() ?? "";
+    pieces.push(chunk);
+    const recent = seam + chunk;
+    seam = recent.slice(-3);
+    if (!BOUNDARY.test(recent)) continue;
+    const blocks = pieces.join("").split(BOUNDARY);
+    pieces = [blocks.pop() ?? ""];
     for (const block of blocks) yield* dataOfBlock(block);
   }
-  yield* dataOfBlock(rest);
+  yield* dataOfBlock(pieces.join(""));
 }
+
+const BOUNDARY = /\r\n\r\n|\n\n|\r\r/;
 
 function* dataOfBlock(block: string): Generator<string> {
   const lines = block.split(/\r\n|\n|\r/).filter((line) => line.startsWith("data:"));

@@ -124,7 +124,10 @@ async function stream(site: Site, run: string, { signal }: Request, after: numbe
       alive = setInterval(() => controller.enqueue(encoder.encode(": at work\n\n")), KEEP_ALIVE_MS);
     },
     async pull(controller) {
-      const { done, value } = await events.next();
+      const { done, value } = await events.next().catch((error: unknown) => {
+        clearInterval(alive);
+        throw error;
+      });
       if (!done) return controller.enqueue(encoder.encode(text(value)));
       clearInterval(alive);
       controller.close();

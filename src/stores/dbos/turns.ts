@@ -14,7 +14,10 @@ export function databaseTurns(database: Database, holder: string, locks: Locks):
     async take({ name, most, perMs }, signal, onWait) {
       if (signal.aborted) throw signal.reason;
       alive ??= database.rows("select 1").then(() => locks.take(`${HOLDER}${holder}`));
-      await alive;
+      await alive.catch((error: unknown) => {
+        alive = undefined;
+        throw error;
+      });
       const ticket = randomUUID();
       const giveBack = () => void database.rows(LEAVE, ticket).catch(lost);
       for (let tries = 0; ; tries++) {
