@@ -2,7 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isWithin } from "../../files/files.ts";
 
-/** Where a workflow is that another one names, by its real path; a string says why it is not looked at (trust 8). */
+/** Resolves the path of an inner workflow. Returns a message if it is missing or outside the project. */
 export function locateInner(written: string, baseDir: string, root: string): { readonly real: string } | string {
   try {
     const real = realpathSync(join(baseDir, written));

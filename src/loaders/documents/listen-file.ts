@@ -9,14 +9,14 @@ import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
 
 export interface LoadedListenFile {
-  /** Undefined where it does not fit its schema. */
+  /** Undefined if the file does not match its schema. */
   readonly file: ListenFile | undefined;
   readonly diagnostics: readonly Diagnostic[];
-  /** What more is found of it, with its place in the file. */
+  /** Adds the places in the file to further findings. */
   place(findings: readonly Diagnostic[]): Diagnostic[];
 }
 
-/** Reads a `listen.yml`: every finding, each with its place. */
+/** Reads a `listen.yml` and reports all findings with their places. */
 export function loadListenFile(path: string, shownAs: string): LoadedListenFile {
   const failed = (...found: Omit<Diagnostic, "severity" | "path">[]): LoadedListenFile => ({
     file: undefined,

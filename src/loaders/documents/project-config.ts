@@ -8,7 +8,7 @@ import { isWithin, readRegular } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 
-/** A config file and its folder, which its relative paths start from. */
+/** Config file and its folder, which is the base of its relative paths. */
 export interface LoadedConfig {
   readonly path: string;
   readonly directory: string;
@@ -17,7 +17,7 @@ export interface LoadedConfig {
 
 const NAME = ".skillflow.yml";
 
-/** The nearest `.skillflow.yml` from a folder up to the repository's root, never above it. */
+/** Loads the nearest `.skillflow.yml` from a folder up to the repository's root. */
 export function loadProjectConfig(from: string): LoadedConfig | undefined {
   for (const directory of upToRepositoryRoot(from)) {
     const path = join(directory, NAME);
@@ -26,33 +26,33 @@ export function loadProjectConfig(from: string): LoadedConfig | undefined {
   return undefined;
 }
 
-/** The user's own: `$XDG_CONFIG_HOME/skillflow/config.yml`, else below `~/.config`. */
+/** Loads the user's own config: `$XDG_CONFIG_HOME/skillflow/config.yml`, or else the one below `~/.config`. */
 export function loadUserConfig(env: Environment): LoadedConfig | undefined {
   const path = userConfigPath(env);
   if (path === undefined || !existsSync(path)) return undefined;
   return { path, directory: dirname(path), config: readConfig(path) };
 }
 
-/** Where the user's own file is, or would be. */
+/** Returns the path of the user's own config file, which may not exist. */
 export function userConfigPath(env: Environment): string | undefined {
   const base = env.XDG_CONFIG_HOME || (env.HOME ? join(env.HOME, ".config") : undefined);
   return base ? join(base, "skillflow", "config.yml") : undefined;
 }
 
-/** The root of the project that a folder belongs to: its repository's, else the folder itself. */
+/** Returns the root of the repository that contains a folder, or else the folder itself. */
 export function projectRoot(from: string): string {
   const directories = upToRepositoryRoot(from);
   const top = directories.at(-1) ?? from;
   return existsSync(join(top, ".git")) ? top : from;
 }
 
-/** Whether a path belongs to the repository that a folder is in: what lies there may be a stranger's (trust 6). */
+/** Checks whether a path is in the repository that contains a folder. Untrusted authors may have written it. */
 export function isInCheckout(path: string, from: string): boolean {
   const root = projectRoot(from);
   return existsSync(join(root, ".git")) && isWithin(realpathSync(root), realpathSync(nearestExisting(path)));
 }
 
-/** Whether a file lies in one of the user's own folders, links followed, and in no checkout, also not of its own there. */
+/** Checks whether a file's real path is in one of the user's own folders, but not in a checkout. */
 export function isUsersOwn(path: string, from: string, folders: readonly string[]): boolean {
   if (!existsSync(path) || isInCheckout(path, from)) return false;
   const real = realpathSync(path);
@@ -60,7 +60,7 @@ export function isUsersOwn(path: string, from: string, folders: readonly string[
   return own.some((folder) => isWithin(folder, real) && !isWithin(folder, dirname(checkoutOf(real) ?? "/")));
 }
 
-/** The root of the repository that a file lies in. */
+/** Returns the root of the repository that contains a file. */
 function checkoutOf(path: string): string | undefined {
   const root = projectRoot(dirname(path));
   return existsSync(join(root, ".git")) ? root : undefined;

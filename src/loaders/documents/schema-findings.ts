@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
 import { isObject, nearest } from "../../core/base/values.ts";
 
-/** What a schema finds wrong with a document, in words for its author. */
+/** Describes schema errors of a document for its author. */
 
 export type Issue = z.core.$ZodIssue;
 type Path = Diagnostic["path"];
@@ -10,7 +10,7 @@ type Path = Diagnostic["path"];
 interface Document {
   readonly schema: z.ZodType;
   readonly value: unknown;
-  /** What is said of a value in place of the schema's words; undefined where these will do. */
+  /** Replaces the schema's message for a value. Returns undefined to keep it. */
   readonly insteadOf?: (path: Path, value: unknown) => Told | undefined;
 }
 
@@ -52,7 +52,7 @@ function unknownKey(path: Path, key: string, known: readonly string[]): Diagnost
   return { ...finding(path, "is not a known field"), ...(near ? { hint: `did you mean "${near}"?` } : {}) };
 }
 
-/** The branch that came closest tells more than "invalid input". */
+/** Describes the errors of the closest branch, which say more than "invalid input". */
 function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, document: Document, path: Path): Diagnostic[] {
   const value = valueAt(document.value, path);
   const branches = issue.errors as Issue[][];
@@ -110,7 +110,7 @@ function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** The fields that a schema knows at a place, for suggestions. */
+/** Returns the known fields at a path of a schema, for suggestions. */
 function keysAt(schema: z.ZodType, path: Path): string[] {
   let options = optionsOf(schema);
   for (const key of path) options = options.flatMap((option) => membersOf(option, key));

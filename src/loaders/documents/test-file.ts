@@ -12,26 +12,26 @@ import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
 
-/** Reads test documents and the scripts that they name: every finding, each with its place in the file. */
+/** Reads test documents and the scripts that they name, and reports all findings with their places. */
 
 export interface LoadedTest {
-  /** As people name it. */
+  /** Name for messages. */
   readonly file: string;
   readonly path: string;
   readonly text: string;
-  /** With what its files hold in place of their names; undefined where it has errors. */
+  /** Test with file names replaced by the files' content. Undefined if it has errors. */
   readonly test: TestFile | undefined;
-  /** What of it is sound enough to be looked at, though it has errors elsewhere; undefined where nothing is. */
+  /** Names that can be checked even if the test has errors elsewhere. Undefined if there are none. */
   readonly sketch: TestSketch | undefined;
   readonly diagnostics: readonly Diagnostic[];
-  /** What it was made of, beside itself. */
+  /** Other files that the test includes. */
   readonly files: readonly string[];
   readonly position: (path: Diagnostic["path"]) => Place;
 }
 
 type Problem = Pick<Diagnostic, "code" | "message" | "hint">;
 
-/** `root` is what the files that it names must lie in, links followed (trust 8). */
+/** Loads a test. The real paths of files that it names must be in `root`. */
 export function loadTestFile(path: string, shownAs: string, root: string): LoadedTest {
   const read = readNamed(path, shownAs, root);
   const nothing = {
@@ -81,13 +81,13 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
   return { file: shownAs, path, text, test, sketch, diagnostics: found.map(place), files, position: parsed.position };
 }
 
-/** The names that a test speaks of, each where it stands. */
+/** Names that a test refers to, with their places. */
 export interface TestSketch {
   readonly workflow: string | undefined;
   readonly model: string | undefined;
   readonly tools: readonly NamedAt[];
   readonly nodes: readonly NamedAt[];
-  /** Where prompts are compared. */
+  /** Places that compare prompts. */
   readonly prompts: readonly Diagnostic["path"][];
 }
 
@@ -135,7 +135,7 @@ function nameAt(name: unknown, path: Diagnostic["path"]): NamedAt[] {
   return typeof name === "string" ? [{ name, path }] : [];
 }
 
-/** What the schema finds, and what it cannot say of matchers and names. */
+/** Reports schema errors, invalid matchers and duplicate names. */
 function shapeFindings(value: unknown): Diagnostic[] {
   const cases = isObject(value) && Array.isArray(value.cases) ? value.cases : [];
   const matchers = cases.flatMap((each, index) => {
@@ -174,7 +174,7 @@ function wrong(path: Diagnostic["path"], message: string, hint?: string): Diagno
   return { severity: "error", code: "SCHEMA", path, message, ...(hint === undefined ? {} : { hint }) };
 }
 
-/** The values of the files that a document names: those of outputs and inputs. */
+/** Replaces `@file` names in outputs and inputs with the files' content. */
 function fillIn(value: unknown, read: (named: string) => { readonly value: Json; readonly path: string } | Problem) {
   const problems: Diagnostic[] = [];
   const filled = (given: unknown, path: Diagnostic["path"]): unknown => {
@@ -209,7 +209,7 @@ function mapItems(value: unknown, change: (item: unknown, index: number) => unkn
   return Array.isArray(value) ? value.map(change) : value;
 }
 
-/** JSON and YAML by the name's end, else text. */
+/** Reads a file: JSON or YAML by its extension, and otherwise text. */
 function readValue(
   path: string,
   named: string,
@@ -238,7 +238,7 @@ function placeIn(named: string, { line = 1, column = 1 }: Place): string {
 
 const MOST_BYTES = 20 * 1024 * 1024;
 
-/** A file that a test names, by its real path; what lies outside of the root is not looked at, there or not. */
+/** Returns the real path of a file that a test names. Outside the root, does not even check whether it exists. */
 export function placeNamed(path: string, named: string, root: string): { readonly path: string } | Problem {
   const outside: Problem = {
     code: "SOURCE_FILE_OUTSIDE_ROOT",
@@ -255,7 +255,7 @@ export function placeNamed(path: string, named: string, root: string): { readonl
   return { path: realpathSync(path) };
 }
 
-/** Of what is missing, the real path of the folders that are there. */
+/** Returns the real path. For a missing file, resolves the folders that exist. */
 function nearestReal(path: string): string {
   try {
     return realpathSync(path);
@@ -288,7 +288,7 @@ function readNamed(
   }
 }
 
-/** A script that a test names, or what is wrong with it: in the script's own lines, or where it is named. */
+/** Loads a script that a test names. Errors have their places in the script. */
 export function loadScript(
   path: string,
   named: string,
@@ -299,7 +299,7 @@ export function loadScript(
   return parseScript(read.text, named);
 }
 
-/** A script's text, or what is wrong with it, in its own lines. */
+/** Parses a script. Errors have their places in it. */
 export function parseScript(
   text: string,
   named: string,

@@ -12,12 +12,12 @@ import { nearFile } from "./near-file.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 
 export interface LoadedWorkflow {
-  /** Undefined when the document has errors. */
+  /** Undefined if the document has errors. */
   readonly workflow: Workflow | undefined;
-  /** What fits the schema, sound or not: more can be found of it. */
+  /** Document that matches the schema, even if other checks fail. Allows further checks. */
   readonly draft?: Workflow;
   readonly diagnostics: readonly Diagnostic[];
-  /** What more is found of it, each with its place in the file, where there is one. */
+  /** Adds the places in the file to further findings. */
   place<Found extends Finding>(findings: readonly Found[]): Found[];
 }
 
@@ -25,14 +25,14 @@ type Checked = Omit<LoadedWorkflow, "place">;
 
 const MOST_BYTES = 5 * 1024 * 1024;
 
-/** Reads a workflow document: every finding, each with its place in the file (W1). */
+/** Reads a workflow document and reports all findings with their places. */
 export function loadWorkflow(path: string, knownSkills: KnownSkills, shownAs = path): LoadedWorkflow {
   const read = readDocument(path, shownAs);
   if (typeof read !== "string") return unplaced({ workflow: undefined, diagnostics: [{ ...read, file: shownAs }] });
   return parseWorkflow(read, knownSkills, shownAs);
 }
 
-/** A document that no file holds: every finding, each with its path (W1). */
+/** Checks a document that was passed as a value. Findings have paths instead of places. */
 export function loadWorkflowValue(value: unknown, knownSkills: KnownSkills): LoadedWorkflow {
   return unplaced(checkValue(value, knownSkills));
 }
@@ -41,7 +41,7 @@ function unplaced(checked: Checked): LoadedWorkflow {
   return { ...checked, place: (findings) => [...findings] };
 }
 
-/** Where the keys of a document's nodes stand; nothing is known of one that cannot be read any more. */
+/** Returns a function that finds the places of a document's nodes. It finds none if the file is unreadable. */
 export function nodePlaces(path: string): (node: string) => Place {
   const text = readDocument(path, path);
   if (typeof text !== "string") return () => ({});
@@ -74,7 +74,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
   }
 }
 
-/** Parses a workflow from YAML 1.2 core or JSON text (D1). */
+/** Parses a workflow from YAML 1.2 core or JSON. */
 export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
   const parsed = parseYaml(text);
   const refuse = (code: DiagnosticCode, message: string, at: Place): Diagnostic => {
@@ -110,7 +110,7 @@ function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
   return { workflow: hasErrors(diagnostics) ? undefined : checked.data, draft: checked.data, diagnostics };
 }
 
-/** A script or a test that was passed as a workflow: files of both kinds are kept next to it. */
+/** Detects a script or a test that was passed as a workflow. Such files are often next to workflows. */
 function otherDocument(value: Readonly<Record<string, unknown>>): Diagnostic | undefined {
   if (value.nodes !== undefined || value.entry !== undefined) return undefined;
   const finding = { severity: "error", code: "SCHEMA", path: [] } as const;
@@ -121,8 +121,8 @@ function otherDocument(value: Readonly<Record<string, unknown>>): Diagnostic | u
 }
 
 /**
- * The document without what the schema refused, so that the graph's findings are told together with the others (W1);
- * undefined where there are no nodes to speak of. What only follows from a refused part is not said.
+ * Checks the graph of a document with schema errors, so that all findings are reported together. Invalid parts are
+ * removed or replaced, and findings that only follow from them are dropped.
  */
 function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: KnownSkills): Diagnostic[] {
   if (!isObject(value) || !isObject(value.nodes)) return [];
@@ -152,7 +152,7 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Know
   return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
 }
 
-/** What a refused node still tells. */
+/** Returns the valid parts of an invalid node. */
 function soundParts(node: unknown): object {
   if (!isObject(node)) return {};
   const skills = Array.isArray(node.skills) && node.skills.every((skill) => typeof skill === "string");
@@ -163,12 +163,12 @@ function mapValues(record: { readonly [key: string]: unknown }, change: (value: 
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
-/** Told with words of its own. */
+/** Checks for findings about `verify`, which `verifyFindings` reports. */
 function isVerify({ path: [part, , field, ...rest] }: Diagnostic): boolean {
   return part === "nodes" && field === "verify" && rest.length === 0;
 }
 
-/** W12. */
+/** Reports the unsupported field `verify`. */
 function verifyFindings(value: unknown): Diagnostic[] {
   if (!isObject(value)) return [];
   const message = '"verify" is not part of the format';
@@ -189,7 +189,7 @@ function verifyFindings(value: unknown): Diagnostic[] {
 
 const SOURCE_HELP = "must be text, a ./path, an https:// address, or exactly one of {inline}, {file} and {url}";
 
-/** Instructions, rules and context are Sources; what is wrong with their tags has codes of its own. */
+/** Describes an invalid Source in `instruction`, `rules` or `context`. */
 function sourceFault(path: Diagnostic["path"], value: unknown): Pick<Diagnostic, "code" | "message"> | undefined {
   const [last, before] = [path.at(-1), path.at(-2)];
   const isSource =

@@ -6,8 +6,8 @@ import { openInside, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
 
 /**
- * Files that a skill bundles for a model to read: neither what makes it a skill nor what carries out its tools. Without a
- * manifest nothing carries them out: its scripts are files like others (skill-formats 7.3).
+ * Files that a skill bundles for a model to read. Excludes manifests and the code of tools. Without a tool manifest,
+ * scripts are ordinary files.
  */
 
 const MOST_FILES = 100;
@@ -20,7 +20,7 @@ const MAKES_TOOLS = /^(?:skill\.(?:toml|[cm]?[jt]s)|tools\.json|(?:contract|bind
 const CODE_FOLDER = /^(?:scripts|code)$/;
 const CODE = /\.(?:[cm]?[jt]s|py|sh|map)$/;
 
-/** Their names, from the folder, with `/`: the first hundred. */
+/** Lists the bundled files by their paths in the folder, with `/`. At most 100. */
 export function listBundled(directory: string): readonly string[] {
   if (!existsSync(directory)) return [];
   const names: string[] = [];
@@ -42,7 +42,7 @@ function entriesOf(directory: string): readonly Dirent[] {
   return readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Whether a name below a folder that holds these names is a file for reading, or leads to one. */
+/** Returns a check for paths of bundled files and their folders. `top` are the names in the skill's folder. */
 function bundledIn(top: readonly string[]): (name: string) => boolean {
   const hasTools = top.some((name) => MAKES_TOOLS.test(name));
   return (name) => {
@@ -54,7 +54,7 @@ function bundledIn(top: readonly string[]): (name: string) => boolean {
   };
 }
 
-/** Whether a folder has files in `scripts/` that no manifest makes handlers of. */
+/** Checks whether a folder has files in `scripts/` that no manifest declares as handlers. */
 export function hasOwnScripts(directory: string): boolean {
   const entries = entriesOf(directory);
   const folder = entries.find(({ name }) => name === "scripts");
@@ -62,7 +62,7 @@ export function hasOwnScripts(directory: string): boolean {
   return entriesOf(join(directory, "scripts")).some((entry) => entry.isFile());
 }
 
-/** The text of one of them. Throws what is wrong with the name or the file. */
+/** Returns the text of a bundled file. Throws if the path or the file is invalid. */
 export async function readBundled(skill: string, directory: string, path: string): Promise<string> {
   const place = await resolveInside(directory, path);
   if (!place.inside) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${place.message}`);

@@ -1,23 +1,23 @@
 import { extname } from "node:path";
 
 /**
- * What the text of a program names that would run with it, without running it. Rather too much than too little: what is
- * named in a comment counts as well.
+ * Files and modules that a program's text names, found without running it. Errs on the side of too many: names in
+ * comments count as well.
  */
 export interface CodeNames {
-  /** Paths, as they are written; an import may leave out the extension. */
+  /** Paths as written. An import may omit the extension. */
   readonly paths: readonly string[];
-  /** Packages of Node. */
+  /** Node packages. */
   readonly packages: readonly string[];
-  /** Modules of Python, dotted; those that begin with dots are relative. */
+  /** Dotted Python modules. Names with leading dots are relative. */
   readonly modules: readonly string[];
-  /** What may be a folder where Python looks for modules. */
+  /** Possible folders of Python modules. */
   readonly folders: readonly string[];
 }
 
 type Language = "javascript" | "python" | "sh" | "manifest";
 
-/** By its name, else by its first line; undefined for what is no program. */
+/** Detects the language by the file name, or else by the first line. Returns undefined for other files. */
 export function languageOf(path: string, text: string): Language | undefined {
   if (/[/\\]package\.json$/.test(path)) return "manifest";
   const known = LANGUAGES.find(([endings]) => endings.includes(extname(path)))?.[1];
@@ -50,7 +50,7 @@ const READERS: Readonly<Record<Language, (text: string, path: string) => CodeNam
 
 const NOTHING: CodeNames = { paths: [], packages: [], modules: [], folders: [] };
 
-// Whatever may repeat is bounded: the text is a stranger's.
+// All repetitions are bounded, because the text is untrusted.
 const SPECIFIER =
   /\b(?:from|import|require|resolve)\s{0,99}\(?\s{0,99}(?:\/\*[^*]{0,99}\*\/\s{0,99}){0,3}(["'`])([^"'`\n$]+)\1/g;
 const QUOTED_FILE = /(["'`])((?:[\w.@ -]*\/)*[\w.@ -]+\.(?:[mc]?[jt]sx?|pyw?|sh|bash|node|wasm|so))\1/g;
@@ -89,7 +89,7 @@ function namesInPython(text: string): CodeNames {
 const SHELL_FILE = /^.+\.(?:[mc]?[jt]s|py|sh|bash)\b/;
 const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec)\s{1,9}["']{0,2}([\w./-]+)/gm;
 
-/** What a path begins with that only running would tell: mostly the script's own folder. */
+/** Variable part of a path, usually the script's own folder. */
 const VARIABLE = /\$\{[^}]{0,99}\}|\$\([^)]{0,99}\)|\$\w{1,99}/g;
 
 function namesInShell(script: string): CodeNames {
@@ -99,7 +99,7 @@ function namesInShell(script: string): CodeNames {
   return { ...NOTHING, paths: unique([...files, ...sourced]) };
 }
 
-/** Finds the files that a path names. Each part of it may be one; of a folder with a dot counts what follows the dot. */
+/** Finds the files that a path names. Each part may be one. In a folder with a dot, the text after it counts. */
 function filesIn(path: string): readonly string[] {
   const files: string[] = [];
   let folders: string[] = [];
@@ -113,7 +113,7 @@ function filesIn(path: string): readonly string[] {
   return files;
 }
 
-/** The files that a package is entered by, its scripts, and once it is installed the packages that it needs. */
+/** Returns a package's entry files and scripts. For an installed package, also its dependencies. */
 function namesInManifest(text: string, path: string): CodeNames {
   const manifest = parsed(text);
   const { main, bin, exports, imports, scripts } = manifest;
@@ -138,7 +138,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What stands between the quotes that a pattern captures first. */
+/** Returns the quoted text of each match. */
 function captured(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map(([, , name = ""]) => name);
 }

@@ -5,24 +5,24 @@ import { isWithin, PLAIN_FILE } from "../../files/files.ts";
 
 export interface Inside {
   readonly inside: true;
-  /** The root's real path. */
+  /** Real path of the root. */
   readonly root: string;
-  /** The real path: below the root, or the root itself. */
+  /** Real path of the target: below the root, or the root itself. */
   readonly path: string;
-  /** The same seen from the root, with `/`; empty for the root itself. */
+  /** `path` relative to the root, with `/`. Empty for the root itself. */
   readonly relative: string;
 }
 
 export interface Refused {
   readonly inside: false;
   readonly reason: "outside" | "missing" | "unreadable";
-  /** A clause about the path, to follow its name: `leads out of the directory`. */
+  /** Clause that follows the path in a message: `leads out of the directory`. */
   readonly message: string;
 }
 
 /**
- * Where a path that somebody else wrote leads, seen from `root`: its real path below the root, or why it is refused.
- * Refused are NUL, `\`, a segment `..`, an absolute path outside, and a symbolic link that leads out.
+ * Resolves an untrusted path to its real path below `root`, or explains why it is refused. Refuses NUL, `\`, `..`
+ * segments, absolute paths outside the root, and links that lead out.
  */
 export async function resolveInside(root: string, path: string): Promise<Inside | Refused> {
   try {
@@ -34,7 +34,7 @@ export async function resolveInside(root: string, path: string): Promise<Inside 
   }
 }
 
-/** The same while a folder is being loaded, which waits for nothing. */
+/** Resolves a path like `resolveInside`, but synchronously. */
 export function resolveInsideNow(root: string, path: string): Inside | Refused {
   try {
     const realRoot = realpathSync(root);
@@ -46,8 +46,8 @@ export function resolveInsideNow(root: string, path: string): Inside | Refused {
 }
 
 /**
- * Opens a resolved file for reading and looks again: what is open is a regular file that lies below the root now.
- * The caller closes it.
+ * Opens a resolved path for reading and checks it again: it must still be a regular file below the root. The caller
+ * closes it.
  */
 export async function openInside(
   place: Inside,
@@ -66,7 +66,7 @@ export async function openInside(
   }
 }
 
-/** By its text alone, before any file is looked at. */
+/** Checks the text of a path, before any file system access. */
 function wantedPath({ root, realRoot, path }: Record<"root" | "realRoot" | "path", string>): string | Refused {
   const fault = faultOf(path);
   if (fault) return outside(fault);

@@ -1,10 +1,10 @@
 import { faultOfHost, parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import { isObject } from "../../core/base/values.ts";
 
-/** The hosts that `metadata.network` of a SKILL.md names, with spaces between them. */
+/** Hosts in `metadata.network` of a SKILL.md, separated by spaces. */
 interface DeclaredNetwork {
   readonly hosts: readonly string[];
-  /** What is wrong with what it says beside them, in words. */
+  /** Description of an invalid value or host. The valid hosts still count. */
   readonly fault: string | undefined;
 }
 

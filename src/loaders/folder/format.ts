@@ -6,43 +6,43 @@ import type { Invocation, LoaderHost } from "./host.ts";
 import type { Contents } from "./skill-contents.ts";
 import type { SkillFolder } from "./skill-folder.ts";
 
-/** A package as far as running goes. */
+/** Part of a package that is needed to run it. */
 export interface RunnablePackage {
-  /** Dotted. */
+  /** Dotted name. */
   readonly name: string;
-  /** Absolute and real. */
+  /** Absolute real path. */
   readonly directory: string;
   readonly contents: Pick<Contents, "check" | "sourceOf">;
   /** Undefined for an instruction. */
   readonly runtime: PackageRuntime | undefined;
-  /** The variables that it may see. */
+  /** Environment variables that the code may read. */
   readonly secrets: readonly string[];
-  /** The hosts that it may reach. */
+  /** Hosts that the code may reach. */
   readonly network: false | readonly string[];
 }
 
 export interface PackageRuntime {
   readonly language: "python" | "javascript";
-  /** From the package's folder. */
+  /** Path relative to the package's folder. */
   readonly entrypoint: string;
   readonly export: string;
 }
 
-/** A package, read: all that there is to list, describe and run. */
+/** Package with all its metadata. */
 export interface SkillPackage extends RunnablePackage {
   readonly version: string;
   readonly description: string;
   readonly kind: "action" | "instruction";
   readonly namespace: string;
   readonly input: JsonSchema;
-  /** As written. */
+  /** Manifest as written. */
   readonly manifest: { readonly [key: string]: unknown };
   readonly document: PackageDocument;
-  /** What is wrong with it; with an error among them it cannot be run. */
+  /** Problems of the package. It cannot run if one of them is an error. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** SKILL.md, whose frontmatter is not that of Agent Skills: its name is for people. */
+/** SKILL.md of a package. Unlike in Agent Skills, the name in its frontmatter is a title. */
 export interface PackageDocument {
   readonly title: string | undefined;
   readonly shortDescription: string | undefined;
@@ -51,42 +51,42 @@ export interface PackageDocument {
   readonly body: string;
 }
 
-/** One way to write a skill as a folder. */
+/** Folder format of skills. */
 export interface FolderFormat {
   readonly format: Format;
-  /** Decides by the folder's file names, and by a file's outer shape where names are not enough (skill-formats 6.1). */
+  /** Checks a folder by its file names, and by the outer shape of a file where names are ambiguous. */
   recognises(folder: SkillFolder): boolean;
-  /** Reads the folder; nothing of it is imported or run. The diagnostic says why the whole skill is skipped. */
+  /** Reads the folder without importing or running code. Returns a diagnostic if the whole skill is skipped. */
   load(folder: SkillFolder, host: LoaderHost): LoadedSkill | Diagnostic;
 }
 
-/** A skill as its folder has it. */
+/** Skill as read from its folder. */
 export interface LoadedSkill {
-  /** Handlers start what they need when they are called, and not before. */
+  /** Handlers start programs only when they are called. */
   readonly skill: Skill;
   readonly format: Format;
   readonly kind: SkillKind;
-  /** As written, unknown keys kept; empty where there is none. */
+  /** Frontmatter as written, including unknown keys. Empty if there is none. */
   readonly frontmatter: { readonly [key: string]: unknown };
-  /** Its tools run code of the folder, or programs that the folder names: needs trust (trust 6). */
+  /** True if its tools run code in the folder, or programs that the folder names. Such a skill needs trust. */
   readonly runsCode: boolean;
-  /** What its files say of the effects of its tools, by name. It counts only if the skill is trusted. */
+  /** Effects that its files declare for its tools, by name. They count only if the skill is trusted. */
   readonly effects?: ReadonlyMap<string, Effect>;
   /** Other skills that its tools call. */
   readonly calls?: readonly string[];
-  /** The tool of another skill that its own tool passes every call on to. */
+  /** Tool of another skill that handles all calls of its own tool. */
   readonly boundTo?: Pick<Invocation, "skill" | "tool">;
-  /** What can be run by itself; Skills Protocol packages alone. */
+  /** Package that can be run directly. Set for Skills Protocol packages only. */
   readonly package?: SkillPackage;
-  /** Its Python, as code that was written for one run imports it. */
+  /** Python functions that code written for one run can import. */
   readonly mounts?: readonly RunnablePackage[];
-  /** Why it cannot be used, whatever its config is. */
+  /** Reason why the skill cannot be used, whatever its config. */
   readonly unavailable?: Unavailable;
-  /** What trust lets run beside the tools, as people are told before they give it. */
+  /** Code that trust allows in addition to the tools, for the prompt that asks the user. */
   readonly code?: readonly string[];
-  /** A server that its own tool starts or asks, and the folder where a command starts. */
+  /** Server that its own tool connects to, and the folder where a command starts. */
   readonly server?: { readonly config: McpServerConfig; readonly cwd: string };
-  /** The skill that the folder's module defines: imported on the first call, which only trust allows. */
+  /** Imports the skill that the folder's module defines, once. Called only if the skill is trusted. */
   readonly importCode?: () => Promise<Skill>;
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -4,77 +4,77 @@ import type { ProcessMark } from "../../core/engine/ports.ts";
 import type { JavaScriptCall, JavaScriptEnd, Sandbox } from "../../core/skill/sandbox.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 
-/** How descriptors behave where the document and today's practice differ, and what the operator allows. */
+/** Descriptor profile (`seed` is the published format, `current` today's practice), and what the operator allows. */
 export interface FormatOptions {
   readonly descriptor: "current" | "seed";
   readonly allowScripts: boolean;
 }
 
-/** What the tools of foreign skills are carried out with. */
+/** Services that run the tools of skills that are not built in. */
 export interface LoaderHost {
   readonly env: Environment;
-  /** Where a skill's own MCP server starts. */
+  /** Start directory of a skill's own MCP server. */
   readonly cwd: string;
-  /** The folder with the files of the commit that decides; undefined if the working directory decides. */
+  /** Folder with the commit's files that provides the documents. Undefined if the working directory does. */
   readonly documents?: string | undefined;
   readonly options: FormatOptions;
-  /** Ours: the names of temporary folders tell it. */
+  /** Mark of this process, which is part of its temporary folders' names. */
   readonly self: ProcessMark;
-  /** Registers work for the end of the process; undefined if a later process clears up. */
+  /** Registers work for the end of the process. Undefined if a later process cleans up. */
   readonly atExit?: ((work: () => void) => void) | undefined;
-  /** Runs the operator's own programs, as the operator: not isolated. */
+  /** Runs the operator's own programs as the operator, without isolation. */
   readonly runProgram: Sandbox["run"];
-  /** Runs code that came with a skill: isolated. */
+  /** Runs a skill's code in a sandbox. */
   readonly runForeign: Sandbox["run"];
-  /** Where code in the sandbox may write to the working directory; undefined where it may only read it. */
+  /** Allows code in the sandbox to write to the working directory. If undefined, it is read-only. */
   readonly writable?: WritableWorkDir;
-  /** Runs JavaScript without anything of the system: for scripts, where `runForeign` has no sandbox that works. */
+  /** Runs JavaScript in an interpreter without system access. Used for scripts if no sandbox works. */
   readonly runJavaScript: (call: JavaScriptCall) => Promise<JavaScriptEnd>;
-  /** The program that runs JavaScript. */
+  /** Path of the Node program. */
   readonly nodePath: string;
-  /** Calls a tool of another skill, input and result checked, with that skill's config. */
+  /** Calls a tool of another skill with that skill's config. Validates input and output. */
   readonly invoke: Invoke;
-  /** Calls one tool of an MCP server that is connected for this call; undefined where none may be. */
+  /** Calls one tool of an MCP server over a new connection. Undefined if connections are not allowed. */
   readonly callMcp?: CallMcp;
-  /** Sends one message to an A2A agent; undefined where none may be asked. */
+  /** Sends one message to an A2A agent. Undefined if connections are not allowed. */
   readonly askAgent?: AskAgent;
 }
 
 interface WritableWorkDir {
-  /** Absolute: what is written there, or to a folder around it, would be run or trusted later. */
+  /** Absolute paths that stay read-only because their content would later be run or trusted. */
   readonly keep: () => readonly string[];
 }
 
-/** One call of one skill, the same whatever carries the skill out. */
+/** Call of a skill, in the same form for all formats. */
 export interface Invocation {
   readonly skill: string;
-  /** Its only or first tool unless told. */
+  /** Defaults to the skill's first tool. */
   readonly tool?: string;
   readonly arguments: JsonObject;
-  /** A version or a range of versions; the latest unless told. */
+  /** Version or range. Defaults to the latest version. */
   readonly version?: string;
-  /** Refuses a tool that writes. */
+  /** Refuses tools that write. */
   readonly effects?: "read";
 }
 
 export type Invoke = (call: Invocation, context: ToolContext) => Promise<Json>;
 
 export interface McpInvocation {
-  /** The skill that calls. */
+  /** Id of the calling skill. */
   readonly id: string;
   readonly server: McpServerConfig;
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** What the variables that the server declares are valued from. */
+  /** Values of the variables that the server declares. */
   readonly env: Environment;
-  /** Where a command starts. */
+  /** Start directory of a command. */
   readonly cwd: string;
-  /** Refuses a tool that may write. */
+  /** Refuses tools that may write. */
   readonly effects?: "read";
 }
 
 export interface AgentInvocation {
-  /** The skill that asks. */
+  /** Id of the calling skill. */
   readonly skill: string;
   readonly url: string;
   readonly arguments: JsonObject;

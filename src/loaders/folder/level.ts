@@ -2,25 +2,25 @@ import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { LoadedSkill } from "./format.ts";
 import type { Contents } from "./skill-contents.ts";
 
-/** A place where skills are looked for. */
+/** Place to search for skills. */
 export interface SkillLevel {
   readonly kind: "extra" | "module" | "project" | "user" | "builtin";
-  /** Absolute: a directory of skill folders, or a skill folder itself. Of a module also its file, or a package's name. */
+  /** Absolute path of a skill folder or its parent directory. For a module, also a file or a package name. */
   readonly path: string;
-  /** Whether skills found here are the operator's own (trust 6). */
+  /** True if skills in this place are the operator's own. */
   readonly trusted: boolean;
-  /** Folders of this level may not be links that lead out of here; undefined where they may. */
+  /** Skill folders may not link to a place outside this path. If undefined, they may. */
   readonly root?: string;
-  /** Of a module: the folder that its package is installed for. */
+  /** For a module: folder that its package is installed for. */
   readonly from?: string;
-  /** Of a module: the config file that names it, and as which of its modules. */
+  /** For a module: config file that names it, and its index in the list. */
   readonly named?: { readonly file: string; readonly index: number };
 }
 
 export interface FoundSkill {
   readonly path: string;
   readonly loaded: LoadedSkill;
-  /** All that its code is. */
+  /** All files of the skill's code. */
   readonly contents: Contents;
 }
 

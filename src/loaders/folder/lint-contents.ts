@@ -7,7 +7,7 @@ import { SKIPPED, type SkillFolder } from "./skill-folder.ts";
 const MOST_FILES = 2000;
 const MOST_BYTES = 256 * 1024;
 
-/** What no skill may carry, whatever its format: links that lead out, and secrets (Skill Tools 6, skill-formats 6.5). */
+/** Reports links that lead out of the folder and secrets, which no format allows. */
 export function checkContents({ directory }: SkillFolder): Diagnostic[] {
   const found: Diagnostic[] = [];
   let seen = 0;
@@ -39,7 +39,7 @@ function realpathOf(file: string): string | undefined {
   }
 }
 
-/** With the beginning of what it holds: a header alone, or with dots below, shows where a key goes. */
+/** Pattern that requires the start of the key: a header alone, or with dots, is a placeholder. */
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----(?:\s|\\[nr]|["'+,])*(?:[A-Za-z-]{1,40}: [^\n]{0,200}\n\s{0,40}){0,9}[A-Za-z0-9+/]{40}/;
 
@@ -67,7 +67,7 @@ function checkSecrets(file: string, name: string): Diagnostic[] {
   });
 }
 
-/** Why a file that a manifest names cannot be used; undefined when it can. */
+/** Checks a file that a manifest names. Returns undefined if it can be used. */
 export function faultOfFile({ directory }: SkillFolder, path: string): "outside" | "missing" | undefined {
   const isOdd = path === "" || path.includes("\0") || path.includes("\\") || posix.isAbsolute(path);
   if (isOdd || path.split("/").includes("..")) return "outside";

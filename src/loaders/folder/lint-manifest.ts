@@ -10,12 +10,12 @@ import type { SkillFolder } from "./skill-folder.ts";
 
 export type Path = readonly (string | number)[];
 
-/** A file that describes a skill, and how to complain about it. */
+/** Parsed manifest, with a function that reports problems in it. */
 export interface Manifest {
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string;
   readonly value: unknown;
-  /** At the place of the deepest part of the path that the file has. */
+  /** Reports a problem at the deepest existing part of the path. */
   readonly problem: Complain;
 }
 export type Complain = (
@@ -29,7 +29,7 @@ interface Said {
   readonly hint?: string | undefined;
 }
 
-/** JSON, YAML or TOML by the file's name; the diagnostic says why there is no value. */
+/** Parses JSON, YAML or TOML, depending on the file name. Returns a diagnostic if that fails. */
 export function openManifest(folder: SkillFolder, name: string): Manifest | Diagnostic {
   const file = join(folder.directory, name);
   const refuse = (message: string, place: Place = {}): Diagnostic => {
@@ -87,7 +87,7 @@ function readToml(text: string): ReadText | Unreadable {
   }
 }
 
-/** The line that sets a key of the root or of one of its tables, else the table's own. */
+/** Returns the line that sets a key of the root or of a table, or else the table's line. */
 function tomlPlace(text: string, path: Path): Place {
   const [table = "", key] = path.map(String);
   let section = "";
@@ -103,7 +103,7 @@ function tomlPlace(text: string, path: Path): Place {
   return best;
 }
 
-/** What of a value does not fit its shape: unknown keys, and fields that are missing or of another type. */
+/** Reports where a value does not match a schema: unknown keys, missing fields and wrong types. */
 export function checkShape(
   { value, problem }: Pick<Manifest, "value" | "problem">,
   schema: ZodType,
@@ -127,11 +127,11 @@ export function checkShape(
 interface Keys {
   readonly known: readonly string[];
   readonly severity?: Diagnostic["severity"];
-  /** Where the table stands; the root unless told. */
+  /** Path of the table. Defaults to the root. */
   readonly path?: Path;
 }
 
-/** The keys of a table that nobody knows; what is no table has none. */
+/** Reports a table's unknown keys. Ignores values that are not tables. */
 export function unknownKeys(problem: Complain, table: unknown, keys: Keys): Diagnostic[] {
   const unknown = Object.keys(isObject(table) ? table : {}).filter((key) => !keys.known.includes(key));
   return unknown.map((key) => unknownKey(problem, key, keys));
@@ -147,7 +147,7 @@ export function unknownKey(problem: Complain, key: string, { known, severity = "
   });
 }
 
-/** The keys of the object that a path leads to in a schema. */
+/** Returns the keys that a schema allows for the object at a path. */
 function knownKeys(schema: unknown, path: Path): string[] {
   let inner = schema;
   for (const key of [...path, undefined]) {

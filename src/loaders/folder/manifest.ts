@@ -5,16 +5,16 @@ import { isObject } from "../../core/base/values.ts";
 import { parseYaml } from "../text/yaml-text.ts";
 import { type SkillFolder, skipped } from "./skill-folder.ts";
 
-/** A manifest of a skill's folder in YAML or JSON, read. */
+/** Parsed YAML or JSON manifest of a skill's folder. */
 export interface Manifest {
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string;
   readonly value: { readonly [key: string]: unknown };
-  /** What is wrong at a place of it; the message is a clause about the manifest. */
+  /** Reports a problem at a path. The message is a clause whose subject is the manifest. */
   finding(path: Diagnostic["path"], message: string, hint?: string): Diagnostic;
 }
 
-/** The first of the names that the folder has; undefined where it has none, a diagnostic where it cannot be read. */
+/** Reads the first file that exists. Returns undefined if there is none, and a diagnostic if it is unreadable. */
 export function readManifest(folder: SkillFolder, names: readonly string[]): Manifest | Diagnostic | undefined {
   const name = names.find((candidate) => folder.names.has(candidate));
   if (name === undefined) return undefined;

@@ -7,31 +7,31 @@ import { isWithin, readRegular } from "../../files/files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
 import { type Copier, copyPlaces, type Digested } from "./temporary-folders.ts";
 
-/** Everything that would run of a skill or a server: what trust is bound to, and what is shown to its code (trust 6). */
+/** All files that a skill or server would run. Trust is bound to them, and only their approved content runs. */
 export interface Contents {
-  /** Where it is: absolute and real. */
+  /** Absolute real path. */
   readonly path: string;
   /**
-   * sha256 over all of it, as 64 hexadecimal digits. Read when it is first asked for; what is so then is what runs.
-   * Undefined where too much belongs to it to be told.
+   * Returns the sha256 of all files in hexadecimal. They are read on the first call, and only that content may run.
+   * Returns undefined if there are too many files.
    */
   readonly digest: () => string | undefined;
-  /** Throws where something is no longer as it was when the digest was first asked for. */
+  /** Throws if a file has changed since the files were first read. */
   readonly check: () => void;
-  /** Files, and whole folders, that belong to it and lie elsewhere. Absolute and real. */
+  /** Returns the files and folders outside `path` that the code uses. Absolute real paths. */
   readonly outside: () => readonly string[];
-  /** From now on, code runs from private copies of what was digested. */
+  /** Makes code run from private copies of the digested files from now on. */
   readonly pin: () => void;
-  /** Where the code of a place runs from: its private copy if it is pinned. Throws if it is not what was digested. */
+  /** Returns the path to run a place's code from: the private copy if pinned. Throws if a file has changed. */
   readonly sourceOf: (place: string, copier: Copier) => string;
-  /** Throws if text that is about to run is not what the file held when it was digested. */
+  /** Throws if code that is about to run differs from the digested file. */
   readonly verify: (file: string, text: string) => void;
 }
 
 export interface Parts {
-  /** A skill's folder, or its one file. Absolute and real. */
+  /** Absolute real path of a skill's folder or single file. */
   readonly path: string;
-  /** In place of what is there: text, and files that run. Absolute. */
+  /** Replacement for the content of `path`: a text, and absolute paths of files that run. */
   readonly instead?: { readonly text: string; readonly files: () => readonly string[] };
 }
 
@@ -88,7 +88,7 @@ function copyOf({ path }: Parts, { files, outside }: Reading, copier: Copier): R
   return copyPlaces([path, ...outside], own, read, copier);
 }
 
-/** With what else belongs to it. */
+/** Adds the contents of other parts that run with a skill. */
 export function joinContents(own: Contents, more: readonly Contents[]): Contents {
   const all = [own, ...more];
   return {
@@ -109,15 +109,15 @@ export function joinContents(own: Contents, more: readonly Contents[]): Contents
   };
 }
 
-/** Where the code of something is, and the files that it names, by real path: what each holds. */
+/** Content hashes of the code and the files that it names, by real path. */
 interface Reading {
   readonly files: ReadonlyMap<string, string>;
   readonly outside: readonly string[];
-  /** False where the rest was left. */
+  /** False if the limit of files was reached. */
   readonly isWhole: boolean;
 }
 
-/** What is known of a file's content, as long as nothing says that it was written to. */
+/** Cache of file hashes, valid while a file's stamp does not change. */
 type Known = Map<string, { readonly stamp: string; readonly hash: string; readonly names: CodeNames | undefined }>;
 
 function digestOf({ path, instead }: Parts, files: Reading["files"]): string {
@@ -131,7 +131,7 @@ function sha256(content: string | Buffer): string {
 
 const MOST_FILES = 100_000;
 
-/** Reads a skill's folder, and follows what its code names for as long as there is more. */
+/** Reads a skill's folder, and recursively the files that its code names. */
 function readParts({ path: root, instead }: Parts, known: Known): Reading {
   const files = new Map<string, string>();
   const outside: string[] = [];
@@ -160,9 +160,9 @@ function readParts({ path: root, instead }: Parts, known: Known): Reading {
     const target = realOf(link);
     if (target !== undefined) add(target);
   };
-  /** What is elsewhere, where it is not known yet. */
+  /** Adds a file or folder elsewhere, unless it is already known. */
   const add = (place: string) => {
-    // A folder around the skill's own is not its code.
+    // A folder that contains the skill's own folder is not part of its code.
     if (isKnown(place) || isWithin(place, root)) return;
     outside.push(place);
     if (lstatSync(place).isDirectory()) addFolder(place);
@@ -175,7 +175,7 @@ function readParts({ path: root, instead }: Parts, known: Known): Reading {
   return { files, outside, isWhole: files.size < MOST_FILES };
 }
 
-/** In the order of names; none where it cannot be read, for then it cannot run either. */
+/** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
 function readFolder(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -184,7 +184,7 @@ function readFolder(folder: string) {
   }
 }
 
-/** Larger ones are bundles, whose names are their own. */
+/** Larger files are bundles, which contain what they need. */
 const MOST_READ = 4 * 1024 * 1024;
 
 function readFile(file: string, known: Known) {
@@ -197,7 +197,7 @@ function readFile(file: string, known: Known) {
   const language = languageOf(file, text);
   const names = language && namesIn(language, text, file);
   const found = { stamp, hash: `${stats.mode & 0o111n ? "program" : "file"} ${sha256(content)}`, names };
-  // Written to within the tick of its own clock, a file would look the same.
+  // A write within the clock's resolution would leave the stamp unchanged, so recent files are not cached.
   if (Date.now() - Number(stats.ctimeMs) > 2000) known.set(file, found);
   return found;
 }
@@ -206,7 +206,7 @@ function stampOf({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): strin
   return [dev, ino, size, mode, mtimeNs, ctimeNs].join(" ");
 }
 
-/** What cannot be read cannot run either. */
+/** Returns a file's content, or the error code if it cannot be read, because then it cannot run either. */
 function contentOf(file: string): Buffer {
   try {
     return readRegular(file);
@@ -215,7 +215,7 @@ function contentOf(file: string): Buffer {
   }
 }
 
-/** What Git itself writes in its folder changes while we look. */
+/** Checks for files in .git that Git itself changes at any time. */
 function isGitState(path: string): boolean {
   return /^\.git\/(?:index|HEAD|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|.*\.lock$|logs\/|objects\/|refs\/)/.test(
     path,
@@ -227,15 +227,15 @@ function isGitState(path: string): boolean {
 interface Surroundings {
   /** The skill's folder. */
   readonly home: string;
-  /** Folders around it, as far as its repository goes. */
+  /** Folders above it, up to the root of its repository. */
   readonly surroundings: readonly string[];
-  /** Whether a path is looked at anyway. */
+  /** Checks whether a path is covered already. */
   readonly isKnown: (place: string) => boolean;
-  /** What was found for a name from a folder. */
+  /** Results by folder and package name. */
   readonly packages: Map<string, readonly string[]>;
 }
 
-/** Real paths of the files and packages that are meant. */
+/** Returns the real paths of the files and packages that names refer to. */
 function placesOf(
   file: string,
   names: CodeNames,
@@ -257,7 +257,7 @@ function placesOf(
   return realPlaces([...paths, ...packages, ...modules]);
 }
 
-/** Those that are there. */
+/** Returns the real paths of those that exist. */
 function realPlaces(paths: readonly string[]): string[] {
   return [...new Set(paths)].flatMap((path) => {
     const real = realOf(path);
@@ -289,7 +289,7 @@ function isFolder(path: string): boolean {
 
 const ENDINGS = ["ts", "mts", "cts", "js", "mjs", "cjs", "json", "tsx", "jsx", "node"];
 
-/** An import may leave out the extension, name a folder, or name the .js that a .ts becomes. */
+/** Lists files that an import may mean. It may omit the extension, name a folder, or name the output of a .ts file. */
 function candidates(from: string, written: string): string[] {
   const path = written.startsWith("file:")
     ? textOf(() => fileURLToPath(written))
@@ -301,10 +301,10 @@ function candidates(from: string, written: string): string[] {
   return isFolder(path) ? [...all.filter((found) => found !== path), ...inside.filter(existsSync)] : all;
 }
 
-/** Ours are given to modules by the program itself. */
+/** The program provides these modules itself. */
 const OWN = /^skillflow(?:\/|$)/;
 
-/** The folder of a package that is installed for a folder, and of `#name` the manifest that says what it is. */
+/** Returns the folder of an installed package. For `#name`, returns the package.json that defines it. */
 function packageOf(from: string, specifier: string): string[] {
   if (specifier.startsWith("#")) return nearestUp(from, "package.json");
   const name = /^(?:@[\w.~-]+\/)?[\w.~-]+/.exec(specifier)?.[0];
@@ -317,7 +317,7 @@ function nearestUp(from: string, name: string): string[] {
   return found === undefined ? [] : [found];
 }
 
-/** `a.b.c` is a/b/c.py or a folder of that name, with what stands in the folders on the way. */
+/** Lists candidates for a Python module `a.b.c`: a/b/c.py, a folder of that name, and the files of its parents. */
 function pythonFiles(name: string, here: string, around: readonly string[]): string[] {
   const dots = /^\.*/.exec(name)?.[0].length ?? 0;
   const segments = name.slice(dots).split(".").filter(Boolean);
@@ -330,7 +330,7 @@ function pythonFiles(name: string, here: string, around: readonly string[]): str
   );
 }
 
-/** The folders that a folder lies in, up to the root of its repository; its parent alone where there is none. */
+/** Lists the folders above a folder, up to the root of its repository. Without one, lists only the parent. */
 function foldersAbove(from: string, most?: string): string[] {
   const above: string[] = [];
   for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {

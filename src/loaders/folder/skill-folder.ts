@@ -13,31 +13,31 @@ import type { Place } from "../text/yaml-text.ts";
 import { readNetwork } from "./declared-network.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 
-/** A skill's folder, whatever its format. */
+/** Folder of a skill, in any format. */
 export interface SkillFolder {
-  /** Absolute and real. */
+  /** Absolute real path. */
   readonly directory: string;
-  /** The folder's own name, as it was found. */
+  /** Name of the folder as it was found. */
   readonly name: string;
-  /** Names of what lies directly in it. */
+  /** Names of the folder's direct entries. */
   readonly names: ReadonlySet<string>;
-  /** Whether what lies directly in it under a name was a link when the folder was read. */
+  /** Checks whether a direct entry was a link when the folder was read. */
   isLink(name: string): boolean;
-  /** All that its code is; not read before it is asked for. */
+  /** All files of the skill's code, read on first use. */
   readonly contents: Contents;
-  /** A file of it as text; undefined where there is none. Throws why it cannot be read: too large, no UTF-8, a link that leads out. */
+  /** Returns a file's text, or undefined if there is none. Throws if it is too large, not UTF-8, or outside. */
   read(path: string): string | undefined;
 }
 
 const MOST_BYTES = 1024 * 1024;
 
-/** Undefined when it is no folder. */
+/** Opens a skill's folder. Returns undefined if the path is not a folder. */
 export function openSkillFolder(path: string): SkillFolder | undefined {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
   return openRealFolder(realpathSync.native(path), basename(path));
 }
 
-/** A folder whose path holds no link. */
+/** Opens a folder whose path contains no links. */
 export function openRealFolder(directory: string, name: string): SkillFolder {
   const entries = new Map(readdirSync(directory, { withFileTypes: true }).map((entry) => [entry.name, entry]));
   const read = (file: string) => {
@@ -48,7 +48,7 @@ export function openRealFolder(directory: string, name: string): SkillFolder {
   return { directory, name, names: new Set(entries.keys()), isLink, contents: openContents({ path: directory }), read };
 }
 
-/** A file that was no link when the folder was read; one that has become a link since is not opened. */
+/** Reads a file that was not a link when the folder was read. Throws if it is one now. */
 function readPlain(directory: string, file: string): string {
   const { file: descriptor, stats } = openPlainNow(join(directory, file));
   try {
@@ -67,7 +67,7 @@ function readWithin(directory: string, file: string): string | undefined {
   return readPlain(directory, relative(directory, real));
 }
 
-/** Bytes that are no UTF-8 are refused, not replaced: names and commands would be others than the author's. */
+/** Decodes UTF-8. Throws on invalid bytes, because replacing them would change names and commands. */
 function decode(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -76,10 +76,10 @@ function decode(file: string, bytes: Uint8Array): string {
   }
 }
 
-/** Folders that hold no skills and are no part of one. */
+/** Folders that contain no skills and are not part of one. */
 export const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
-/** A SKILL.md, read. */
+/** Parsed SKILL.md. */
 export interface SkillDocument {
   readonly id: string;
   readonly description: string;
@@ -87,15 +87,15 @@ export interface SkillDocument {
   readonly config: Readonly<Record<string, ConfigField>>;
   readonly instruction: string | undefined;
   readonly mcp: McpServerConfig | undefined;
-  /** As written, unknown keys kept. */
+  /** Frontmatter as written, including unknown keys. */
   readonly frontmatter: { readonly [key: string]: unknown };
-  /** What is wrong with it and does not keep it from being used. */
+  /** Problems that do not prevent its use. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Where a key of the frontmatter stands in the file. */
+  /** Returns the place of a frontmatter key in the file. */
   position(path: readonly (string | number)[]): Place;
 }
 
-/** Reads a folder's SKILL.md, leniently (skill-formats 7.1, D27, D34); a diagnostic says why the skill is skipped. */
+/** Reads a folder's SKILL.md leniently. Returns a diagnostic if the skill is skipped. */
 export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnostic {
   const file = join(folder.directory, "SKILL.md");
   try {
@@ -109,7 +109,7 @@ export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnost
   }
 }
 
-/** Why a whole skill is left out. */
+/** Reports that a whole skill is skipped. */
 export function skipped(file: string, message: string): Diagnostic {
   return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
 }
@@ -154,7 +154,7 @@ function nameFault(name: unknown): string | undefined {
   return `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`;
 }
 
-/** The code of a document whose name is no id: where its folder's stands in for it is a matter of the place (S12). */
+/** Code of the finding for an invalid name. Depending on the place, the folder's name replaces it. */
 export const UNNAMED = "SKILL_NAME";
 
 function folderNamed(id: string, fault: string, at: Pick<Diagnostic, "file"> & Place): Diagnostic {
@@ -162,7 +162,7 @@ function folderNamed(id: string, fault: string, at: Pick<Diagnostic, "file"> & P
   return { severity: "warning", code: UNNAMED, path: ["name"], message: fault, hint, ...at };
 }
 
-/** S12: kebab-case, 64 characters at most. */
+/** Checks for a kebab-case name with at most 64 characters. */
 export function isSkillId(name: string): boolean {
   return /^(?!.*--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 64;
 }
@@ -173,7 +173,7 @@ function repairedYaml(file: string, problem: Place & { readonly message: string 
   return { severity: "warning", code: "SKILL_YAML_REPAIRED", path: [], message, hint, file, ...placeOf(problem) };
 }
 
-/** A field without `env` reads the variable named like its key (D27). */
+/** Reads config fields. A field without `env` reads the variable named like its key. */
 export function readConfig(config: unknown): Readonly<Record<string, ConfigField>> {
   if (!isObject(config)) return {};
   const fields = Object.entries(config).flatMap(([key, field]): [string, ConfigField][] => {
@@ -201,7 +201,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-/** Hosts that are none are left out, and the others may be reached. */
+/** Reports invalid hosts. They are ignored; the valid hosts still count. */
 function networkProblems(file: string, { fields, position }: Frontmatter): Diagnostic[] {
   const { fault } = readNetwork(fields);
   if (fault === undefined) return [];
@@ -210,7 +210,7 @@ function networkProblems(file: string, { fields, position }: Frontmatter): Diagn
   return [{ severity: "warning", code: "SKILL_NETWORK", path, message, file, ...position(path) }];
 }
 
-/** What it says of tools and nobody can tell from nothing. */
+/** Reports invalid statements about the reach of tools. */
 function reachProblems(file: string, { fields, position }: Frontmatter): Diagnostic[] {
   return readReachMaps(fields).faults.map(({ path, message }) => {
     return {
@@ -224,7 +224,7 @@ function reachProblems(file: string, { fields, position }: Frontmatter): Diagnos
   });
 }
 
-/** What of `config` is left out. */
+/** Reports parts of `config` that are ignored. */
 function configProblems(file: string, config: unknown, position: SkillDocument["position"]): Diagnostic[] {
   const problem = (path: readonly string[], message: string): Diagnostic => {
     return { severity: "warning", code: "SKILL_CONFIG", path, message, file, ...position(path) };

@@ -8,11 +8,11 @@ import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
 interface Sweeper {
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
-  /** Undefined where users have no number. */
+  /** Undefined on systems without user ids. */
   readonly uid: number | undefined;
 }
 
-/** Removes the temporary folders that killed processes of ours left; what cannot be removed stays. */
+/** Removes temporary folders of our processes that were killed. Ignores errors. */
 export function sweepTemporaries(sweeper: Sweeper): void {
   for (const directory of new Set([tmpdir(), "/tmp"])) sweepFolder(directory, sweeper);
 }
@@ -45,18 +45,18 @@ function remove(path: string): void {
   }
 }
 
-/** A file that was digested: its content now, or the target of a link. */
+/** Content of a digested file, or the target of a link. */
 export type Digested = { readonly content: Buffer; readonly isProgram: boolean } | { readonly link: string };
 
-/** The process that copies, and what it does before it ends. */
+/** Process that makes the copies and can remove them when it ends. */
 export interface Copier {
   readonly self: ProcessMark;
   readonly atExit?: ((work: () => void) => void) | undefined;
 }
 
 /**
- * Copies what was digested to a folder that no other user can write to. Returns the copy of each place. `read` throws if
- * a file is not what it was: what was compared is then what runs.
+ * Copies digested files to a folder that no other user can write to, and returns the copy of each place. `read` throws
+ * if a file has changed, so exactly the checked content runs.
  */
 export function copyPlaces(
   places: readonly string[],

@@ -5,10 +5,10 @@ import { callHandler } from "../../core/skill/skill.ts";
 import type { CallMcp, McpInvocation } from "../folder/host.ts";
 import type { McpOptions } from "./client.ts";
 
-/** Why none is called where there is no way to call one. */
+/** Reason why no server is called without a connection. */
 export const UNCONNECTED = "a dry run connects no MCP server";
 
-/** Calls tools of MCP servers that live for one call each. */
+/** Creates a function that calls MCP tools. Each call has its own connection. */
 export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
   return async (call, context) => {
     if (context.offline && call.server.command !== undefined) {

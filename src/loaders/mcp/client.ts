@@ -15,49 +15,49 @@ import { reach, type Server } from "./server.ts";
 import { httpUrl, openSession, type Session } from "./session.ts";
 
 export interface McpOptions {
-  /** The skill whose server it is. */
+  /** Id of the skill that the server belongs to. */
   readonly id: string;
   readonly config: McpServerConfig;
-  /** What the declared variables are valued from; the rest of it does not reach the server. */
+  /** Source of the declared variables' values. Other variables do not reach the server. */
   readonly env: Environment;
-  /** Where a command starts. */
+  /** Start directory of a command. */
   readonly cwd: string;
-  /** Throws where the server is no longer what was allowed: asked before each connection. */
+  /** Throws if the server's files are no longer those that were trusted. Called before each connection. */
   readonly check?: () => void;
   readonly fetch: typeof fetch;
   readonly processes: Processes;
-  /** For connecting and listing, together; 30 s at most. */
+  /** Time limit for connecting and listing together. At most 30 s. */
   readonly timeoutMs?: number;
-  /** Ends connecting, also connecting again. */
+  /** Stops connecting and reconnecting. */
   readonly signal?: AbortSignal;
-  /** A tool that has changed since it was listed is not called any more. */
+  /** Refuses calls of tools that have changed since they were listed. */
   readonly isLocked?: boolean;
-  /** Offers also what reads the server's resources; told of the addresses that may be read, and those that were before. */
+  /** Adds tools that read the server's resources and prompts. `Links` holds the URIs that may be read. */
   readonly links?: Links;
-  /** Where tokens are kept and people asked; without it, a server with an `auth` is not connected. */
+  /** Storage of tokens and login prompts. Without it, a server with `auth` cannot be used. */
   readonly auth?: AuthPlaces;
-  /** What connecting came upon, as clauses about the server: `lists the tool "a" twice: the first counts`. */
+  /** Receives findings as clauses about the server: `lists the tool "a" twice: the first counts`. */
   readonly onWarning: (message: string) => void;
 }
 
 export interface ServedTool extends Tool, Pick<ListedTool, "digest"> {}
 
 export interface McpConnection {
-  /** As the server listed them when it was connected. */
+  /** Tools that the server listed when it was connected. */
   readonly tools: readonly ServedTool[];
-  /** What reads what else it has, where it said so. */
+  /** Tools that read the server's resources and prompts, if it declares any. */
   readonly readers: readonly Tool[];
-  /** The server's process group is gone, or its session ended, when this resolves. */
+  /** Resolves when the server's process group is gone or its session has ended. */
   close(): Promise<void>;
 }
 
 const CONNECT_MS = 30_000;
-/** A server that is connected is waited for so long, for what can be told later. */
+/** Time limit for optional lists of a connected server. */
 const LIST_MS = 5000;
 
 /**
- * Connects a skill's MCP server and lists its tools; throws a plain Error that says why it cannot be used. A server
- * that is lost later is connected again by the next call.
+ * Connects to a skill's MCP server and lists its tools. Throws an Error that says why the server cannot be used. If the
+ * connection is lost later, the next call reconnects.
  */
 export async function openMcp(options: McpOptions): Promise<McpConnection> {
   const stop = new AbortController();
@@ -112,7 +112,7 @@ async function authOf(
   return openAuth({ ...places, id, config: config.auth, server: httpUrl(config.url), env, fetch, signal });
 }
 
-/** Of names that none of the server's own tools has. */
+/** Returns tools that read resources and prompts, unless the server's own tools use their names. */
 async function readersOf(server: Server, session: Session, options: McpOptions): Promise<readonly Tool[]> {
   const { config, links, isLocked = false, timeoutMs = CONNECT_MS, signal, onWarning: warn } = options;
   if (!links) return [];
@@ -147,7 +147,7 @@ function connectTool(server: Server, tool: ListedTool, { isLocked, links }: McpO
   };
 }
 
-/** The tools of a server may change while a run goes on. */
+/** Returns the tool's current version. The server may have removed or changed it during the run. */
 function checkStillThere(session: Session, tool: ListedTool, input: JsonObject): ListedTool {
   const now = session.tools.find((other) => other.name === tool.name);
   if (!now) throw new SkillflowError("tool.unknown", `the MCP server no longer offers the tool ${quote(tool.name)}`);

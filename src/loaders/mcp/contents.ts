@@ -6,14 +6,14 @@ import { projectRoot } from "../documents/project-config.ts";
 import { type Contents, openContents } from "../folder/skill-contents.ts";
 
 /**
- * What a server is: its JSON, and the files of the checkout that its command or arguments name (trust 6). `path` is the
- * file that says the server, where it is no skill's own.
+ * Opens a server's contents: its JSON, and the files of the checkout that its command line names. `path` is the file
+ * that declares the server, unless that is a skill.
  */
 export function openServerContents(config: McpServerConfig, cwd: string, path = cwd): Contents {
   return openContents({ path, instead: { text: canonical(config), files: () => namedFiles(config, cwd) } });
 }
 
-/** Keys in order, whoever wrote them. */
+/** Serializes a value with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => {
     const isMap = typeof inner === "object" && inner !== null && !Array.isArray(inner);
@@ -21,7 +21,7 @@ function canonical(value: unknown): string {
   });
 }
 
-/** Words of the command line that are files of the checkout, and what a package manager or `-m` makes of them. */
+/** Lists the files of the checkout that the command line names, directly or through a package manager or `-m`. */
 function namedFiles({ command, args = [] }: McpServerConfig, cwd: string): string[] {
   if (command === undefined) return [];
   const words = [command, ...args].flatMap((text) => [text, ...text.split(/[\s=,;|&()<>"'`]+/)]).filter(Boolean);
@@ -38,7 +38,7 @@ function namedFiles({ command, args = [] }: McpServerConfig, cwd: string): strin
 
 const MANAGERS = /^(?:npm|npx|pnpm|pnpx|yarn|bun|bunx)(?:\.cmd)?$/;
 
-/** A program that is installed in the checkout, and a module of Python. */
+/** Lists candidates for a program that is installed in the checkout, and for a Python module. */
 function modulesOf(word: string, cwd: string): string[] {
   if (!/^[@\w][\w./@-]*$/.test(word)) return [];
   const module = join(cwd, ...word.split("."));
@@ -50,10 +50,10 @@ function modulesOf(word: string, cwd: string): string[] {
   ];
 }
 
-/** What Node starts of a folder. */
+/** Files that Node runs for a folder. */
 const ENTRIES = ["package.json", "index.js", "index.mjs", "index.cjs", "server.js"];
 
-/** `node .` names a file of the folder, not all of it. */
+/** Checks whether a path contains the working directory. `node .` runs one file of it, not all files. */
 function isAround(path: string, cwd: string): boolean {
   return isWithin(path, cwd);
 }

@@ -9,7 +9,7 @@ import { openPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { quote } from "./offer/tools.ts";
 
-/** `skillflow.lock`: what MCP servers offered when somebody looked (extensions G40, fine-print T32). */
+/** `skillflow.lock`: the tools that MCP servers offered when the file was written. */
 
 const hex = () => z.string().regex(/^[0-9a-f]{64}$/, "it is no sha256 in hex");
 const tools = () => z.record(z.string(), hex());
@@ -31,7 +31,7 @@ export type LockedServer = Lock["servers"][string];
 const LOCK_FILE = "skillflow.lock";
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The lock beside the project's root; undefined where there is none. Throws where it is broken, with the place. */
+/** Reads the lock in the project's root, or returns undefined if there is none. Throws if it is invalid. */
 export function readLock(root: string): Lock | undefined {
   const path = join(root, LOCK_FILE);
   if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
@@ -60,7 +60,7 @@ function readText(path: string): string {
 
 type Issue = z.core.$ZodIssue;
 
-/** Of a union, what the alternative says that came furthest. */
+/** Returns the most specific issue of a union: the one from the alternative that matched furthest. */
 function deepest(issues: readonly Issue[]): Issue | undefined {
   const [issue] = issues;
   if (issue?.code !== "invalid_union") return issue;
@@ -76,7 +76,7 @@ function broken(path: string, { line, column }: { line?: number; column?: number
   });
 }
 
-/** Writes the lock as people review it; gives its path. */
+/** Writes the lock with sorted keys, so that diffs are easy to review. Returns its path. */
 export function writeLock(root: string, { schema, servers }: Lock): Promise<string> {
   const sorted = Object.entries(servers).map(([id, server]) => [id, { ...server, tools: inOrder(server.tools) }]);
   const text = JSON.stringify({ schema, servers: inOrder(Object.fromEntries(sorted)) }, null, 2);
@@ -87,7 +87,7 @@ function inOrder<Value>(map: Readonly<Record<string, Value>>): Record<string, Va
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What a lock says of a server beside its tools: nothing of it is a secret, as user parts and queries of addresses may be. */
+/** Returns the server's address for the lock. Omits user names, passwords and queries, which may be secrets. */
 export function lockedPlace({ command, url = "" }: McpServerConfig): { command: string } | { url: string } {
   if (command !== undefined) return { command };
   if (!URL.canParse(url)) return { url: "" };
@@ -95,11 +95,11 @@ export function lockedPlace({ command, url = "" }: McpServerConfig): { command: 
   return { url: `${origin}${pathname}` };
 }
 
-/** A server's tools, held against the lock. */
+/** Server's tools, compared with the lock. */
 interface Held<Tool> {
-  /** Those that are as they were. */
+  /** Tools that match the lock. */
   readonly tools: readonly Tool[];
-  /** Every difference, as a clause about the server. */
+  /** All differences, as clauses about the server. */
   readonly differences: readonly string[];
 }
 

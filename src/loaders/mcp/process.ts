@@ -11,35 +11,34 @@ import { temporaryName } from "../../files/temporary-name.ts";
 import type { Processes } from "./processes.ts";
 
 interface ServerCommand {
-  /** Looked up on the PATH of `env`. */
+  /** Program, looked up on the PATH of `env`. */
   readonly command: string;
   readonly args: readonly string[];
-  /** All that the server sees, beside a TMPDIR of its own. */
+  /** All variables of the server, except TMPDIR, which is set to a separate folder. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly processes: Processes;
 }
 
-/** An MCP server as a process: it and all that it started are gone when `close` resolves. */
+/** MCP server that runs as a process. When `close` resolves, it and all processes that it started are gone. */
 interface ServerProcess extends Transport {
-  /** Why it is of no more use and what it printed, in words; empty while there is nothing to tell. */
+  /** Describes how the server failed and what it printed. Empty if there is nothing to report. */
   describe(): string;
 }
 
-/** A message longer than this ends the server. */
+/** Longest message. The server is ended if it sends a longer one. */
 export const MOST_MESSAGE = 16 * 1024 * 1024;
-/** Said of what was not sent, for this reason. */
-/** A message was not sent, as there is nothing to send it to. Its code is the one that the SDK has for this. */
+/** Error for a message that was not sent because the server is gone. The SDK uses the same code. */
 export class NotConnected extends Error {
   readonly code = "NOT_CONNECTED";
 }
-/** So much that is no message, before the first message, ends the server: it speaks something else. */
+/** Maximum output before the first message that is not JSON-RPC. A server that prints more speaks another protocol. */
 const MOST_NOISE = 64 * 1024;
-/** Far more than is shown of it once it is redacted. */
+/** Characters of output to keep. Messages show far less, after redaction. */
 const KEPT_WORDS = 64 * 1024;
 const GRACE_MS = 1000;
 
-/** A line-by-line JSON-RPC transport over the standard streams of a process that it starts. */
+/** Creates a transport that starts a process and exchanges lines of JSON-RPC over its standard streams. */
 export function createServerProcess(server: ServerCommand): ServerProcess {
   const words = keepTail();
   const noise = keepTail();
@@ -104,7 +103,7 @@ function describeLoss(fault: string, words: string, noise: string): string {
   return said.filter((part) => part !== "").join("; ");
 }
 
-/** What was said last, on one line without stack frames; `count` are all the characters so far. */
+/** Keeps the end of the output, for one line without stack frames. `count` is the total number of characters. */
 function keepTail() {
   let kept = "";
   const tail = {
@@ -116,7 +115,7 @@ function keepTail() {
     },
     text() {
       const lines = kept.trim().split(/(?<!\s)\s*\n\s*/);
-      // The first line of what is left of much may be the end of one.
+      // If output was dropped, the first line may be incomplete.
       return lines
         .slice(tail.count > KEPT_WORDS ? 1 : 0)
         .filter((line) => !line.startsWith("at "))
@@ -147,22 +146,22 @@ function readLines(
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
   readonly pid: number;
-  /** How it ended, once it has and all that it said was read. */
+  /** Resolves with the way it ended, after it has exited and its output was read. */
   readonly exited: Promise<string>;
   readonly temporary: string;
-  /** It and all that it started, as far as they live. */
+  /** Returns the process and its descendants that are still alive. */
   readonly living: () => readonly number[];
 }
 
 async function startProcess({ command, args, env, cwd, processes }: ServerCommand): Promise<Started> {
   const temporary = mkdtempSync(join(env.TMPDIR || tmpdir(), temporaryName("mcp", processes.self)));
   try {
-    // A group of its own: wrappers such as npx leave children behind.
+    // Wrappers such as npx leave children behind, so the server gets its own process group.
     const child = spawn(command, [...args], { cwd, env: { ...env, TMPDIR: temporary }, detached: true });
     const exited = new Promise<string>((resolve) => {
       child.once("exit", (code, signal) => {
         const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
-        // Its pipes may be held open by what it started. One turn more, for the time may be over before they are read.
+        // Descendants may keep the pipes open. The extra turn lets output arrive that is ready when the timer fires.
         const timer = setTimeout(() => setImmediate(() => resolve(how)), GRACE_MS);
         child.once("close", () => {
           clearTimeout(timer);
@@ -183,9 +182,9 @@ async function startProcess({ command, args, env, cwd, processes }: ServerComman
   }
 }
 
-/** Asked by the end of its input, told by SIGTERM, ended by SIGKILL; and all that it started with it. */
+/** Ends a server and all its descendants: closes its input, then sends SIGTERM, then SIGKILL. */
 async function endAll({ child, pid, exited, temporary, living }: Started, { kill, isAlive }: Processes): Promise<void> {
-  // Once it is gone, nobody's parent tells whose they were.
+  // After the process exits, its children can no longer be identified by their parent.
   living();
   child.stdin.end();
   const quiet = new AbortController();

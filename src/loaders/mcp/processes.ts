@@ -1,12 +1,12 @@
 import type { ProcessMark } from "../../core/engine/ports.ts";
 
-/** What ending a process takes. A negative id means the group of a process. */
+/** System calls to end processes. A negative id means a process group. */
 export interface Processes {
-  /** Ours: the names of temporary folders tell it. */
+  /** Mark of this process, which is part of its temporary folders' names. */
   readonly self: ProcessMark;
-  /** One that is gone is no error. */
+  /** Sends a signal. Ignores processes that no longer exist. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly isAlive: (pid: number) => boolean;
-  /** Tells again and again who lives of a process and all that it started, or that has this in its environment. */
+  /** Returns a function that lists living descendants of a process, and processes with `mark` in their environment. */
   readonly follow: (pid: number, mark: string) => () => readonly number[];
 }

@@ -3,22 +3,22 @@ import type { ToolContext } from "../../core/skill/skill.ts";
 import { isUntouched } from "./offer/results.ts";
 import type { Session } from "./session.ts";
 
-/** A server as its tools see it. */
+/** Server as its tools see it. */
 export interface Server {
-  /** The open session, connected again where the last one was lost. */
+  /** Returns the open session. Reconnects if the last one was lost. */
   session(): Promise<Session>;
 }
 
-/** Something that is asked of a server, which may be lost meanwhile. */
+/** Request to a server that may fail because the connection is lost. */
 interface Asking<Value> {
   readonly context: Pick<ToolContext, "signal">;
-  /** Changes nothing, however often it is asked. */
+  /** True if the request changes nothing and can be repeated. */
   readonly isReading: boolean;
-  /** `onAsked` right before the server may begin to carry it out. */
+  /** Sends the request. Calls `onAsked` right before the server may start to process it. */
   ask(session: Session, onAsked: () => void): Promise<Value>;
 }
 
-/** Asks, and once again where the server was lost and nothing can have been done by it. Throws what failed. */
+/** Sends a request. Repeats it once if the connection was lost and the first attempt cannot have had effects. */
 export async function reach<Value>(server: Server, asking: Asking<Value>, mayRepeat = true): Promise<Value> {
   const session = await server.session();
   let isAsked = false;
@@ -30,7 +30,7 @@ export async function reach<Value>(server: Server, asking: Asking<Value>, mayRep
   } catch (error) {
     asking.context.signal.throwIfAborted();
     const loss = session.lossBy(error);
-    // The status of an HTTP answer counts, but not a code that the server chose for its own error.
+    // The status of an HTTP response counts, but not a code that the server chose for its own error.
     const isUnreached = loss !== undefined && isUntouched(error);
     const isUndone = !isAsked || isUnreached || refusalOf(error) !== undefined;
     if (loss === undefined) throw failed(session, error, isUndone || session.isRefusal(error));

@@ -29,29 +29,29 @@ interface SessionOptions {
   readonly onWarning: (message: string) => void;
 }
 
-/** One connection to a server, from the handshake to its end. */
+/** Connection to a server, from the handshake to its end. */
 export interface Session {
-  /** As they are now. */
+  /** Current tools. */
   readonly tools: readonly ListedTool[];
   isOpen(): boolean;
-  /** Reads the list again if the server said that it changed. */
+  /** Reloads the tools if the server reported that they changed. */
   refresh(context: Pick<ToolContext, "logger" | "signal">): Promise<void>;
   call(tool: ListedTool, input: JsonObject, context: ToolContext): Promise<CallToolResult>;
-  /** Whether the server said when it was connected that it has such. */
+  /** Checks whether the server declared such a list when it was connected. */
   has(list: ListName): boolean;
   list(list: ListName, most: number, signal: AbortSignal): Promise<Pages>;
-  /** Any other request; of the answer nothing is known. */
+  /** Sends any other request. The answer is not validated. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<{ readonly [key: string]: unknown }>;
-  /** How the server was lost, in words, if that is what an error of a call means. */
+  /** Describes how the connection was lost, if the error of a call means that. */
   lossBy(error: unknown): string | undefined;
-  /** Any other error of a call, in words. */
+  /** Describes any other error of a call. */
   explain(error: unknown): string;
-  /** Whether the server refused the call instead of carrying it out. */
+  /** Checks whether the server refused the call and did nothing. */
   isRefusal(error: unknown): boolean;
   close(): Promise<void>;
 }
 
-/** Connects, agrees on a protocol version and lists the tools. Throws a plain Error that says what stood in the way. */
+/** Connects, negotiates the protocol version and lists the tools. Throws an Error that describes the failure. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   options.check?.();
   const sdk = await import("@modelcontextprotocol/client");
@@ -59,7 +59,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const deadline = new AbortController();
   const seconds = options.timeoutMs / 1000;
   const late = () => {
-    // A person takes their time.
+    // The time limit does not apply while the user logs in.
     if (options.auth?.isAsking()) timer = setTimeout(late, options.timeoutMs);
     else deadline.abort(new Error(`it did not answer within ${seconds} s`));
   };
@@ -72,12 +72,12 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-/** One way of reaching a server. */
+/** Transport and protocol to reach a server. */
 interface Route {
   open(): Transport & { describe?(): string; terminateSession?(): Promise<void> };
-  /** The revision since 2026-07-28, which has no handshake; otherwise the ones before. */
+  /** True for the protocol 2026-07-28 and later, which has no handshake. */
   readonly modern: boolean;
-  /** HTTP+SSE, before 2025: one stream for everything. */
+  /** True for HTTP+SSE, the transport before 2025, which uses a single stream. */
   readonly oneStream: boolean;
 }
 
@@ -118,12 +118,12 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
   ];
 }
 
-/** A token that is good, and not for this: a new one is got as where there is none. */
+/** Checks for a valid token with too narrow a scope. It is renewed like a missing one. */
 function wantsMore({ status, headers }: Response): boolean {
   return status === 403 && challengeError(headers.get("www-authenticate")) === "insufficient_scope";
 }
 
-/** An answer is read whole, so it may be as large as a message over stdio, and no larger. */
+/** Limits the size of an answer, which is read into memory, to that of a message over stdio. */
 function capped(response: Response): Response {
   if (!response.body || !response.ok) return response;
   let read = 0;
@@ -137,7 +137,7 @@ function capped(response: Response): Response {
   return new Response(response.body.pipeThrough(limit), response);
 }
 
-/** D30: a minimal base and the declared variables; what they are said to be is for people. */
+/** Returns a minimal environment and the declared variables. The values in `mcp.env` are only descriptions. */
 function serverEnvironment({ config, env, onWarning }: SessionOptions): Record<string, string> {
   const declared = Object.keys(config.env ?? {});
   for (const name of declared) if (!env[name]) onWarning(`starts without ${name}, which is not set`);
@@ -145,7 +145,7 @@ function serverEnvironment({ config, env, onWarning }: SessionOptions): Record<s
   return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
-/** `${NAME}` in a value stands for a declared variable; a header that lacks one is left out. */
+/** Fills in `${NAME}` with declared variables. Omits headers whose variables are not set. */
 function serverHeaders({ config, env, onWarning }: SessionOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [header, value] of Object.entries(config.headers ?? {})) {
@@ -166,7 +166,7 @@ export function httpUrl(text: string | undefined): URL {
   throw new Error(`its url is not one of http or https: ${quote(text)}`);
 }
 
-/** Where a server refuses the way it is asked, the next way is tried; the first refusal is the one to tell. */
+/** Connects by the first route that the server accepts. If all fail, throws the first error. */
 async function takeFirstRoute(
   sdk: Sdk,
   routes: readonly Route[],
@@ -189,7 +189,7 @@ async function takeFirstRoute(
   throw new Error(first?.message);
 }
 
-/** An answer that says no, as opposed to none. */
+/** Checks whether the server answered with a refusal. */
 function isRefusal(sdk: Sdk, error: unknown): boolean {
   if (error instanceof sdk.ProtocolError) return true;
   const status = statusOf(error);
@@ -224,7 +224,7 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   if (auth) keepOut(transport, auth);
   if (route.oneStream) client.onerror = () => void client.close();
   const first = await listTools(client, signal, options.onWarning);
-  // Servers that offer more once they know their client say so at once.
+  // Some servers extend their list as soon as they know the client.
   const listed = state.changed ? await listTools(client, signal, options.onWarning) : first;
   state.changed = false;
   state.tools = readListedTools(listed, saidOf(options.config), options.onWarning);
@@ -233,7 +233,7 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
 
 interface State {
   open: boolean;
-  /** The server said that its tools are others now. */
+  /** The server reported that its tools have changed. */
   changed: boolean;
   tools: readonly ListedTool[];
 }
@@ -281,13 +281,13 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
   };
 }
 
-/** A server may say the tokens that it was shown, to whoever reads its answers. */
+/** Redacts tokens in the server's messages, in case it echoes them. */
 function keepOut(transport: Transport, auth: Auth): void {
   const take = transport.onmessage;
   transport.onmessage = (message, extra) => take?.(auth.redactor().value(message as never) as typeof message, extra);
 }
 
-/** An answer that comes as a stream may break off: without this its request would wait for ever. */
+/** Answers requests whose response stream breaks off. Otherwise, they would wait forever. */
 function answerLostStreams(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) =>
@@ -304,7 +304,7 @@ function answerLostStreams(transport: Transport): void {
 
 const STREAM_LOST = -32_000;
 const LOST = "the connection broke off before the answer came";
-/** Tells our own error from any that a server sends. */
+/** Random value that distinguishes our error from those of a server. */
 const LOST_MARK = randomUUID();
 
 async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void) {
@@ -314,7 +314,7 @@ async function listTools(client: Client, signal: AbortSignal, warn: (message: st
   return listed;
 }
 
-/** As many lines as anybody would read. */
+/** Maximum number of progress messages to log per call. */
 const MOST_PROGRESS = 100;
 
 function progressTeller(logger: ToolContext["logger"]) {
@@ -336,7 +336,7 @@ function wordsOf(transport: ReturnType<Route["open"]>): string {
   return transport.describe?.() ?? "";
 }
 
-/** What stood in the way, as a clause about the server; `said` is what is known of its end. */
+/** Describes a failure as a clause about the server. `said` is what is known about its end. */
 function explainFailure({ config, auth }: SessionOptions, error: unknown, said: string): string {
   const what = describeFailure(config, error, said);
   return auth ? auth.redactor().text(what) : what;

@@ -8,10 +8,10 @@ import type { RunnablePackage } from "../folder/format.ts";
 import { keepMade, type MountedBlob, type RunOutcome, runCode } from "../programs/package-run.ts";
 import type { SkillEntry, SkillSet } from "../registry/skill-set.ts";
 
-/** What packages are found and run with. */
+/** Part of the registry that finds and runs packages. */
 type Registry = Pick<SkillSet, "find" | "host">;
 
-/** The skill; `registry` is there once its tool is called. */
+/** Returns the skill. `registry` is available once the tool is called. */
 export function codeSkill(registry: () => Registry): Skill {
   const handler = (wanted: WantedCode, context: ToolContext) => runWritten(wanted, registry(), context);
   return {
@@ -26,7 +26,7 @@ export function codeSkill(registry: () => Registry): Skill {
   };
 }
 
-/** Input that fits the tool's schema. */
+/** Input that matches the tool's schema. */
 interface WantedCode {
   readonly code: string;
   readonly entrypoint?: string;
@@ -39,7 +39,7 @@ interface WantedCode {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 
-/** What the code returned; throws why it did not. */
+/** Returns the result of the code, or throws its error. */
 async function runWritten(wanted: WantedCode, set: Registry, context: ToolContext): Promise<Json> {
   const { code, entrypoint = "main", args = {}, mount_skills = [], input_blobs = [], limits = {} } = wanted;
   const outcome = await runCode({
@@ -57,7 +57,7 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
   throw new SkillflowError(outcome.error.code, describeFailure(outcome), defined("acted", outcome.error.acted));
 }
 
-/** What others wrote is mounted where the operator trusts it, as it would run. */
+/** Returns the packages of a skill to mount. Skills by other authors must be trusted, as for running them. */
 async function findMounts({ find }: Registry, name: string): Promise<readonly RunnablePackage[]> {
   const entry = await find(name);
   const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
@@ -75,7 +75,7 @@ async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {
   throw new SkillflowError("blob.unknown", `no result of this run named the blob ${id}`);
 }
 
-/** Whole: it is cut once it is redacted, and its end stays, the error's own place. */
+/** Includes the whole output. It is truncated after redaction, and the end, where the error is, is kept. */
 function describeFailure({ error, logs }: Extract<RunOutcome, { status: "failed" }>): string {
   const what = `${error.type}: ${error.message}`;
   return logs.trim() === "" ? what : `${what}\nWhat it printed:\n${logs.trim()}`;

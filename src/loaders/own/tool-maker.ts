@@ -13,9 +13,9 @@ import type { LoaderHost } from "../folder/host.ts";
 import { openSkillFolder, readSkillDocument } from "../folder/skill-folder.ts";
 import { callScript } from "../programs/script-handler.ts";
 
-/** What defining, keeping, running and removing a run's own tools does outside of the run (skill-formats 2.6). */
+/** Work outside the run for a run's own tools: define, keep, run and remove them. */
 
-/** The skill as the registry knows it. A run carries out its tools, since what they change is part of the run. */
+/** Returns the skill for the registry. The run itself handles its tools, because their effects are part of the run. */
 export function toolMakerSkill(): Skill {
   const refuse = () => {
     throw new Error("tools are defined and removed by a node's model alone");
@@ -32,15 +32,15 @@ export function toolMakerSkill(): Skill {
   };
 }
 
-/** Where tools are kept. */
+/** Place where tools are kept. */
 interface Shelf {
   /** The project's root. */
   readonly root: string;
-  /** Ids that skills have already. */
+  /** Ids that existing skills use. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** Checks the code without running it, and keeps a persistent tool as a skill. */
+/** Checks the code without running it. Saves a persistent tool as a skill. */
 export async function defineMade(made: MadeTool, shelf: Shelf): Promise<Json> {
   checkSyntax(made.code);
   const kept = made.persistent ? await keepTool(made, shelf) : undefined;
@@ -59,7 +59,7 @@ function checkSyntax(code: string): void {
 
 const MARK = "skillflow tool-maker";
 
-/** Whole or not at all: written beside its place, then moved there. */
+/** Writes a tool's skill to a temporary folder and renames that, so that no incomplete skill is ever visible. */
 async function keepTool(made: MadeTool, shelf: Shelf): Promise<string> {
   const { target, owner, path } = await placeOf(made.tool.name, shelf);
   if (owner === "other") throw new Error(`${path} is there already and was not made by define_tool: it stays`);
@@ -79,7 +79,7 @@ async function keepTool(made: MadeTool, shelf: Shelf): Promise<string> {
   return path;
 }
 
-/** The SKILL.md comes last: a folder without it is no skill. */
+/** Writes SKILL.md last, because a folder without it is not a skill. */
 async function writeSkill(folder: string, { tool, parameters, code }: MadeTool): Promise<void> {
   const { name, description } = tool;
   const script = `scripts/${name}.js`;
@@ -112,7 +112,7 @@ The tool \`${name}\`, which a run defined. Its parameters are in tools.json, its
 
 interface Place {
   readonly target: string;
-  /** As people name it. */
+  /** Path for messages. */
   readonly path: string;
   readonly owner: "nobody" | "us" | "other";
 }
@@ -123,7 +123,7 @@ async function placeOf(tool: string, { root }: Shelf): Promise<Place> {
   return { target, path: `skills/${skillOf(tool)}`, owner: ownerOf(target) };
 }
 
-/** A folder is ours by the mark in its SKILL.md. */
+/** Reads the mark in SKILL.md to decide whether we made the folder. */
 function ownerOf(target: string): Place["owner"] {
   const stats = lstatSync(target, { throwIfNoEntry: false });
   if (!stats) return "nobody";
@@ -134,7 +134,7 @@ function ownerOf(target: string): Place["owner"] {
   return isObject(metadata) && metadata["generated-by"] === MARK ? "us" : "other";
 }
 
-/** Removes what is kept of a tool; `made` is undefined for one that this run did not define. */
+/** Removes the saved skill of a tool. `made` is undefined if this run did not define the tool. */
 export async function removeMade(name: string, made: MadeTool | undefined, shelf: Shelf): Promise<Json> {
   const kept = existsSync(join(shelf.root, "skills")) ? await placeOf(name, shelf) : undefined;
   if (kept?.owner === "us") await rm(kept.target, { recursive: true });
@@ -142,7 +142,7 @@ export async function removeMade(name: string, made: MadeTool | undefined, shelf
   return { removed: name, ...(kept?.owner === "us" ? { deleted: kept.path } : {}) };
 }
 
-/** Runs a tool isolated, from a folder of its own that is gone afterwards. */
+/** Runs a tool in a sandbox, from a temporary folder. */
 export async function runMade(
   { code }: MadeTool,
   input: JsonObject,

@@ -8,14 +8,14 @@ import { temporaryName } from "../../files/temporary-name.ts";
 import type { RunnablePackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 
-/** Where one run takes place: nothing else ever does. */
+/** Sandbox for exactly one run. */
 export interface PackagePlace {
-  /** A folder of its own. */
+  /** Temporary folder of this run. */
   readonly workspace: string;
-  /** Its runner's: nobody else knows it. */
+  /** Secret marker that precedes the runner's result. */
   readonly mark: string;
   run(command: ForeignCommand): Promise<ForeignResult>;
-  /** Resolves when nothing of it is left. */
+  /** Resolves when the sandbox and the workspace are removed. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function openPlace(host: Host): PackagePlace {
   };
 }
 
-/** Most are empty: looking is over sooner than waiting for what need not be done. */
+/** Removes the workspace. Most are empty, and checking that is faster than a recursive removal. */
 async function removeWorkspace(workspace: string): Promise<void> {
   chmodSync(workspace, 0o700);
   if (readdirSync(workspace).length === 0) rmdirSync(workspace);
@@ -39,29 +39,28 @@ async function removeWorkspace(workspace: string): Promise<void> {
 }
 
 /**
- * Sandboxes of packages that were run before, started ahead of their next run by a process that lives long. All that is
- * started is what every run has: the empty workspace, the limits, and an interpreter that reads its input. It shows the
- * package's folder, and has read nothing in it.
+ * Sandboxes that a long-lived process starts ahead of a package's next run. Each contains only what every run has: an
+ * empty workspace, the limits, and an interpreter that waits for input. The package's folder is mounted but not read.
  *
- * - One is used once and then gone: nothing of a run can reach the next.
- * - It is of one package as it was opened: what is opened anew, or is another, has its own. Nobody's arguments, secrets or
- *   blobs are in it; those that need more than arguments, which come by its input when it is used, are not started ahead.
- * - The package's files are compared when it is used, as ever, and its folder must be the one that is shown.
- * - It ends when it has waited for a while, with those who started it at the latest: also where they are killed.
+ * - Each sandbox is used once, so that no run can affect the next.
+ * - It belongs to one package as it was loaded. A reloaded package gets a new one. Runs that need secrets or blobs
+ *   never use one: arguments arrive as input.
+ * - The package's files are still verified at the run, and its folder must be the mounted one.
+ * - It ends after an idle timeout, and at the latest when its parent process ends or is killed.
  */
 export interface PackagesAhead {
-  /** The place that waits for a run of this package, if any does: the caller's alone from now on. */
+  /** Returns the sandbox that was started for this package, if any, and gives the caller ownership. */
   take(target: RunnablePackage): PackagePlace | undefined;
-  /** Starts one for its next run; none where one waits already. */
+  /** Starts a sandbox for the package's next run, unless one is already waiting. */
   start(target: RunnablePackage, host: Host, commandIn: (place: PackagePlace) => ForeignCommand): void;
-  /** Ends all that wait, and starts no more. Resolves when nothing of them is left. */
+  /** Ends all waiting sandboxes and starts no more. Resolves when all are removed. */
   close(): Promise<void>;
 }
 
-/** Does the work after a while; gives what keeps it from being done. */
+/** Schedules work and returns a function that cancels it. */
 export type Later = (work: () => void, ms: number) => () => void;
 
-/** Of different packages at once: the one that was started first goes for another. */
+/** Maximum number of waiting sandboxes. The oldest is ended to make room. */
 const MOST = 4;
 const IDLE_MS = 60_000;
 
@@ -77,7 +76,7 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
     return found;
   };
   const end = (found: Waiting | undefined) => {
-    const ended = found?.place.close().catch(() => undefined); // what is left of it is swept by the next start of a program
+    const ended = found?.place.close().catch(() => undefined); // the next start of a program removes the remains
     if (ended === undefined) return;
     ending.add(ended);
     void ended.finally(() => ending.delete(ended));
@@ -111,18 +110,18 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
 
 interface Waiting {
   readonly place: WaitingPlace;
-  /** Which folder was at the package's path when it was started. */
+  /** Device and inode of the package's folder when the sandbox was started. */
   readonly shows: string;
   readonly stop: () => void;
 }
 
-/** Whose sandbox is up already, with its interpreter in it, which waits for what it is to do. */
+/** Sandbox that is already running, with an interpreter that waits for input. */
 interface WaitingPlace extends PackagePlace {
   /** Settles when the sandbox is gone, used or not. */
   readonly over: Promise<unknown>;
 }
 
-/** What keeps one from being started is told by the next run, which needs the same. */
+/** Ignores errors: the next run needs the same things and reports them. */
 function startIfPossible(...parts: Parameters<typeof startPlace>): WaitingPlace | undefined {
   try {
     return startPlace(...parts);
@@ -131,7 +130,7 @@ function startIfPossible(...parts: Parameters<typeof startPlace>): WaitingPlace 
   }
 }
 
-/** The command that it is started with is the one that it is run with, but for what a turn brings. */
+/** Starts the command now. `run` only supplies stdin, the signal and the time limit. */
 function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignCommand): WaitingPlace {
   const place = openPlace(host);
   let give: (turn: Turn | undefined) => void = () => undefined;
@@ -140,7 +139,7 @@ function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignComma
   });
   const start = async () => host.runForeign(commandIn(place), turn);
   const result = start();
-  const over = result.catch(() => undefined); // whoever runs it is told
+  const over = result.catch(() => undefined); // the caller of `run` gets the error
   return {
     ...place,
     over,
@@ -156,7 +155,7 @@ function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignComma
   };
 }
 
-/** Another folder at the same path is another; undefined for what cannot be seen. */
+/** Returns the folder's device and inode, to detect a replaced folder. Undefined if it cannot be read. */
 function identityOf({ directory }: RunnablePackage): string | undefined {
   try {
     const { dev, ino } = statSync(directory, { bigint: true });

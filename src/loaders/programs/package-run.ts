@@ -19,8 +19,8 @@ import { openPlace, type PackagePlace, type PackagesAhead } from "./package-plac
 import { runnersFolder, withRefusals } from "./script-handler.ts";
 
 /**
- * A function of a Python file of any skill, to be imported: `word-count` is `skills.word_count`. Without secrets and
- * network, which mounted code never has.
+ * Returns a skill's Python function as a package to import: `word-count` becomes `skills.word_count`. Mounted code gets
+ * no secrets and no network.
  */
 export function mountOf(
   name: string,
@@ -32,10 +32,10 @@ export function mountOf(
   return [{ name: name.replaceAll("-", "_"), directory, contents, runtime, secrets: [], network: false }];
 }
 
-/** A blob that a run may read at `/blobs/<id>`. */
+/** Blob that the code can read at `/blobs/<id>`. */
 export interface MountedBlob {
   readonly id: string;
-  /** Absolute: a file with its content. */
+  /** Absolute path of a file with the blob's content. */
   readonly file: string;
 }
 
@@ -51,20 +51,20 @@ interface RunParts {
 
 export interface PackageRun extends RunParts {
   readonly package: RunnablePackage;
-  /** By name; those that the package does not declare do not reach it. */
+  /** Values by name. The code gets only those that the package declares. */
   readonly secrets: Readonly<Record<string, string | undefined>>;
-  /** Where runs of packages are prepared for. */
+  /** Starts sandboxes ahead of the next run. */
   readonly ahead?: PackagesAhead;
 }
 
 interface CodeRun extends RunParts {
-  /** Python. */
+  /** Python source. */
   readonly code: string;
   /** The function to call. */
   readonly entrypoint: string;
 }
 
-/** How a run ended; `logs` is what the code printed. */
+/** Result of a run. `logs` is what the code printed. */
 export type RunOutcome =
   | CompletedRun
   | { readonly status: "failed"; readonly output: null; readonly logs: string; readonly error: RunError };
@@ -77,25 +77,25 @@ interface CompletedRun {
 }
 
 export interface RunError {
-  /** The name of what was thrown, or of what ended it: `ValueError`, `TimeoutError`, … */
+  /** Name of the exception, or of the limit that stopped the code: `ValueError`, `TimeoutError`, … */
   readonly type: string;
   readonly message: string;
   readonly code: CallCode;
-  /** Whether the code may have acted outside of its workspace; absent, its code decides. */
+  /** Possible effects outside the workspace. If absent, `code` decides. */
   readonly acted?: Acted;
-  /** Nothing ran: there is no sandbox, or no program. */
+  /** Set if nothing ran because there is no sandbox or no program. */
   readonly notStarted?: true;
 }
 
-/** What the code handed back beside its result (`runtime.blobs.create`). */
+/** Blob that the code returned in addition to its result (`runtime.blobs.create`). */
 interface MadeBlob {
-  /** As the code knows it. */
+  /** Id that the code uses for the blob. */
   readonly id: string;
   readonly kind: string;
   readonly content: Uint8Array;
 }
 
-/** Runs an action in a sandbox of its own. It resolves, whatever the code does. */
+/** Runs a package's action in a separate sandbox. Never rejects because of the code's behavior. */
 export async function runPackage(run: PackageRun): Promise<RunOutcome> {
   const { package: target, secrets } = run;
   if (!target.runtime) return failed("NotExecutableError", `${target.name} is an instruction: there is nothing to run`);
@@ -113,14 +113,14 @@ export async function runPackage(run: PackageRun): Promise<RunOutcome> {
   return run.ahead && isBare ? runAhead(run, program, run.ahead) : runRequest(run, program);
 }
 
-/** Runs Python that was written for this one run: it sees no secret and no network. */
+/** Runs Python that was written for this run, without secrets or network. */
 export function runCode(run: CodeRun): Promise<RunOutcome> {
   const { code, entrypoint } = run;
   const request = { target: null, code, entrypoint };
   return runRequest(run, { packages: run.mounts, language: "python", env: {}, network: false, request });
 }
 
-/** Keeps what the code handed back; the output names the blobs as they are kept. */
+/** Stores the blobs that the code returned, and replaces their ids in the output with the stored ids. */
 export async function keepMade(
   { output, made }: CompletedRun,
   blobs: Pick<Blobs, "create">,
@@ -130,7 +130,7 @@ export async function keepMade(
   for (const { id, kind, content } of made) {
     const { blob_id } = await blobs.create(content, kind);
     ids.push(blob_id);
-    // Another content where a secret was taken out of it, and so another handle.
+    // Redacting a secret changes the content, and so the id.
     if (blob_id !== id) text = text.replaceAll(id, blob_id);
   }
   return { output: JSON.parse(text) as Json, ids };
@@ -144,7 +144,7 @@ interface Program {
   readonly request: JsonObject;
 }
 
-/** In the place that waits for it, if one does; then one is started for the next run, when the answer is on its way. */
+/** Uses the sandbox that was started ahead, if any. After the run, starts one for the next run. */
 async function runAhead(run: PackageRun, program: Program, ahead: PackagesAhead): Promise<RunOutcome> {
   const { package: target, host } = run;
   const waiting = ahead.take(target);
@@ -192,7 +192,7 @@ const MOST_MADE = 64;
 const MEGABYTE = 1024 * 1024;
 const MOST_MADE_BYTES = 64 * MEGABYTE;
 
-/** The program is gone by now, but what it left may be anything. */
+/** Reads the blobs that the code left in its workspace. The content is untrusted, although the program has ended. */
 async function withMade(outcome: CompletedRun, workspace: string): Promise<RunOutcome> {
   const refuse = (message: string) => failed("BlobError", message, { logs: outcome.logs, code: "blob.refused" });
   if (!existsSync(join(workspace, MADE))) return outcome;
@@ -215,7 +215,7 @@ async function withMade(outcome: CompletedRun, workspace: string): Promise<RunOu
 
 const MOST_KIND = 255;
 
-/** Undefined for what is no file of at most so many bytes. */
+/** Returns undefined if the path is not a file or the file has more than `most` bytes. */
 async function readMade(workspace: string, name: string, most: number): Promise<Buffer | undefined> {
   const place = await resolveInside(workspace, `${MADE}/${name}`);
   const opened = place.inside ? await openInside(place) : place;
@@ -264,7 +264,7 @@ function checkHandle(id: string): string {
   throw new Error(`${JSON.stringify(id)} is no handle of a blob`);
 }
 
-/** Where the code of a package is, as the program sees it; looked up when it is used. */
+/** Returns the path of a package's code inside the sandbox. Resolved at each run because the folder may change. */
 function moduleOf({ name, directory, runtime }: RunnablePackage): [name: string, file: string] {
   const entrypoint = runtime?.entrypoint ?? "";
   const place = resolveInsideNow(directory, entrypoint);
@@ -278,10 +278,10 @@ interface Runner {
   readonly nodePath: string;
 }
 
-/** As the program sees it: where it lies on this machine is nobody's business. */
+/** Path of the runners inside the sandbox. It hides their path on this machine. */
 const RUNNERS = "/runtime";
 
-/** Without -B, compiled files would be tried in the package's folder. */
+/** Returns the command line of the runner. -B stops Python from writing bytecode to the package's folder. */
 function runnerOf(language: PackageRuntime["language"], { mark, nodePath }: Runner): ForeignCommand["argv"] {
   return language === "python"
     ? ["python3", "-u", "-B", "-X", "utf8", `${RUNNERS}/package.py`, mark]
@@ -289,7 +289,7 @@ function runnerOf(language: PackageRuntime["language"], { mark, nodePath }: Runn
 }
 
 function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): RunOutcome {
-  // At the beginning of a line, where no text in the result can stand.
+  // The mark counts only at the start of a line: text in the JSON result never contains a newline.
   const line = `\n${mark}`;
   const at = result.stdout.lastIndexOf(line);
   const printed = at === -1 ? result.stdout : result.stdout.slice(0, at);

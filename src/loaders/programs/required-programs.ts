@@ -3,17 +3,17 @@ import { delimiter, join } from "node:path";
 import { isObject } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-/** What became of the programs that a skill requires. */
+/** Result of looking for the programs that a skill requires. */
 interface RequiredPrograms {
-  /** Why the skill is unavailable. */
+  /** Reason why the skill is unavailable. */
   readonly missing?: string;
-  /** The group of programs that was found, where the skill names groups. */
+  /** Index of the group of programs that was found, if the skill lists groups. */
   readonly group?: number;
-  /** The requirement is neither a list of names nor a list of such lists. */
+  /** Set if the requirement is neither a list of names nor a list of such lists. */
   readonly malformed?: true;
 }
 
-/** `metadata.requires.bins`, or `requires.bins`: all of a list, or all of any of its lists, are on the PATH. */
+/** Checks that all programs of `metadata.requires.bins` or `requires.bins`, or of one inner list, are on the PATH. */
 export function findRequiredPrograms(
   frontmatter: { readonly [key: string]: unknown },
   env: Environment,

@@ -14,36 +14,36 @@ import type { Contents } from "../folder/skill-contents.ts";
 import { TYPESCRIPT, typescriptFolder } from "./typescript.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
-/** A file of a skill's folder that carries out a tool. */
+/** File in a skill's folder that implements a tool. */
 export interface Script {
-  /** The skill's folder, absolute and real. */
+  /** Absolute real path of the skill's folder. */
   readonly directory: string;
-  /** From the folder. */
+  /** Path relative to the folder. */
   readonly file: string;
-  /** What the file exports: `default` for JavaScript and `handler` for Python unless told. */
+  /** Exported function to call. Defaults to `default` for JavaScript and `handler` for Python. */
   readonly export?: string;
-  /** All that is its code. */
+  /** All files that belong to the script's code. */
   readonly contents?: Contents;
 }
 
-/** What one call of a script gets beside its input. */
+/** Settings of one call of a script, in addition to its input. */
 export interface ScriptCall {
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute; where it starts. It writes there only where the operator lets it, and to the folder that TMPDIR names. */
+  /** Absolute path of the start directory. Read-only unless the operator passes --writable-workdir. */
   readonly workDir: string;
   readonly signal: AbortSignal;
   /** Adds `__workDir` to the input. */
   readonly withWorkDir?: boolean;
-  /** What its skill declares that it needs of the network. */
+  /** Network access that the skill declares. */
   readonly network?: ForeignCommand["network"];
 }
 
 /**
- * Runs a script in a child process of its own: the input as JSON on stdin, never as arguments, and its result back.
+ * Runs a script in a child process. The input goes to stdin as JSON, never to the arguments.
  *
- * - What it prints beside its result is lost; a file that is no module prints its result as JSON.
- * - Whatever keeps it from a result is thrown as an Error for the model: the message of what the handler threw, or how
- *   the child ended. An aborted signal ends it with the signal's reason.
+ * - Other output is discarded. A file that is not a module prints its result as JSON.
+ * - Throws an Error for the model with the handler's message, or with the way the child ended. If the signal is
+ *   aborted, throws the signal's reason.
  */
 export async function callScript(host: LoaderHost, script: Script, input: JsonObject, call: ScriptCall): Promise<Json> {
   const path = await findScript(script);
@@ -82,7 +82,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
 const WHERE =
   "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names; --writable-workdir lets it write";
 
-/** What a handler finds in its environment: its skill's resolved fields, under the variables that they name (D51). */
+/** Returns the environment of a handler: the skill's resolved config, under the variables that its fields name. */
 export function declaredEnv(
   { config }: Pick<Skill, "config">,
   context: Pick<ToolContext, "config">,
@@ -93,7 +93,7 @@ export function declaredEnv(
 
 const MEGABYTE = 1024 * 1024;
 
-/** The caller's signal ends a call much earlier than this clock. */
+/** `wallMs` is only a backstop. The caller's signal ends a call much earlier. */
 const LIMITS = {
   wallMs: 3_600_000,
   outputBytes: 10 * MEGABYTE,
@@ -102,19 +102,19 @@ const LIMITS = {
   processes: 128,
 } as const;
 
-/** Looked up when it is used: the folder may have changed since it was loaded. */
+/** Resolves the script's path at each call, because the folder may have changed since it was loaded. */
 async function findScript({ directory, file }: Script): Promise<string> {
   const place = await resolveInside(directory, file);
   if (place.inside) return place.path;
   throw new Error(`the script ${file} ${place.message}`);
 }
 
-/** How a script is started. */
+/** Command that starts a script. */
 interface Runner {
-  /** Named when it cannot be started. */
+  /** Program named in the error message if it cannot be started. */
   readonly program: string;
   readonly argv: ForeignCommand["argv"];
-  /** Folders that it reads beside the skill's own. */
+  /** Folders that the program reads in addition to the skill's folder. */
   readonly needs: readonly string[];
 }
 
@@ -136,7 +136,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
       return { program: "Node", argv: javascript(join(typescript, TYPESCRIPT)), needs: [runners, typescript] };
     }
     case ".py": {
-      // Without -B, compiled files would appear in the skill's folder.
+      // -B stops Python from writing compiled files to the skill's folder.
       const flags = ["-B", "-X", "utf8", join(runners, "python.py")];
       return {
         program: "Python",
@@ -163,7 +163,7 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** Private copies in the place of what could change between its comparison and its start. */
+/** Mounts private copies over folders that could change between the check and the start. */
 function copiesOf(host: LoaderHost, { directory, contents }: Script): readonly Mount[] {
   const places = contents ? [directory, ...contents.outside()] : [];
   const mounts = places.map((target) => ({
@@ -178,7 +178,7 @@ function readOnly(path: string): Mount {
   return { source: path, target: path, writable: false };
 }
 
-/** So that a folder inside of another one keeps its own mode; of two mounts of one folder the later counts. */
+/** Sorts mounts so that a nested folder keeps its own mode. If two mounts have the same target, the later one wins. */
 function outerFirst(mounts: readonly Mount[]): readonly Mount[] {
   const byTarget = new Map(mounts.map((mount) => [mount.target, mount]));
   return [...byTarget.values()].sort((a, b) => a.target.length - b.target.length);
@@ -188,7 +188,7 @@ function isMissingSandbox(error: unknown): boolean {
   return error instanceof SkillflowError && error.code === "sandbox.missing";
 }
 
-/** Where nothing isolates programs: the language alone, without files, network, variables and other modules. */
+/** Runs the module in an interpreter without files, network or variables. Used if there is no sandbox. */
 async function interpretScript(
   host: LoaderHost,
   script: Script & { readonly path: string },
@@ -202,7 +202,7 @@ async function interpretScript(
   const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });
   if (end.ended === "returned") return end.value;
   if (end.ended === "aborted") throw signal.reason;
-  // Without files and network it writes nothing.
+  // The interpreter has no files and no network, so a failed script cannot have changed anything.
   if (end.ended === "threw") throw new NothingDone(end.message);
   throw new SkillflowError(codeOfEnding(end.ended), `the script ${script.file} ${ENDINGS[end.ended]}`, { acted: "no" });
 }
@@ -247,7 +247,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   output: `printed more than ${LIMITS.outputBytes / MEGABYTE} MB`,
 };
 
-/** The line that a runner wrote: `{"result": …}` or `{"error": "…", "code": "EROFS", "acted": "no"}`; undefined if it is cut or nested too deeply. */
+/** Parses a runner's line: `{"result": …}` or `{"error": "…", "code": "EROFS"}`. Undefined if it is incomplete. */
 function outcomeOf(text: string): JsonObject | undefined {
   const outcome = parseJson(text.split("\n")[0] ?? "");
   return isObject(outcome) ? (outcome as JsonObject) : undefined;
@@ -258,14 +258,14 @@ function settle({ error, code, acted, result }: JsonObject, stderr: string): Jso
   return result ?? null;
 }
 
-/** What the network refused explains an error that says no more than "fetch failed". */
+/** Adds the sandbox's network refusals to an error message such as "fetch failed". */
 export function withRefusals(error: string, stderr: string): string {
   return [quoteTheirs(error), ...(stderr.match(REFUSED) ?? [])].join("\n");
 }
 
 const REFUSED = /^skillflow: \S+ was refused: .+$/gm;
 
-/** What it says of itself, else all that it printed: it is cut once it is redacted. */
+/** Returns the error that the script reported, or all its output. The output is truncated later, after redaction. */
 function failureOf({ code, stdout, stderr }: ForeignResult, file: string): Error {
   const said = parseJson(stdout);
   if (isObject(said) && typeof said.error === "string" && said.error !== "")

@@ -10,10 +10,10 @@ import type { Contents } from "../folder/skill-contents.ts";
 import { declaredEnv, isExecutable } from "./script-handler.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
-/** Scripts that a skill bundles and its instruction tells to run: the third tier of Agent Skills (skill-formats 7.3). */
+/** Scripts that a skill bundles and its instructions ask the model to run: the third tier of Agent Skills. */
 
 export interface SkillScripts {
-  /** Of the skill. */
+  /** The skill's folder. */
   readonly directory: string;
   readonly contents: Pick<Contents, "check" | "sourceOf">;
   readonly effect: Effect;
@@ -21,7 +21,7 @@ export interface SkillScripts {
 }
 
 export interface ScriptWanted {
-  /** From the skill's folder. */
+  /** Path relative to the skill's folder. */
   readonly path: string;
   readonly args?: readonly string[];
   readonly stdin?: string;
@@ -32,7 +32,7 @@ interface OwnedScript extends ScriptWanted {
   readonly skill: Skill;
 }
 
-/** What one script came to; throws why it did not run, or not to its end. */
+/** Runs one script and returns its exit code and output. Throws if it cannot run or exceeds a limit. */
 export async function runSkillScript(
   host: LoaderHost,
   { scripts, skill, path, args = [], stdin = "" }: OwnedScript,
@@ -70,7 +70,7 @@ export async function runSkillScript(
 
 const MEGABYTE = 1024 * 1024;
 
-/** The caller's signal ends a call much earlier than this clock. */
+/** `wallMs` is only a backstop. The caller's signal ends a call much earlier. */
 const LIMITS = {
   wallMs: 3_600_000,
   outputBytes: MEGABYTE,
@@ -100,7 +100,7 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
   }
 }
 
-/** Whom its scripts may reach, without compatibility's words. */
+/** Returns the hosts that the skill's scripts may reach. The prose in `compatibility` does not count. */
 export function declaredNetwork(frontmatter: SkillScripts["frontmatter"]): false | readonly string[] {
   const { hosts } = readNetwork(frontmatter);
   return hosts.length > 0 && hosts;

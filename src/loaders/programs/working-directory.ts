@@ -5,8 +5,8 @@ import { isWithin } from "../../files/files.ts";
 import type { LoaderHost } from "../folder/host.ts";
 
 /**
- * The working directory as code in the sandbox sees it: it reads all of it. Where the operator lets it write there too,
- * nothing that it writes becomes code of this machine, or its own skill's (trust 8). `own` is what the code itself is.
+ * Mounts the working directory for code in the sandbox. All of it is readable. If the operator makes it writable, paths
+ * that this machine or the skill (`own`) could execute stay read-only.
  */
 export function mountWorkDir(
   { writable }: Pick<LoaderHost, "writable">,
@@ -23,12 +23,12 @@ export function mountWorkDir(
   return { ...readOnly, writable: true, protect: [...new Set([...ALWAYS, ...ours, ...first])].sort() };
 }
 
-/** What programs of this machine run, or believe, when they find it. */
+/** Paths that programs on this machine execute or trust. */
 const ALWAYS = [".git", ".github", ".skillflow", ".skillflow.yml", "node_modules"];
 
 const MODULES = ".gitmodules";
 
-/** Git looks into them with the settings that they hold themselves, which name programs. */
+/** Returns the paths of Git submodules. Git reads the config files inside them, which can name programs. */
 function submodules(root: string): readonly string[] {
   const file = join(root, MODULES);
   const text = lstatSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, "utf8") : "";
@@ -37,7 +37,7 @@ function submodules(root: string): readonly string[] {
   );
 }
 
-/** Where it is, and where a link on the way leads. */
+/** Returns the path and, if it contains a link, the real path. */
 function bothPaths(path: string): readonly string[] {
   return existsSync(path) ? [path, realpathSync(path)] : [path];
 }

@@ -3,7 +3,7 @@ import type { RunOutlook } from "../../core/skill/skill.ts";
 import { handlerConfig } from "./entry.ts";
 import type { SkillEntry } from "./skill-set.ts";
 
-/** Asks a skill whose config is complete what it lacks. The answer replaces an earlier one, given when less was known of a run. */
+/** Asks a fully configured skill what it lacks. A later answer, given more about the run, replaces an earlier one. */
 export async function askForLack(entry: SkillEntry, known: Omit<RunOutlook, "config">): Promise<SkillEntry> {
   const { lacks } = entry.skill;
   if (!lacks || entry.plannable !== undefined || (entry.unavailable && !entry.isLacking)) return entry;

@@ -6,8 +6,8 @@ import { openSkillFolder, readSkillDocument } from "../folder/skill-folder.ts";
 import { loadSkillModule } from "../formats/module/skill-module.ts";
 
 /**
- * A built-in skill, whose code is loaded once something of it is carried out: the build tells the rest in a file beside it.
- * Where nothing is built the code is asked for that too.
+ * Loads a built-in skill. Its code is imported on first use: the build writes the rest to skill.json. Without a build,
+ * the code is imported for that too.
  */
 export async function loadBuiltinSkill(directory: string): Promise<Skill> {
   const file = join(directory, "skill.json");
@@ -20,7 +20,7 @@ export async function loadBuiltinSkill(directory: string): Promise<Skill> {
   return withCode(JSON.parse(told), load);
 }
 
-/** All of a built-in skill that can be told without its code, as JSON. */
+/** Returns everything about a built-in skill except its code, as JSON. */
 export async function tellBuiltinSkill(directory: string): Promise<string> {
   const folder = openSkillFolder(directory);
   const document = folder && readSkillDocument(folder);
@@ -29,7 +29,7 @@ export async function tellBuiltinSkill(directory: string): Promise<string> {
   return JSON.stringify(skill, (_, value) => (typeof value === "function" ? true : value));
 }
 
-/** What its code carries out is told as `true`. */
+/** Skill without code: functions are replaced by `true`. */
 interface ToldSkill extends Omit<Skill, "tools" | "probe" | "lacks"> {
   readonly tools: readonly ToldTool[];
   readonly probe?: true;

@@ -5,7 +5,7 @@ import { describeTools, type Tool, type ToolDescriptor } from "../../core/skill/
 import { recordSkill } from "./entry.ts";
 import type { SkillEntry } from "./skill-set.ts";
 
-/** A skill with all that its files and its config say of its tools; nothing is opened for it (fine-print T20). */
+/** Describes a skill from its files and config alone, without running code or connecting to a server. */
 export function declareSkill(id: string, entry: SkillEntry): DeclaredSkill {
   const { skill, heldTools, scripts, holdsScripts } = entry;
   const record = (tools: readonly Tool[], effect: SkillRecord["scripts"]): SkillRecord => ({
@@ -21,7 +21,7 @@ export function declareSkill(id: string, entry: SkillEntry): DeclaredSkill {
   };
 }
 
-/** Those of its server whose effect is told beside the server. */
+/** Returns the server's tools whose effects the config declares. */
 function serverTools({ skill: { mcp = {} }, said }: SkillEntry): Tool[] {
   const { reach } = readReach({ ...mcp });
   return Object.entries(mcp.effects ?? {}).map(([name, effect]) => ({

@@ -20,7 +20,7 @@ import {
 const MOST_FOLDERS = 2000;
 const MOST_DEPTH = 4;
 
-/** The skills of one level by folder name, each read by the first format that recognises its folder. */
+/** Finds the skills of one level. The first format that recognises a folder reads it. */
 export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat[], host: LoaderHost): Discovery {
   const found: FoundSkill[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -32,7 +32,7 @@ export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat
   return { found, diagnostics };
 }
 
-/** In our own places of skills a document names its skill itself (S12); elsewhere its folder may. */
+/** Requires a name in the document for skills in our own folders. Elsewhere the folder's name is enough. */
 function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSkill | Diagnostic {
   if ("severity" in loaded || !/[\\/]\.(?:skillflow|sweny)[\\/]skills$/.test(path)) return loaded;
   const found = loaded.diagnostics.find(({ code }) => code === UNNAMED);
@@ -41,7 +41,7 @@ function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSk
   return { ...about, code: "SKILL_SKIPPED", message: `skipped: ${found.message}` };
 }
 
-/** What the first format that recognises a folder reads of it; the diagnostic says why it is skipped. */
+/** Loads a folder with the first format that recognises it. Returns a diagnostic if the folder is skipped. */
 export function loadFolder(
   folder: SkillFolder,
   formats: readonly FolderFormat[],
@@ -61,7 +61,7 @@ function withoutReservedTools(loaded: LoadedSkill, folder: SkillFolder): LoadedS
   return findings.length === 0 ? loaded : { ...loaded, skill, diagnostics: [...loaded.diagnostics, ...findings] };
 }
 
-/** The skill without the tools that would stand in for skillflow's own. */
+/** Removes tools that would replace skillflow's own. */
 export function leaveOutReserved(skill: Skill, place: (tool: string) => Partial<Diagnostic>) {
   const tools = skill.tools.filter(({ name }) => !isReservedTool(skill.id, name));
   const findings = skill.tools
@@ -73,7 +73,7 @@ export function leaveOutReserved(skill: Skill, place: (tool: string) => Partial<
   return { skill: findings.length === 0 ? skill : { ...skill, tools }, findings };
 }
 
-/** Where the folder first says a tool's name. */
+/** Returns the place where the folder first mentions a tool's name. */
 function placeOf(tool: string, { directory, names, read }: SkillFolder): Partial<Diagnostic> {
   for (const file of ["tools.json", ...MARKS].filter((name) => names.has(name))) {
     const before =
@@ -85,7 +85,7 @@ function placeOf(tool: string, { directory, names, read }: SkillFolder): Partial
   return { file: directory };
 }
 
-/** A file that makes its folder a skill, in one format or another. */
+/** Files that make their folder a skill, in one format or another. */
 const MARKS = [
   "SKILL.md",
   "skill.toml",
@@ -98,14 +98,14 @@ const MARKS = [
   "skill.mjs",
 ];
 
-/** Why a folder that looks like a skill's is none; undefined for what does not look like one. */
+/** Explains why a folder that resembles a skill is not one. Returns undefined for other folders. */
 function almostSkill({ names }: SkillFolder): string | undefined {
   const document = [...names].find((name) => name.toLowerCase() === "skill.md");
   if (document !== undefined) return `its document is named ${document}: the name must be SKILL.md`;
   return names.has("tools.json") ? "it has a tools.json and no SKILL.md" : undefined;
 }
 
-/** Folders of skills, and those that are almost one, in the order of their names; looked for in folders that are none themselves. */
+/** Finds skills, and folders that resemble one, sorted by name. Does not search inside skills. */
 export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
   const folders: SkillFolder[] = [];
   const root = level.root === undefined ? undefined : realpathOf(level.root);

@@ -57,16 +57,16 @@ interface Layers {
   /** Highest first. */
   readonly custom: readonly Layer[];
   readonly builtin: Skill | undefined;
-  /** Why the operator's choices keep the built-in skill away. */
+  /** Reason why the operator's choices disable the built-in skill. */
   readonly kept: Unavailable | undefined;
   readonly server: ServerChoice | undefined;
   readonly options: SkillSetOptions;
 }
 
-/** The same as far as it is known before a built-in skill is loaded. */
+/** Layers as far as they are known before a built-in skill is loaded. */
 type Described = Omit<Layers, "builtin" | "kept"> & { readonly hasBuiltin: boolean };
 
-/** D32: instruction and server come from the highest layer that has them; a built-in skill's tools and config stay. */
+/** Joins a skill's layers. The highest instructions and server win. A built-in skill keeps its tools and config. */
 export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
   const { inline, custom, builtin, kept, server, options } = layers;
   const [top] = custom;
@@ -146,13 +146,13 @@ function allSecret(config: Skill["config"]): Skill["config"] {
 }
 
 interface Joined {
-  /** What the highest folder says. */
+  /** Skill in the highest folder. */
   readonly own: Skill | undefined;
   readonly tools: readonly Tool[];
-  /** Whether a server belongs to it, connected or held back. */
+  /** True if the skill has a server, connected or held back. */
   readonly serves: boolean;
   readonly mcp: McpServerConfig | undefined;
-  /** Whose addresses may stay in what it publishes: nobody's who is not trusted. */
+  /** Host of the service that the skill writes to. Its URLs may stay in published text. Undefined if untrusted. */
   readonly host: string | undefined;
 }
 
@@ -173,7 +173,7 @@ function joinSkill(id: string, { inline, builtin, options }: Layers, { own, tool
   };
 }
 
-/** What flags say of a server's tools beats whatever else does. */
+/** Applies the tool effects that flags set. They override all other sources. */
 function withEffects(config: McpServerConfig, id: string, { effects = new Map() }: SkillSetOptions): McpServerConfig {
   const own = [...effects].filter(([place]) => place.startsWith(`${id}.`));
   if (own.length === 0) return config;
@@ -181,7 +181,7 @@ function withEffects(config: McpServerConfig, id: string, { effects = new Map() 
   return { ...config, effects: { ...config.effects, ...Object.fromEntries(told) } };
 }
 
-/** Of the servers of config files that is told with those. */
+/** Warns about server settings that count only in the operator's own config file. */
 function uncounted(id: string, key: string, file: string | undefined): Diagnostic {
   const message = `skill "${id}": mcp.${key} does not count: what is said of a server's tools beside the server counts only in your own config file, by mcpServers, unless it is the stricter`;
   return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: ["mcp"], message, ...defined("file", file) };
@@ -189,7 +189,7 @@ function uncounted(id: string, key: string, file: string | undefined): Diagnosti
 
 const NOTHING_SAID: SkillEntry["said"] = new Map();
 
-/** Tools whose schema cannot be used are left out: nobody could say whether a call fits. So are those of an import with reserved names. */
+/** Removes tools with invalid schemas, whose calls could not be validated, and imported tools with reserved names. */
 async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
   if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
   const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
@@ -208,14 +208,14 @@ async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined)
   return { own: { ...skill, tools }, unsound };
 }
 
-/** All of a skill that needs somebody who vouches for it; told without running any of it. */
+/** Returns the parts of a skill that need trust, without running them. */
 export function partsOf(layers: Described): Held {
   const { custom, hasBuiltin } = layers;
   const [top] = custom;
   return { code: top?.loaded.runsCode && !hasBuiltin ? top : undefined, server: serverOf(layers) };
 }
 
-/** The server that would count, and who vouches for it; a built-in skill's own needs nobody (D32). */
+/** Returns the server that would be used, and its trust. A built-in skill's own server needs no trust. */
 function serverOf({ server, inline, custom: [top], options }: Described): OwnedServer | undefined {
   const owned = (config: McpServerConfig, trusted: boolean, isRecorded = false): OwnedServer => {
     const contents = openServerContents(config, realpathSync.native(options.host.cwd));
@@ -228,7 +228,7 @@ function serverOf({ server, inline, custom: [top], options }: Described): OwnedS
   return { config: own, level: top.level, contents: top.contents, isForeign: owned(own, false).isForeign ?? false };
 }
 
-/** Whether a server starts files of the working directory that the commit which decides the documents does not have. */
+/** Checks whether a server starts working-directory files that differ from the commit that provides the documents. */
 function differs(config: McpServerConfig, contents: Contents, { host: { documents } }: SkillSetOptions): boolean {
   if (documents === undefined || config.command === undefined) return false;
   return openServerContents(config, realpathSync.native(documents)).digest() !== contents.digest();
@@ -246,18 +246,18 @@ function sourceOf(id: string, { inline, custom, builtin, server, options }: Laye
   return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted };
 }
 
-/** Null for a skill that the program itself carries out: it has no folder. */
+/** Returns the path of a built-in skill. Null if the program itself implements it, without a folder. */
 function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | null {
   return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
 interface Code {
   readonly skill: Skill | undefined;
-  /** Why the skill's module could not be loaded. */
+  /** Reason why the skill's module could not be loaded. */
   readonly failed?: string;
 }
 
-/** The highest custom layer as far as trust goes: without it, what needs no code. */
+/** Loads the code of the highest custom layer if it is trusted. Otherwise, returns the skill without tools. */
 async function codeOf(top: Layer | undefined, held: Held, builtin: Skill | undefined): Promise<Code> {
   if (!top) return { skill: undefined };
   const { skill, runsCode, importCode } = top.loaded;
@@ -291,7 +291,7 @@ function scriptsOf({ path, loaded, contents }: Layer, said: Effect | undefined):
   return { directory: path, contents, effect: said ?? stated ?? "write", frontmatter };
 }
 
-/** Formats of skills that are a SKILL.md and what lies beside it. */
+/** Formats of skills that consist of a SKILL.md and files next to it. */
 const PLAIN: ReadonlySet<Format> = new Set(["agent-skills", "sweny", "mcp"]);
 
 function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
@@ -319,7 +319,7 @@ function firstText(...texts: readonly (string | undefined)[]): string | undefine
   return texts.find((text) => text !== undefined && text.trim() !== "");
 }
 
-/** What a run's record keeps of a skill, under the reference by which the workflow names it. */
+/** Returns what a run's record contains of a skill, under the id that the workflow uses. */
 export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRecord {
   if (!entry) {
     const reason = describeAbsence(id);
@@ -344,7 +344,7 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
   };
 }
 
-/** Tools that the skill has and the run has not: no node could tell their names. */
+/** Returns the skill's tools that the run does not offer, so that the instructions can still name them. */
 function leftOut(entry: SkillEntry): ToolDescriptor[] {
   const offered = offeredTools(entry);
   const others = entry.skill.tools.filter((tool) => !offered.includes(tool));
@@ -360,12 +360,12 @@ function recordTools(id: string, entry: SkillEntry): SkillRecord["tools"] {
   });
 }
 
-/** The tools of an available skill whose own needs are met. */
+/** Returns the tools of an available skill whose required config is set. */
 export function offeredTools({ skill, fields }: SkillEntry): readonly Tool[] {
   return skill.tools.filter((tool) => missingForTool(tool, fields) === undefined);
 }
 
-/** The tool that a call means: by its name, else the first that is offered. */
+/** Finds the tool of a call by its name. Without a name, returns the first offered one. */
 export function calledTool(entry: SkillEntry, name: string | undefined): Tool | undefined {
   const offered = offeredTools(entry);
   return name === undefined ? offered[0] : offered.find((tool) => tool.name === name);

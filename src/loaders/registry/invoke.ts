@@ -9,15 +9,15 @@ import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";
 import type { SkillEntry, SkillSet } from "./skill-set.ts";
 
-/** What one invocation means. */
+/** Skill and tool of an invocation. */
 export interface Chosen {
   readonly entry: SkillEntry;
   readonly tool: Tool;
-  /** What of the arguments does not fit: the call is not made. */
+  /** Mismatch between the arguments and the schema. If set, the call is not made. */
   readonly misfit: string | undefined;
 }
 
-/** The skill and tool that are invoked; throws what keeps them from being called at all. */
+/** Finds the skill and the tool of an invocation. Throws if they cannot be called. */
 export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
   const entry = await findCallable(set, call);
   const tool = calledTool(entry, call.tool);
@@ -36,7 +36,7 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
 async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
   const reference = version === undefined ? skill : `${parseSkillReference(skill).id}@${version}`;
   const entry = await find(reference);
-  // What the machine lacks may not concern this call, such as one that names another git repository. The tool reports it.
+  // A lack may not concern this call, such as one that names another git repository. The tool itself reports it.
   const lack = entry?.isLacking ? undefined : entry?.unavailable?.reason;
   const reason = entry
     ? (lack ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
@@ -45,14 +45,14 @@ async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }
   throw new SkillflowError("tool.unknown", `skill ${reference} cannot be called: ${reason}`);
 }
 
-/** What is known of the call that a context belongs to, and of those that led to it. */
+/** Calls that led to a context, and the effect that it allows. */
 interface Caller {
   readonly chain: readonly string[];
   readonly effects: Tool["effect"];
 }
 const callers = new WeakMap<ToolContext, Caller>();
 
-/** The tool, whose own calls may only read where it only reads, however many calls lie between. */
+/** Wraps a tool so that calls that it makes, directly or not, are read-only if the tool is. */
 export function holdToEffect(tool: Tool): Tool {
   const handler: Tool["handler"] = (input, context) => {
     const { chain = [], effects = "write" } = callers.get(context) ?? {};
@@ -63,12 +63,12 @@ export function holdToEffect(tool: Tool): Tool {
   return { ...tool, handler };
 }
 
-/** What a call may do: no more than the one that it is made in. */
+/** Returns the effect ceiling of a call: at most that of the call that makes it. */
 export function ceilingOf(call: Pick<Invocation, "effects">, context: ToolContext): { readonly effects?: "read" } {
   return call.effects === "read" || callers.get(context)?.effects === "read" ? { effects: "read" } : {};
 }
 
-/** Calls by name, whatever format the called skill has. A call that leads back to itself is refused. */
+/** Creates the function for calls between skills of any format. Circular calls are refused. */
 export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
   return async (given, context) => {
     const call = { ...given, ...ceilingOf(given, context) };
@@ -89,7 +89,7 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
   };
 }
 
-/** Undefined where the skill itself has the tool that is called. */
+/** Returns the skill if its server must handle the call. Undefined if the skill itself has the tool. */
 async function serverCall(set: SkillSet, call: Invocation): Promise<SkillEntry | undefined> {
   const entry = await set.find(call.skill);
   const isOwn = entry?.skill.tools.some(({ name }) => name === call.tool);
@@ -110,7 +110,7 @@ function callServer(
   return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, ...ceiling }, context);
 }
 
-/** A result that does not fit is no result (O12). */
+/** Throws if the result does not match the tool's output schema. */
 async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Json> {
   if (!output_schema) return output;
   const { schemaProblems } = await import("../../core/base/schema/schema.ts");

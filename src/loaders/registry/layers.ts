@@ -18,19 +18,19 @@ import { discoverSkills } from "./discover.ts";
 import type { SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, repeatedVersions } from "./versions.ts";
 
-/** One skill of one id, found at one level. */
+/** Skill that was found at one level. */
 export interface Layer {
   readonly level: SkillLevel;
   readonly priority: number;
   readonly path: string;
   readonly loaded: LoadedSkill;
-  /** All that would run of it. */
+  /** All files that the skill would run. */
   readonly contents: Contents;
 }
 
 export const STEP = 10;
 
-/** The skills of all levels by id, highest first. */
+/** Finds the skills of all levels by id, highest first. */
 export function findLayers(levels: readonly SkillLevel[], formats: readonly FolderFormat[], host: LoaderHost) {
   const layers = new Map<string, Layer[]>();
   const diagnostics: Diagnostic[] = [];
@@ -56,13 +56,13 @@ export function findLayers(levels: readonly SkillLevel[], formats: readonly Fold
   return { layers, diagnostics };
 }
 
-/** Why a skill cannot have the names that it takes. */
+/** Returns the error if the skill's id or one of its tools has a reserved name. */
 export function reservedNameOf(skill: Skill): string | undefined {
   const exposed = describeTools(skill, skill.tools).map((tool) => tool.exposed);
   return reservedName(skill.id, exposed);
 }
 
-/** Those that flags and config files hand over. */
+/** Reports reserved variables in flags and config files. */
 export function refusedVariables({ variables }: Pick<SkillSetOptions, "variables">): Diagnostic[] {
   return [...variables].flatMap(([id, names]) =>
     names.filter(isReservedVariable).map((name) => refusedVariable(id, name)),
@@ -74,13 +74,13 @@ function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" |
   return { severity: "warning", code: "VARIABLE_REFUSED", message, ...at };
 }
 
-/** Of the servers that the skill would start: what their commands name. */
+/** Opens the files that the commands of the skill's servers name. */
 function serverContents({ skill, server }: LoadedSkill, { cwd }: Pick<LoaderHost, "cwd">): Contents[] {
   const own = skill.mcp ? [{ config: skill.mcp, cwd }] : [];
   return [...own, ...(server ? [server] : [])].map(({ config, cwd }) => openServerContents(config, cwd));
 }
 
-/** What was digested is what runs (trust 6): nothing of a skill runs once its files are others. Those of the operator may change. */
+/** Blocks untrusted skills whose files changed after they were loaded. The operator's own skills may change. */
 function guarded(loaded: LoadedSkill, { trusted }: SkillLevel, contents: Contents): Pick<Layer, "loaded" | "contents"> {
   if (!trusted) contents.pin();
   if (trusted || !loaded.runsCode) return { loaded, contents };
@@ -109,7 +109,7 @@ function guardedTool(tool: Tool, contents: Contents): Tool {
   return { ...tool, ...told, handler: guard(tool.handler) };
 }
 
-/** A document cannot have its skill's programs started with variables that change what they load. */
+/** Removes config fields and server variables that could change which code a program loads. */
 function withoutReserved(loaded: LoadedSkill, path: string): LoadedSkill {
   const { id, config, mcp } = loaded.skill;
   const fields = Object.entries(config).filter(([key, { env }]) => [key, env ?? key].some(isReservedVariable));
@@ -133,7 +133,7 @@ function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlyS
 
 interface Builtins {
   readonly ids: ReadonlySet<string>;
-  /** Why the operator's choices keep it away. */
+  /** Returns the reason why the operator's choices disable the skill. */
   kept(id: string): Unavailable | undefined;
   load(id: string): Promise<Skill | undefined>;
 }
@@ -156,7 +156,7 @@ export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, 
   };
 }
 
-/** Who wins an id, and over whom. Versions of one level stand side by side. */
+/** Reports which layer of each id shadows which others. Different versions at one level do not shadow each other. */
 export function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
   return [...layers].flatMap(([id, found]) => {
     const { winner, shadowed } = chooseVersion(found);

@@ -21,12 +21,12 @@ import { loadFolder, skillFolders } from "./discover.ts";
 import { unknownToolsNamed } from "./named-tools.ts";
 
 export interface LintedSkill {
-  /** Its id where it can be read, else its folder's name. */
+  /** The skill's id if it can be read, or else its folder's name. */
   readonly skill: string;
   readonly format: Format;
-  /** Absolute. */
+  /** Absolute path. */
   readonly directory: string;
-  /** Everything that is wrong by the rules of the format, in the order of the files. */
+  /** All violations of the format's rules, ordered by file. */
   readonly problems: readonly Diagnostic[];
 }
 
@@ -37,7 +37,7 @@ interface LintOptions {
   readonly known: ReadonlySet<string>;
 }
 
-/** Checks skills strictly, each by the rules of its own format, and all of them for names that they share. */
+/** Checks each skill strictly by the rules of its format, and all skills for shared tool names. */
 export function lintSkills(folders: readonly SkillFolder[], options: LintOptions): LintedSkill[] {
   const loaded = folders.map((folder) => ({ folder, loaded: loadFolder(folder, options.formats, options.host) }));
   const ids = loaded.flatMap(({ loaded }) => ("severity" in loaded ? [] : [loaded.skill.id]));
@@ -46,14 +46,14 @@ export function lintSkills(folders: readonly SkillFolder[], options: LintOptions
   return withSharedNames(linted, loaded);
 }
 
-/** The skill folder that a path is, or those that lie below it; none where it holds no skill. */
+/** Returns the skill folder at a path, or the skill folders below it. */
 export function foldersAt(path: string): SkillFolder[] {
   const folder = openSkillFolder(path);
   const isSkill = folder && [...folder.names].some((name) => /^(?:skill\.md|tools\.json)$/i.test(name));
   return isSkill ? [folder] : foldersOf([{ kind: "extra", path, trusted: false }]);
 }
 
-/** The skill folders of levels, each once. */
+/** Returns the skill folders of levels, without duplicates. */
 export function foldersOf(levels: readonly SkillLevel[]): SkillFolder[] {
   const found = levels.flatMap((level) => skillFolders(level, []));
   return [...new Map(found.map((folder) => [folder.directory, folder])).values()];
@@ -87,7 +87,7 @@ const CHECKS: Readonly<Record<Format, (folder: SkillFolder, known: ReadonlySet<s
   mcp: (folder) => checkDocument(folder, "mcp"),
 };
 
-/** By what recognises the folder; a tools.json that no format reads is one of Skill Tools that is wrong. */
+/** Determines the format that the checks use. An unrecognised tools.json counts as invalid Skill Tools. */
 function formatOf(folder: SkillFolder, loaded: LoadedSkill | Diagnostic, formats: readonly FolderFormat[]): Format {
   const recognised = formats.find((format) => recognises(format, folder))?.format ?? "agent-skills";
   if (recognised !== "agent-skills" && !TOOLS_FORMATS.has(recognised)) return recognised;
@@ -105,7 +105,7 @@ function manifestFormat(folder: SkillFolder): Format {
   return isOneFile || isOfThree ? "tool-descriptor" : "skill-tools";
 }
 
-/** Of a SKILL.md that is skipped. */
+/** Determines the format of a SKILL.md that could not be loaded. */
 function saidFormat(folder: SkillFolder): Format {
   try {
     const parsed = parseFrontmatter(folder.read("SKILL.md") ?? "");
@@ -123,7 +123,7 @@ function recognises(format: FolderFormat, folder: SkillFolder): boolean {
   }
 }
 
-/** Whether the strict rules have said the same already, and better. */
+/** Checks whether a strict rule already reports the same problem in more detail. */
 function isTold(strict: readonly Diagnostic[], { file, line, code }: Diagnostic, folder: SkillFolder): boolean {
   const isOfFolder = file === folder.directory;
   return strict.some((told) => {
@@ -133,7 +133,7 @@ function isTold(strict: readonly Diagnostic[], { file, line, code }: Diagnostic,
   });
 }
 
-/** Findings of the loaders whose every cause the strict rules know by a name of its own. */
+/** Loader findings for which the strict rules have more specific codes. */
 const COVERED: ReadonlySet<string> = new Set([
   "SKILL_SKIPPED",
   "SKILL_DOCUMENT",
@@ -141,18 +141,18 @@ const COVERED: ReadonlySet<string> = new Set([
   "TOOLS_INVALID",
   "TOOL_SKIPPED",
 ]);
-/** What makes a file useless as a whole. */
+/** Findings that make a whole file unusable. */
 const WHOLE: ReadonlySet<string> = new Set(["MANIFEST_UNREADABLE", "TOOLS_SHAPE", "TOOL_PARAMETERS"]);
 
-/** Findings of the loaders about what the operator allows, not about the skill. */
+/** Loader findings about what the operator allows, not about the skill. */
 const ABOUT_RUNS: ReadonlySet<string> = new Set(["DESCRIPTOR_SCRIPTS"]);
 
-/** What keeps a skill or a tool of it from being used is an error here. */
+/** Turns findings that make a skill or tool unusable into errors. */
 function strictly(found: Diagnostic): Diagnostic {
   return ADVICE.has(found.code) ? found : { ...found, severity: "error" };
 }
 
-/** Findings of the loaders that are advice to strict eyes too. */
+/** Loader findings that stay warnings in strict mode. */
 const ADVICE: ReadonlySet<string> = new Set([
   "SKILL_FOLDER_NAME",
   "DESCRIPTOR_LAUNCHER",
@@ -179,7 +179,7 @@ interface Loaded {
   readonly loaded: LoadedSkill | Diagnostic;
 }
 
-/** Tool names should be unique across the skills that are loaded together (Skill Tools 5). */
+/** Warns about tool names that several skills share (Skill Tools 1.0.0, section 5). */
 function withSharedNames(linted: readonly LintedSkill[], loaded: readonly Loaded[]): LintedSkill[] {
   const owners = new Map<string, string[]>();
   for (const { loaded: skill } of loaded) {

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { LookUp } from "../../core/skill/availability/config-form.ts";
 
-/** Looks up paths of the config, which are relative to the working directory. */
+/** Returns a function that checks config paths, which are relative to the working directory. */
 export function lookUpIn(cwd: string): LookUp {
   return (path) => {
     try {

@@ -3,7 +3,7 @@ import { nearest } from "../../core/base/values.ts";
 import { toolsNamed } from "../../core/engine/tools/disclosure.ts";
 import type { Skill, Tool } from "../../core/skill/skill.ts";
 
-/** What a skill's text names by `{{tool}}` and is none of its tools; of a server's tools nobody can say before it is asked. */
+/** Warns about `{{tool}}` names in a skill's text that match none of its tools, unless a server may have them. */
 export function unknownToolsNamed(
   { instruction = "", mcp }: Skill,
   tools: readonly Pick<Tool, "name">[],

@@ -21,7 +21,7 @@ import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSe
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
 
-/** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
+/** All folder formats of skills. The first one that recognises a folder reads it. */
 export const FORMATS: readonly FolderFormat[] = [
   skillPackage,
   toolDescriptor,
@@ -31,7 +31,7 @@ export const FORMATS: readonly FolderFormat[] = [
   skillDocument,
 ];
 
-/** The skills of a set as references name them. */
+/** Returns the references that a set of skills can resolve. */
 export function knownSkills({ ids, versions }: SkillSet): KnownSkills {
   const has = (reference: string) => {
     const { id, range } = referenceOf(ids, reference);
@@ -40,12 +40,12 @@ export function knownSkills({ ids, versions }: SkillSet): KnownSkills {
   return { has, [Symbol.iterator]: () => ids[Symbol.iterator]() };
 }
 
-/** An id that holds an `@` is that id. */
+/** Parses a reference. An existing id may itself contain an `@`. */
 function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReference {
   return ids.has(reference) ? { id: reference, range: undefined } : parseSkillReference(reference);
 }
 
-/** Finds the skills of all levels; of one id the higher level wins (S10). */
+/** Opens the skills of all levels. If several have the same id, the highest level wins. */
 export function openSkillSet(said: SkillSetOptions): SkillSet {
   const options = withGiven(said);
   const host = hostOf(options, (call, context) => invoke(call, context));
@@ -82,12 +82,12 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
   return set;
 }
 
-/** What is there, before any of it is asked for. */
+/** Result of the search, before any skill is requested. */
 interface Found {
   readonly options: SkillSetOptions;
   readonly ids: ReadonlySet<string>;
   readonly layers: ReadonlyMap<string, readonly Layer[]>;
-  /** Those that stand below a skill of the program that uses us. */
+  /** Skills that a skill of the embedding program shadows. */
   readonly hidden: ReadonlyMap<string, readonly Layer[]>;
   readonly builtins: ReturnType<typeof openBuiltins>;
   readonly diagnostics: readonly Diagnostic[];
@@ -98,7 +98,7 @@ function findAll(options: SkillSetOptions, host: LoaderHost): Found {
   const given = new Set((options.given ?? []).map(({ id }) => id));
   const layers = new Map([...found].filter(([id]) => !given.has(id)));
   const hidden = new Map([...found].filter(([id]) => given.has(id)));
-  // What is trusted by its id alone is what it is now: whatever else may run is not yet running.
+  // Computes digests now: for skills trusted by id alone, they must precede any code that could change the files.
   for (const id of options.trust.ids) for (const { contents } of layers.get(id) ?? []) contents.digest();
   const builtins = openBuiltins(options);
   const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
@@ -115,7 +115,7 @@ function hostOf({ host, env }: SkillSetOptions, invoke: LoaderHost["invoke"]): L
   };
 }
 
-/** `callers` are the skills on whose behalf it is looked for. */
+/** Finds a skill. `callers` are the contracts that lead to it, to stop at cycles. */
 async function findEntry(
   found: Found,
   reference: string,
@@ -176,7 +176,7 @@ function findingsAbout({ ids, layers, hidden, builtins, diagnostics }: Found, id
   return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(of(layers), builtins), ...hiddenBy(of(hidden))];
 }
 
-/** A given skill is carried out as one of our own, and no other choice has a say in it. */
+/** Adds the skills of the embedding program as our own. They override servers and `disabled`. */
 function withGiven(options: SkillSetOptions): SkillSetOptions {
   const { given = [], own, servers, disabled } = options;
   const ids = new Set(given.map(({ id }) => id));
@@ -200,7 +200,7 @@ function hiddenBy(layers: ReadonlyMap<string, readonly Layer[]>): Diagnostic[] {
   );
 }
 
-/** A value given for a key alone reaches one skill (trust 4): whoever else declares the key must not get it. */
+/** Refuses a value for a key that several skills declare, because it may be meant for only one of them. */
 async function checkOverrides(
   overrides: ReadonlyMap<string, string>,
   ids: ReadonlySet<string>,
@@ -221,12 +221,12 @@ function withTarget(entry: SkillEntry, name: string | undefined, target: SkillEn
   return { ...entry, skill: { ...entry.skill, tools } };
 }
 
-/** What a contract calls in turn may do no more than the contract itself. */
+/** Limits a contract's tools: the calls that they make may do no more than the contract itself. */
 function withCeiling(entry: SkillEntry): SkillEntry {
   return { ...entry, skill: { ...entry.skill, tools: entry.skill.tools.map(holdToEffect) } };
 }
 
-/** Whether a file is the folder of this name, or lies in it, or is a manifest that says the id. */
+/** Checks whether a file is or is in a folder with this name, or is a manifest with this id. */
 function isAbout(id: string, file: string | undefined): boolean {
   if (file === undefined) return false;
   return (

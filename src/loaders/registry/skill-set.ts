@@ -13,121 +13,121 @@ import type { LintedSkill } from "./lint.ts";
 import type { Withheld } from "./withheld.ts";
 
 export interface SkillSetOptions {
-  /** The folder of the built-in skills. */
+  /** Folder of the built-in skills. */
   readonly builtin: string;
-  /** Built-in skills whose tools the program itself carries out. */
+  /** Built-in skills whose tools the program itself implements. */
   readonly own: readonly OwnSkill[];
-  /** Skills of the program that uses us: each stands alone under its id, whatever is found there. */
+  /** Skills of the embedding program. Each replaces all other skills with its id. */
   readonly given?: readonly Skill[];
-  /** Where skills are looked for, highest first. */
+  /** Places to search for skills, highest first. */
   readonly levels: readonly SkillLevel[];
-  /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */
+  /** MCP servers by skill id. Each replaces the skill's own server, or is a skill itself. */
   readonly servers: ReadonlyMap<string, ServerChoice>;
   readonly disabled: readonly string[];
-  /** Skills whose code the operator lets run. */
+  /** Skills whose code the operator allows to run. */
   readonly trust: Trust;
-  /** Variables handed to a skill beside those that it declares. */
+  /** Variables that a skill gets in addition to those that it declares. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
-  /** `ID.tool` -> what the operator says of that tool of the skill's server. */
+  /** Effects that the operator sets for `ID.tool`. */
   readonly effects?: ReadonlyMap<string, Effect>;
   readonly overrides: ReadonlyMap<string, string>;
   readonly env: Environment;
   readonly host: Omit<LoaderHost, "env" | "invoke">;
 }
 
-/** Every skill there is, found once and read when asked for. */
+/** All available skills. They are found once and loaded on demand. */
 export interface SkillSet {
-  /** Checks skills by the strict rules of their formats: those at the paths, without any all that are not built in. */
+  /** Checks skills by the strict rules of their formats. Without paths, checks all that are not built in. */
   lint(paths?: readonly string[]): Promise<readonly LintedSkill[]>;
   readonly ids: ReadonlySet<string>;
-  /** Where the skills of all levels were found, links followed. */
+  /** Real paths of the skill folders of all levels. */
   readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
   /** Reports whether a trusted skill declares the variable with `secret: false`, or as a secret. */
   declares(variable: string): "readable" | "secret" | undefined;
-  /** What the tools of foreign skills are carried out with. */
+  /** Services that run the tools of skills that are not built in. */
   readonly host: LoaderHost;
-  /** What is held back of the skill and why (trust 6), told without running any; undefined where nothing is. */
+  /** Describes what is held back until the skill is trusted. Undefined if nothing is. Runs no code. */
   withheld(reference: string, inline?: InlineSkills): Withheld | undefined;
   /**
-   * By id, or by `id@range` for one of its versions; undefined for what nobody declares. `inline` are the skills of one
-   * workflow, the highest layer.
+   * Finds a skill by id, or by `id@range` for one of its versions. `inline` are the skills of one workflow, the highest
+   * layer.
    */
   find(reference: string, inline?: InlineSkills): Promise<SkillEntry | undefined>;
-  /** The versions of an id at all levels, newest first. */
+  /** Returns the versions of an id at all levels, newest first. */
   versions(id: string): readonly string[];
-  /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
+  /** Returns findings about a skill: what it shadows, and skipped folders with its name. */
   about(reference: string, inline?: InlineSkills): readonly Diagnostic[];
-  /** The same skills where no server is connected and no agent asked (fine-print T45). */
+  /** Returns the same skills without connections to servers and agents. */
   unconnected(): SkillSet;
 }
 
 export interface OwnSkill {
   readonly skill: Skill;
-  /** Why the operator's choices keep it away. */
+  /** Reason why the operator's choices disable the skill. */
   readonly unavailable: Unavailable | undefined;
 }
 
 export interface ServerChoice {
   readonly config: McpServerConfig;
-  /** The file that says so. */
+  /** File that declares the server. */
   readonly path: string;
   readonly kind: "project" | "user";
-  /** Whether that file is the operator's own. */
+  /** True if the file is the operator's own. */
   readonly trusted: boolean;
 }
 
-/** One skill of the set, all its layers joined (D32), and whether it can be used. */
+/** Skill with all its layers joined, and whether it can be used. */
 export interface SkillEntry {
   readonly skill: Skill;
   readonly format: Format;
   readonly kind: SkillKind;
   readonly source: SkillSource;
-  /** A built-in skill has this id, and keeps its tools. */
+  /** True if a built-in skill has this id and keeps its tools. */
   readonly isBuiltin: boolean;
-  /** Where lower layers of the same id are. */
+  /** Paths of lower layers with the same id. */
   readonly shadows: readonly string[];
   readonly fields: readonly ResolvedField[];
   /** Undefined if the skill can be used. */
   readonly unavailable: Unavailable | undefined;
-  /** The skill itself reported that, and is asked again once more is known of a run. */
+  /** True if the skill itself reported that. It is asked again when more is known about the run. */
   readonly isLacking: boolean;
-  /** Why only its planned writes can be used. */
+  /** Reason why the skill's writes can only be planned. */
   readonly plannable?: Unavailable;
-  /** Why its code does not run, or its server is not connected, although the rest is there; undefined where nothing is held back. */
+  /** Reason why the code or the server is held back although the rest can be used. Undefined if nothing is. */
   readonly withheld: string | undefined;
-  /** What would happen if it were not held back, in words: `runs tool page`, `asks https://…`. */
+  /** Actions that trust would allow: `runs tool page`, `asks https://…`. */
   readonly heldBack: readonly string[];
-  /** Its tools as its files declare them, where they are held back. */
+  /** Tools that are held back, as the skill's files declare them. */
   readonly heldTools: readonly Tool[];
-  /** It may have tools of which nothing is known yet: of a server, or of code that waits or could not be loaded. */
+  /** True if the skill may have unknown tools: of a server, or of code that is held back or failed to load. */
   readonly isUnopened: boolean;
-  /** What its SKILL.md says of tools by their names, those of its server too, as far as somebody vouches for it. */
+  /** Reach of tools by name, from a trusted skill's SKILL.md. Includes the tools of its server. */
   readonly said: ReadonlyMap<string, ToolReach>;
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
-  /** The folder whose files belong to its instruction; undefined where there are none. */
+  /** Folder with files that belong to the instructions, if there are any. */
   readonly bundle: Bundle | undefined;
-  /** Its scripts, where it has some that no manifest makes handlers of, and they are trusted. */
+  /** Trusted scripts that no manifest declares as handlers. */
   readonly scripts: SkillScripts | undefined;
-  /** It has such scripts, and they wait for trust; nothing else of it does because of them. */
+  /** True if such scripts are held back. This holds back nothing else. */
   readonly holdsScripts: boolean;
-  /** It has an MCP server, and that waits for trust. */
+  /** True if the skill's MCP server is held back. */
   readonly holdsServer: boolean;
   /** References of other skills that its tools call. */
   readonly calls: readonly string[];
-  /** What can be run and mounted by itself, where it is trusted. */
+  /** Package that can be run and mounted directly if it is trusted. */
   readonly package: SkillPackage | undefined;
-  /** Its Python, to be imported by code that was written for one run. */
+  /** Python functions that code written for one run can import. */
   readonly mounts: readonly RunnablePackage[];
-  /** What its own server is, for as long as it may be started. */
+  /** Files of the skill's own server, to check before it is started. */
   readonly contents: Contents | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The skills that a workflow brings along. */
+/** Skills that a workflow defines. */
 export interface InlineSkills {
   readonly skills: Workflow["skills"];
-  /** Whether the document is the operator's own (workflow-format D64). */
+  /** True if the document is the operator's own. */
   readonly trusted: boolean;
   /** True if they come with a record: a bare skill id does not trust them. */
   readonly recorded?: boolean;
@@ -141,9 +141,9 @@ export interface OwnedInline extends InlineSkill {
 export interface SkillSource {
   readonly kind: "inline" | SkillLevel["kind"];
   readonly path: string | null;
-  /** Of two skills of one id the higher one wins. */
+  /** Rank among skills with the same id. The highest wins. */
   readonly priority: number;
-  /** Whether code of it may run. */
+  /** True if the skill's code may run. */
   readonly trusted: boolean;
 }
 

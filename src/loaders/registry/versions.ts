@@ -3,22 +3,22 @@ import rcompare from "semver/functions/rcompare.js";
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 
-/** A skill as far as choosing among its versions goes. */
+/** Part of a skill that is needed to choose a version. */
 export interface Versioned {
-  /** Of its level: equal for all that were found there. */
+  /** Priority of the level. All skills of one level share it. */
   readonly priority: number;
   readonly loaded: { readonly skill: { readonly version?: string } };
 }
 
 export interface Choice<Layer> {
   readonly winner: Layer | undefined;
-  /** What the winner stands in front of: lower levels, and those of its own level that cannot be told from others. */
+  /** Skills that the winner hides: lower levels, and same-level skills without a distinct version. */
   readonly shadowed: readonly Layer[];
 }
 
 /**
- * Which of one id's skills is meant, highest level first: of the highest level that has a version in the range its
- * highest. Without a range a pre-release counts only where its level has nothing else.
+ * Chooses among the skills of one id, highest level first. The highest level with a version in the range wins, with its
+ * highest version. Without a range, pre-releases count only if the level has nothing else.
  */
 export function chooseVersion<Layer extends Versioned>(layers: readonly Layer[], range?: string): Choice<Layer> {
   const fitting = range === undefined ? layers : layers.filter((layer) => fitsRange(versionOf(layer), range));
@@ -32,7 +32,7 @@ export function chooseVersion<Layer extends Versioned>(layers: readonly Layer[],
   return { winner, shadowed: winner ? layers.filter(isShadowed) : [] };
 }
 
-/** Those that share a level and a version with an earlier one, and so cannot be named. */
+/** Returns skills that have the same level and version as an earlier one, so that no reference can select them. */
 export function repeatedVersions<Layer extends Versioned>(layers: readonly Layer[]): [winner: Layer, loser: Layer][] {
   return layers.flatMap((layer, index): [Layer, Layer][] => {
     const isSame = (other: Layer) => other.priority === layer.priority && versionOf(other) === versionOf(layer);
@@ -41,12 +41,12 @@ export function repeatedVersions<Layer extends Versioned>(layers: readonly Layer
   });
 }
 
-/** A version or range as an author wrote it; what is neither fits nothing. */
+/** Checks a version against a range. An invalid version or range never matches. */
 export function fitsRange(version: string | undefined, range: string): boolean {
   return version !== undefined && satisfies(version, range);
 }
 
-/** The versions that there are, newest first. */
+/** Lists the versions, newest first. */
 export function listVersions(layers: readonly Versioned[]): readonly string[] {
   return [...new Set(layers.flatMap((layer) => versionOf(layer) ?? []))].sort(rcompare);
 }
@@ -56,7 +56,7 @@ function versionOf({ loaded }: Versioned): string | undefined {
   return version === undefined ? undefined : (valid(version) ?? undefined);
 }
 
-/** Stable ones, pre-releases, what has no version; the first found of equals. */
+/** Orders stable versions first, then pre-releases, then skills without a version. */
 function byVersion(a: Versioned, b: Versioned): number {
   const [left, right] = [versionOf(a), versionOf(b)];
   if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);

@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-/** The files of a repository as of a commit, read as they are stored: nothing of the repository runs (fine-print T26). */
+/** Reads the files of a commit as stored in the repository. Never runs the repository's filters or hooks. */
 
 interface Repository {
   readonly root: string;
   readonly env: Environment;
 }
 
-/** The id of the commit that a reference names; undefined where the repository has none of it. */
+/** Returns the id of the commit that a reference names, or undefined if there is none. */
 export function resolveCommit(repository: Repository, ref: string): string | undefined {
   const { status, stdout } = git(repository, [
     "rev-parse",
@@ -24,19 +24,19 @@ export function resolveCommit(repository: Repository, ref: string): string | und
   return status === 0 && OBJECT_ID.test(id) ? id : undefined;
 }
 
-/** Whether a commit belongs to the history of another one. */
+/** Checks whether a commit is an ancestor of `tip`. */
 export function isPast(repository: Repository, commit: string, tip: string): boolean {
   return git(repository, ["merge-base", "--is-ancestor", commit, tip]).status === 0;
 }
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
-/** What is larger is no document, and no part of a skill. */
+/** Larger files are neither documents nor parts of a skill. */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** Of what is read at once. */
+/** Maximum number of bytes to read per Git process. */
 const BATCH_BYTES = 64 * 1024 * 1024;
 
-/** Writes a commit's regular files into a folder; links and submodules are left out. */
+/** Writes a commit's regular files to a folder. Skips links and submodules. */
 export function writeCommit(repository: Repository, commit: string, folder: string): void {
   let batch: Entry[] = [];
   let size = 0;
@@ -72,7 +72,7 @@ function listFiles(repository: Repository, commit: string): Entry[] {
     });
 }
 
-/** A tree that was made by hand may hold any name. */
+/** Rejects unsafe paths, because a crafted tree may contain any name. */
 function isPlainPath(path: string): boolean {
   return path.split("/").every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
 }

@@ -7,39 +7,39 @@ import { connect as connectSecurely } from "node:tls";
 import { isLocalName, isRefusedAddress } from "../../core/base/address/address.ts";
 import type { SourceProblem } from "../../core/document/check/sources.ts";
 
-/** Name resolution and connections: the seam between the rules of egress and the world. */
+/** DNS lookups and connections, separate from the rules that restrict them. */
 export interface Network {
-  /** Every address of a host name. */
+  /** Returns all addresses of a host name. */
   lookup(host: string): Promise<readonly string[]>;
-  /** A connection to one of the target's addresses and to nothing else. */
+  /** Connects to one of the target's addresses only. */
   connect(target: Target): Promise<Duplex>;
 }
 
 export interface Target {
   readonly addresses: readonly string[];
   readonly port: number;
-  /** Present for TLS: the name or address that the certificate must bear. */
+  /** Set for TLS: name or address that the certificate must contain. */
   readonly holder?: string;
   readonly signal: AbortSignal;
 }
 
 export interface EgressOptions {
-  /** Token by host, or by host:port where the port is not the scheme's own; empty where its variable is not set (D23). */
+  /** Tokens by host, or by host:port for a non-default port. Empty if the token's variable is not set. */
   readonly auth: Readonly<Record<string, string | undefined>>;
-  /** The token of listed hosts that have none of their own. */
+  /** Token for listed hosts without one of their own. */
   readonly fetchToken?: string | undefined;
-  /** Default: the system's resolver and real sockets. */
+  /** Defaults to the system's resolver and real sockets. */
   readonly network?: Network | undefined;
-  /** For all hops together. Default 10 s (W16). */
+  /** Time limit for all redirects together. Defaults to 10 s. */
   readonly deadlineMs?: number | undefined;
 }
 
 export type Fetched = { readonly content: string } | { readonly problem: SourceProblem };
 
 /**
- * The text behind an http or https address (workflow-format W16-W18, D21-D23). Every hop is resolved once, refused if
- * one of its addresses is, and connected to an address that was checked. A token goes to listed hosts only, by https
- * only, decided anew at every hop.
+ * Fetches text from an http or https URL. For each redirect, the host is resolved once. If any address is refused, the
+ * request is; otherwise the connection uses a checked address. Tokens are sent only to listed hosts and only over
+ * https.
  */
 export async function fetchText(address: string, options: EgressOptions): Promise<Fetched> {
   const deadlineMs = options.deadlineMs ?? 10_000;
@@ -75,7 +75,7 @@ async function visit(address: string, trip: Trip): Promise<Hop> {
 
 type Checked = { readonly addresses: readonly string[] } | { readonly problem: SourceProblem };
 
-/** One look-up; one refused address among the answers refuses the hop (D21). */
+/** Resolves a host once. A single refused address refuses the whole request. */
 async function checkAddresses(url: URL, trip: Trip): Promise<Checked> {
   const host = bareHost(url);
   if (isLocalName(host)) return blocked(`${shown(url.href)} names this machine`);
@@ -93,7 +93,7 @@ function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** A look-up cannot be cancelled, only left behind. */
+/** Rejects when the signal aborts. The lookup itself cannot be cancelled. */
 function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
     const giveUp = () => reject(signal.reason);
@@ -184,7 +184,7 @@ function authHint(url: URL, hadToken: boolean): string {
   return `Under fetch.auth in your own config file, name the variable that holds a token for ${url.host}.${clear}`;
 }
 
-/** Undefined when the body is too large; it is not read to its end then. */
+/** Reads the body. Stops and returns undefined if it is too large. */
 async function readBody(answer: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -198,7 +198,7 @@ async function readBody(answer: IncomingMessage): Promise<string | undefined> {
 
 const REACH_HINT = "Check the address and the network, or keep a copy as a file.";
 
-/** A failure of the network is an answer; any other error is a defect, and goes on. */
+/** Reports network errors as problems. Rethrows other errors, which are bugs. */
 function unreachable(address: string, error: unknown, trip: Trip, deadlineMs: number): Fetched {
   if (trip.signal.aborted) {
     return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} gave no whole answer in ${deadlineMs} ms`, REACH_HINT);
@@ -225,12 +225,12 @@ function problem(code: SourceProblem["code"], message: string, hint: string): { 
   return { problem: { code, message, hint } };
 }
 
-/** An address as messages show it: without what may be a password. */
+/** Removes credentials from a URL for use in messages. */
 function shown(address: string): string {
   return address.replace(/^([^/?#]*\/\/)[^/?#]*@/, "$1");
 }
 
-/** The real network. */
+/** Implementation with real DNS and sockets. */
 export const internet: Network = {
   lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   connect: async ({ addresses, port, holder, signal }) => {
@@ -249,7 +249,7 @@ export const internet: Network = {
   },
 };
 
-/** Answers every look-up with the checked addresses, so that the socket has nowhere else to go. */
+/** Answers every lookup with the checked addresses, so that the socket cannot connect elsewhere. */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, _options, answer) => answer(null, answers);

@@ -16,25 +16,25 @@ import { isWithin, PLAIN_FILE } from "../../files/files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
 
 export interface SourceOptions extends EgressOptions {
-  /** Where the document's relative paths start: its own folder, or the working directory if it has none (D16). */
+  /** Base of the document's relative paths: its own folder, or the working directory if it has none. */
   readonly baseDir: string;
-  /** Where the input's relative paths start. */
+  /** Base of the input's relative paths. */
   readonly workDir: string;
-  /** What the document's files are confined to, by their real path (D63). */
+  /** Folder that the document's files must be in, by real path. */
   readonly documentRoot: string;
-  /** The same for the input's; undefined where its `rules` and `context` are data. */
+  /** Folder that the input's files must be in. Undefined if the input's `rules` and `context` are data. */
   readonly inputRoot: string | undefined;
-  /** URL Sources fail (W20). */
+  /** Makes URL Sources fail. */
   readonly offline: boolean;
 }
 
 interface LoadedSources {
-  /** By field path, as in `nodes.collect.context[1]` (D20). Fields with a problem are left out. */
+  /** Sources by field path, such as `nodes.collect.context[1]`. Fields with a problem are missing. */
   readonly sources: Readonly<Record<string, ResolvedSource>>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Resolves every Source of a run, each file and URL once (W14, W19), and reports all problems together. */
+/** Resolves all Sources of a run and reports all problems together. Each file and URL is read once. */
 export async function loadSources(
   workflow: Workflow,
   input: JsonObject,
@@ -43,7 +43,7 @@ export async function loadSources(
   return loadFields(sourceFields(workflow, options.inputRoot === undefined ? {} : input), options);
 }
 
-/** What is wrong with the files that a document names, told without fetching anything. */
+/** Reports problems with the files that a document names, without fetching URLs. */
 export async function checkFiles(workflow: Workflow, options: SourceOptions): Promise<readonly Diagnostic[]> {
   const isFile = ({ value }: SourceField) => {
     const form = parseSource(value);
@@ -80,7 +80,7 @@ interface Outside {
   readonly fetch: (url: string) => Promise<Fetched & { readonly fetchedAt: string }>;
 }
 
-/** The first call of a key does the work, every later one shares its outcome. */
+/** Memoizes an async function: calls with the same key share one result. */
 function once<Value>(work: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
   const known = new Map<string, Promise<Value>>();
   return (key) => {
@@ -92,7 +92,7 @@ function once<Value>(work: (key: string) => Promise<Value>): (key: string) => Pr
 
 const AT_A_TIME = 16;
 
-/** Outcomes in order. What needs no waiting is not waited for, and only so many items wait at a time. */
+/** Maps items with limited concurrency and returns the results in order. Synchronous results are not awaited. */
 async function mapSome<Item, Value extends object>(
   items: readonly Item[],
   work: (item: Item) => Value | Promise<Value>,
@@ -174,7 +174,7 @@ interface Location {
   readonly isMissing: boolean;
 }
 
-/** Of a missing file the real path of the folders that exist, so that it too is known to be inside or outside. */
+/** Returns the real path of a file. For a missing one, resolves its existing folders, so that it can be checked too. */
 async function locate(path: string): Promise<Location> {
   try {
     return { realPath: await realpath(path), isMissing: false };
@@ -190,7 +190,7 @@ interface Named {
   readonly written: string;
 }
 
-/** Why a file is not looked at, whether or not it is there (trust 8). */
+/** Explains why a file is refused, without revealing whether it exists. */
 async function refusal({ from }: SourceField, named: Named, outside: Outside): Promise<SourceProblem | undefined> {
   const { documentRoot, inputRoot } = outside.options;
   const root = from === "input" ? (inputRoot ?? outside.options.workDir) : documentRoot;
@@ -201,7 +201,7 @@ async function refusal({ from }: SourceField, named: Named, outside: Outside): P
   return paths.some(hasDotSegment) ? hiddenFile(named.sourcePath) : undefined;
 }
 
-/** `..`, or a name that begins with a dot (D67). */
+/** Checks for `..` or a name with a leading dot. */
 function hasDotSegment(path: string): boolean {
   return path.split(/[/\\]/).some((segment) => segment.startsWith(".") && segment !== ".");
 }
@@ -223,7 +223,7 @@ async function readText(realPath: string): Promise<Text> {
   }
 }
 
-/** Without its byte-order mark (W15). */
+/** Decodes UTF-8 without the byte-order mark. */
 function decode(bytes: Buffer): Text {
   try {
     return { content: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };

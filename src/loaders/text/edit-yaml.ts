@@ -12,7 +12,7 @@ import {
 } from "yaml";
 import { deepEqual, isObject, type Json } from "../../core/base/values.ts";
 
-/** A value that is to stand at a place of a document, whether or not something stands there. */
+/** Value to set at a path of a document, whether or not the path exists. */
 export interface YamlEdit {
   readonly path: readonly (string | number)[];
   readonly value: Json;
@@ -24,7 +24,7 @@ interface Splice {
   readonly text: string;
 }
 
-/** The text with other values in it; all around them, comments too, stays as it is. */
+/** Sets values in a YAML text. Everything else, including comments, stays unchanged. */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string {
   const document = parseDocument(text, { version: "1.2", schema: "core" });
   const splices = edits.flatMap(({ path, value }) => spliceAt(document, text, { path, value }));
@@ -40,7 +40,7 @@ function spliceAt(document: Document, text: string, { path, value }: YamlEdit): 
   return isMap(parent) ? inserting(parent, String(path.at(-1)), value, text) : [];
 }
 
-/** Goes into what keeps its shape, so that as little as possible is written anew. */
+/** Descends into values whose shape stays the same, to rewrite as little as possible. */
 function replacing(node: Node, value: Json, text: string): Splice[] {
   const former = node.toJSON() as Json;
   if (deepEqual(former, value)) return [];
@@ -73,7 +73,7 @@ function inserting(parent: YAMLMap, key: string, value: Json, text: string): Spl
 
 function flow(value: Json): string {
   const text = stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
-  // A text of several lines has no flow of its own.
+  // A multi-line string has no flow style of its own.
   return /^[|>]/.test(text) ? JSON.stringify(value) : text;
 }
 
@@ -81,7 +81,7 @@ function block(value: Json): string {
   return stringify(value, { lineWidth: 0 }).trimEnd();
 }
 
-/** What is said beside the parts of a value that goes. */
+/** Collects the comments inside a value that is being replaced. */
 function commentsIn(node: Node): string[] {
   const found: string[] = [];
   visit(node, {

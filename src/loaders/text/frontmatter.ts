@@ -2,29 +2,29 @@ import { isObject } from "../../core/base/values.ts";
 import { parsePlainYaml } from "./plain-yaml.ts";
 import { type Place, parseYaml, type YamlProblem, type YamlText } from "./yaml-text.ts";
 
-/** A Markdown document with YAML before it, as Agent Skills write it. */
+/** Markdown document with YAML frontmatter, as in Agent Skills. */
 export interface Frontmatter {
   readonly fields: { readonly [key: string]: unknown };
-  /** What follows the frontmatter, as it is. */
+  /** Text after the frontmatter, unchanged. */
   readonly body: string;
-  /** The document's line on which the body begins. */
+  /** Line of the document on which the body begins. */
   readonly bodyLine: number;
-  /** What was wrong with the YAML, where it could be read only after values with a colon in them were quoted. */
+  /** YAML error that was repaired by quoting values with a colon. */
   readonly repaired: YamlProblem | undefined;
-  /** Where a field stands in the document. */
+  /** Returns the place of a field in the document. */
   position(path: readonly (string | number)[]): Place;
 }
 
-/** A map of texts (Agent Skills): a version 1.10 is no 1.1. */
+/** Maps to strings in Agent Skills: the version 1.10 must not become 1.1. */
 const METADATA = "metadata";
 
-/** The document's parts, or the problem that keeps it from being read, with its place in the document. */
+/** Returns the parts of a document, or the error that makes it unreadable, with its place. */
 export function parseFrontmatter(text: string): Frontmatter | YamlProblem {
   const parts = splitFrontmatter(text);
   if (!parts) return { message: missingFrontmatter(text), line: 1, column: 1 };
   const plain = parsePlainYaml(parts.frontmatter);
   if (plain) {
-    // Positions cost a second reading, which only a finding is worth.
+    // Positions need a second parse, so it runs only when a finding asks for one.
     let read: YamlText | undefined;
     return document(text, parts.body, plain, (path) => {
       read ??= parseYaml(parts.frontmatter);
@@ -45,21 +45,21 @@ function document(text: string, body: string, fields: Frontmatter["fields"], pos
   return { fields, body, bodyLine, repaired: undefined, position };
 }
 
-/** Frontmatter and body; undefined when the text does not begin with a frontmatter block. */
+/** Splits a text into frontmatter and body. Returns undefined if it does not begin with frontmatter. */
 export function splitFrontmatter(text: string): { readonly frontmatter: string; readonly body: string } | undefined {
   const match = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?<=\n)---[ \t]*(?:\r?\n|$)/.exec(text);
   if (!match) return undefined;
   return { frontmatter: (match[1] ?? "").replace(/\r?\n$/, ""), body: text.slice(match[0].length) };
 }
 
-/** Lines of the document before the first of its frontmatter. */
+/** Lines of the document before the frontmatter's first line. */
 const FIRST_LINE = 1;
 
 function below<Where extends Place>(place: Where): Where {
   return place.line === undefined ? place : { ...place, line: place.line + FIRST_LINE };
 }
 
-/** Some parsers run frontmatter in other languages: `---js` is no frontmatter here. */
+/** Some parsers execute frontmatter in other languages. Here `---js` is not frontmatter. */
 function missingFrontmatter(text: string): string {
   const language = /^\uFEFF?---[ \t]*([A-Za-z]\w*)/.exec(text)?.[1];
   if (language) return `its frontmatter is ${language}; only YAML between --- lines is read`;
@@ -67,7 +67,7 @@ function missingFrontmatter(text: string): string {
   return "it does not begin with frontmatter between --- lines";
 }
 
-/** Plain values of one line with a colon in them, which YAML takes for maps, as text (Agent Skills, client guide). */
+/** Quotes plain one-line values with a colon, which YAML would read as maps (Agent Skills, client guide). */
 function quoteColons(yaml: string): string {
   return yaml
     .split("\n")

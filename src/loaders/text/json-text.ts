@@ -1,12 +1,12 @@
 import type { Json } from "../../core/base/values.ts";
 import { type Place, parseYaml, type YamlText } from "./yaml-text.ts";
 
-/** JSON of an author who may mean harm, read strictly: no comments, no comma too many, not nested too deep. */
+/** Untrusted JSON, read strictly: no comments, no trailing commas, limited nesting. */
 export interface JsonText {
-  /** Undefined where there is a problem. */
+  /** Undefined if there is a problem. */
   readonly value: Json | undefined;
   readonly problem: ({ readonly message: string } & Place) | undefined;
-  /** The place of the deepest part of a path that the document has; of its key where there is one. */
+  /** Returns the place of the deepest existing part of a path. For a member, this is its key. */
   position(path: readonly (string | number)[]): Place;
 }
 
@@ -19,11 +19,11 @@ export function parseJsonText(text: string): JsonText {
     const problem = { message: fault.message, ...placeAt(json, fault.offset) };
     return { value: undefined, problem, position: () => ({}) };
   }
-  // Positions cost a second reading, which only a finding is worth.
+  // Positions need a second parse, so it runs only when a finding asks for one.
   let yaml: YamlText | undefined;
   const position: JsonText["position"] = (path) => {
     yaml ??= parseYaml(json);
-    // A key that stands twice, or could alter an object, is JSON: as near as we come.
+    // Duplicate keys and `__proto__` are valid JSON but errors in YAML. Then the error's place is the best guess.
     const { line, column } = yaml.problems[0] ?? yaml.position(path);
     return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
   };
@@ -40,7 +40,7 @@ interface Fault {
   readonly offset: number;
 }
 
-/** The first thing that keeps a text from being JSON; the engine's own parser does not always tell where it is. */
+/** Finds the first syntax error. V8's own parser does not always report the position. */
 function findFault(text: string): Fault | undefined {
   const closers: Closer[] = [];
   let expected: Expected = "a value";
@@ -68,7 +68,7 @@ function endOf(pattern: RegExp, text: string, offset: number): number {
   return pattern.test(text) ? pattern.lastIndex : offset;
 }
 
-/** What is expected after a token; undefined where the token is not what was expected. */
+/** Returns what must follow a token, or undefined if the token is unexpected. */
 function follow(expected: Expected, token: string, closers: Closer[]): Expected | undefined {
   switch (expected) {
     case "a value":

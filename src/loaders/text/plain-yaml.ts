@@ -1,20 +1,20 @@
-/** The YAML that nearly every SKILL.md is written in, read fast. */
+/** Fast parser for the YAML subset that nearly every SKILL.md uses. */
 
 const LINE = /^([A-Za-z][\w-]*):(?:[ ]+(.*))?$/;
 const NESTED = /^ {2}([A-Za-z][\w-]*):[ ]+(.*)$/;
-/** Text without quotes: begins with a letter, and holds nothing that means anything to YAML. */
+/** Unquoted text that begins with a letter and has no special meaning in YAML. */
 const PLAIN = /^[A-Za-z](?:[^\s:#]|[:#](?=[^\s])|[ ](?=[^\s#]))*$/;
 const QUOTED = /^(?:"([^"\\]*)"|'([^']*)')$/;
-/** A list of words in one line. */
+/** List of words on one line. */
 const LIST = /^\[ ?([A-Za-z][\w-]*(?:, ?[A-Za-z][\w-]*)*) ?\]$/;
-/** Words that are no text. */
+/** Words that YAML does not read as text. */
 const TYPED = /^(?:true|false|null|True|False|Null|TRUE|FALSE|NULL)$/;
 
 type Fields = { readonly [key: string]: string | readonly string[] | Fields };
 
 /**
- * A map of texts, of lists of words, and of maps of texts, one to a line: the same that the whole language would give.
- * Undefined for anything else, which is then to be read as YAML.
+ * Parses a map of strings, lists of words and maps of strings, one per line, with the same result as the YAML parser.
+ * Returns undefined for anything else.
  */
 export function parsePlainYaml(text: string): Fields | undefined {
   const fields = new Map<string, string | readonly string[] | Map<string, string>>();

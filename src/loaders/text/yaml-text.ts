@@ -20,27 +20,27 @@ import {
 import { messageOf } from "../../core/base/errors.ts";
 import { isNestedBeyond } from "../../core/base/values.ts";
 
-/** YAML 1.2 core or JSON, one document, of an author who may mean harm: read in about linear time, or refused. */
+/** Untrusted YAML 1.2 core or JSON with one document, parsed in about linear time or rejected. */
 export interface YamlText {
   readonly value: unknown;
-  /** When there are any, there is no value. */
+  /** If there are problems, there is no value. */
   readonly problems: readonly YamlProblem[];
-  /** The place of the deepest part of a path that the document has; of its key where there is one. */
+  /** Returns the place of the deepest existing part of a path. For a member, this is its key. */
   position(path: readonly (string | number)[]): Place;
 }
 
 export type YamlProblem = { readonly message: string } & Place;
-/** 1-based. */
+/** Line and column, starting at 1. */
 export interface Place {
   readonly line?: number;
   readonly column?: number;
 }
 
 const MOST_DEPTH = 200;
-/** To follow one of them costs a look at all that stand before it. */
+/** Limits anchors and aliases, because resolving one scans everything before it. */
 const MOST_REFERENCES = 1000;
 
-/** `textBelow`: a key of the document below which numbers, booleans and null are text, spelled as they are written. */
+/** Parses YAML. Below the key `textBelow`, numbers, booleans and null stay text, spelled as written. */
 export function parseYaml(text: string, textBelow?: string): YamlText {
   const lines = new LineCounter();
   const at = (offset: number): Place => {
@@ -95,7 +95,7 @@ function unclosedAt(document: Document, offset: number): number | undefined {
   return opened;
 }
 
-/** Describes a syntax error in words for authors, with its cure. */
+/** Returns a message for authors that includes the fix. */
 function syntaxProblem(code: ErrorCode): string {
   return (
     SYNTAX[code] ?? "this is not YAML: check the indentation, the quotes and the brackets here and in the line before"
@@ -126,7 +126,7 @@ function keepSpelling(document: Document, key: string): void {
   });
 }
 
-/** The value, or an Error with the first problem. */
+/** Returns the value, or throws an Error with the first problem. */
 export function readYaml(text: string, textBelow?: string): unknown {
   const { value, problems } = parseYaml(text, textBelow);
   const [first] = problems;
@@ -136,7 +136,7 @@ export function readYaml(text: string, textBelow?: string): unknown {
 
 type Complain = (message: string, offset?: number) => YamlProblem;
 
-/** The documents of a text; or the first place that costs too much, before anything recurses there or goes back. */
+/** Parses the documents, or returns the first place beyond a limit before anything recurses or backtracks. */
 function composeDocuments(text: string, lines: LineCounter): Document.Parsed[] | YamlProblem {
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
@@ -161,7 +161,7 @@ function composeDocuments(text: string, lines: LineCounter): Document.Parsed[] |
   return documents;
 }
 
-/** Keys that stand twice in a map, and such as could alter an object; in linear time, which the parser's own check is not. */
+/** Reports duplicate and unsafe keys in linear time. The parser's own check for duplicates is quadratic. */
 function keyProblems(document: Document, problem: Complain): YamlProblem[] {
   const found: YamlProblem[] = [];
   const anchors = new Map<string, unknown>();
@@ -190,7 +190,7 @@ function badKeys(map: YAMLMap, problem: Complain): YamlProblem[] {
   });
 }
 
-/** The pairs of a map by their keys, found out once for each map that is asked for. */
+/** Creates a lookup of pairs by key, indexed once per map. */
 function createPairFinder(): (map: YAMLMap, key: string | number) => Pair | undefined {
   const known = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
   const pairsOf = (map: YAMLMap) =>
@@ -204,7 +204,7 @@ function createPairFinder(): (map: YAMLMap, key: string | number) => Pair | unde
 
 type PairFinder = ReturnType<typeof createPairFinder>;
 
-/** The offset of the deepest part of a path. */
+/** Returns the offset of the deepest existing part of a path. */
 function offsetOf(document: Document, path: readonly (string | number)[], findPair: PairFinder): number | undefined {
   let node: unknown = document.contents;
   let offset: number | undefined = (node as Node | null)?.range?.[0];

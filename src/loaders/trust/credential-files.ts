@@ -33,7 +33,7 @@ function gitCredentials(folder: string, home: string | undefined): Secret[] {
   return found;
 }
 
-/** In a linked worktree `.git` is a file that names where the repository is. */
+/** Lists Git config files. In a linked worktree, `.git` is a file with the repository's path. */
 function gitConfigs(folder: string): string[] {
   const own = join(folder, ".git");
   const pointer = /^gitdir:[ \t]*(\S.*)/m.exec(readSmall(own) ?? "")?.[1]?.trimEnd();
@@ -51,7 +51,7 @@ function unquoted(text: string): string {
   return text.trimEnd().replace(/^"(.*)"$/, "$1");
 }
 
-/** `user:password` of addresses, and the password by itself. */
+/** Returns `user:password` and the password of each URL in a text. */
 export function userParts(text: string): string[] {
   return [...text.matchAll(/[a-z\d+.-]:\/\/([^\s/?#@"'<>]+)@/gi)].flatMap(([, user = ""]) => {
     const password = user.slice(user.indexOf(":") + 1);
@@ -77,7 +77,7 @@ function npmCredentials(folder: string): Secret[] {
   );
 }
 
-/** What a repository publishes to be filled in. */
+/** Templates that a repository publishes for users to fill in. */
 const PATTERN_FILE = /\.(?:example|sample|template|dist|defaults)$/;
 
 /** Reads the variables of a folder's `.env` and `.env.*` files. */

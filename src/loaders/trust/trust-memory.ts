@@ -7,13 +7,13 @@ import { replaceFile } from "../../files/files.ts";
 import { userConfigPath } from "../documents/project-config.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 
-/** A yes that a person gave: to these files, in this place. */
+/** Approval of specific files in a specific place. */
 export interface TrustEntry {
   readonly id: string;
-  /** Absolute and real: of the skill's folder or file, or of the file that says a server. */
+  /** Absolute real path of the skill's folder or file, or of the file that declares a server. */
   readonly path: string;
   readonly digest: string;
-  /** When it was given. */
+  /** Time of the approval. */
   readonly at: string;
 }
 
@@ -30,17 +30,17 @@ export interface Trust {
 
 export interface TrustMemory {
   readonly entries: readonly TrustEntry[];
-  /** What counts for nothing, in words. */
+  /** Descriptions of invalid entries. */
   readonly findings: readonly string[];
 }
 
-/** Where answers are remembered: `trust.json` beside the user's own config file. */
+/** Returns the path of `trust.json`, next to the user's own config file. */
 export function trustMemoryPath(env: Environment): string | undefined {
   const config = userConfigPath(env);
   return config === undefined ? undefined : join(dirname(config), "trust.json");
 }
 
-/** The answers that were given; one that is bound to no place counts for nothing. */
+/** Reads the remembered approvals. Entries without a path and a digest are invalid. */
 export function readTrustMemory(env: Environment): TrustMemory {
   const file = trustMemoryPath(env);
   if (file === undefined || !existsSync(file)) return { entries: [], findings: [] };
@@ -66,22 +66,22 @@ function describeLoose(value: unknown): string {
   return `the entry for ${id} counts for nothing, because it has no path and digest: answer once more, or use --trust-skill`;
 }
 
-/** Whether a yes was given to exactly this. */
+/** Checks whether exactly these files were approved. */
 export function isRemembered(entries: readonly TrustEntry[], id: string, { path, digest }: Contents): boolean {
   const here = entries.filter((entry) => entry.id === id && entry.path === path);
   return here.length > 0 && here.some((entry) => entry.digest === digest());
 }
 
 /**
- * Adds answers to those that are remembered, in place of former ones of the same skill and place; gives the file's path.
- * Written as a whole or not at all. Throws what keeps it from being written.
+ * Saves approvals and returns the file's path. They replace earlier ones for the same skill and place. The file is
+ * written atomically. Throws if that fails.
  */
 export async function rememberTrust(env: Environment, added: readonly TrustEntry[]): Promise<string> {
   const path = trustMemoryPath(env);
   if (path === undefined) throw new Error("neither XDG_CONFIG_HOME nor HOME is set");
   const isReplaced = (entry: TrustEntry) => added.some(({ id, path }) => id === entry.id && path === entry.path);
   const kept = readTrustMemory(env).entries.filter((entry) => !isReplaced(entry));
-  // A link, as people have who keep their settings elsewhere, stays one.
+  // If the file is a link to the user's settings elsewhere, it stays a link.
   const file = existsSync(path) ? realpathSync(path) : path;
   await replaceFile(file, `${JSON.stringify([...kept, ...added], null, 2)}\n`);
   return path;

@@ -20,7 +20,7 @@ interface Document extends Frontmatter {
   readonly problem: Complain;
 }
 
-/** A skill's SKILL.md by the rules of the skill's format. */
+/** Checks a skill's SKILL.md against the rules of the skill's format. */
 export function checkDocument(folder: SkillFolder, format: Format): Diagnostic[] {
   const file = join(folder.directory, "SKILL.md");
   const refuse = (code: DiagnosticCode, message: string, place: object = {}): Diagnostic[] => [
@@ -47,7 +47,7 @@ function missingDocument({ names }: SkillFolder): string {
   return other ? `the file is named ${other}; its name must be SKILL.md` : "there is no SKILL.md";
 }
 
-/** Formats whose SKILL.md is an Agent Skill to the letter, so that every other program can read it. */
+/** Formats whose SKILL.md must be a strict Agent Skill, so that every other program can read it. */
 const STRICT: ReadonlySet<Format> = new Set(["agent-skills", "skill-tools"]);
 
 function checkText({ problem, repaired, format }: Document, text: string): Diagnostic[] {
@@ -75,7 +75,7 @@ function placed({ line, column }: { readonly line?: number; readonly column?: nu
   return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 
-/** The first use of YAML that strict readers refuse: lists and maps in brackets, anchors, aliases. */
+/** Finds the first YAML syntax that strict readers reject: lists and maps in brackets, anchors, aliases. */
 function fancyYaml(yaml: string): { readonly what: string; readonly line: number } | undefined {
   let found: { readonly what: string; readonly at: number } | undefined;
   visit(parseDocument(yaml, { prettyErrors: false, uniqueKeys: false }), {
@@ -139,7 +139,7 @@ function checkName({ folder, format, fields, problem }: Document): Diagnostic[] 
   return found;
 }
 
-/** The specification's table says a-z, 0-9 and hyphens; a validator of it takes letters of any script: the table counts. */
+/** Describes an invalid name. The specification allows a-z, 0-9 and hyphens, its validator more. We are strict. */
 function nameFault(name: string) {
   const hint = "lowercase letters a-z, digits and single hyphens, none at an end, 64 characters at most";
   const length = [...name].length;
@@ -247,7 +247,7 @@ const protocolFields = z.looseObject({
   tags: z.array(z.string()).optional(),
 });
 
-/** The Skills Protocol's document has keys of its own; its name is a title (skill-formats 5.4). */
+/** Checks the keys of a Skills Protocol document. They differ from Agent Skills: the name is a title. */
 function checkProtocolFields({ fields, problem }: Document): Diagnostic[] {
   return checkShape({ value: fields, problem }, protocolFields).map((found) => ({ ...found, code: "SKILL_KEY_TYPE" }));
 }
@@ -275,7 +275,7 @@ function checkBody(document: Document): Diagnostic[] {
   return found;
 }
 
-/** Files that the text names, in links or as paths below the usual folders. */
+/** Checks the files that the text names in links, or as paths in the usual folders. */
 function checkReferences({ folder, body, bodyLine, problem }: Document): Diagnostic[] {
   const told = new Set<string>();
   return referencesIn(body).flatMap(({ reference, line, column }) => {
@@ -296,7 +296,7 @@ function checkReferences({ folder, body, bodyLine, problem }: Document): Diagnos
   });
 }
 
-/** The skill beside this one that a path leads to. */
+/** Returns the sibling skill that a path leads to. */
 function siblingOf({ directory }: SkillFolder, path: string): string | undefined {
   const [, name] = /^\.\.\/([^/]+)\/(?!.*(?:^|\/)\.\.(?:\/|$))/.exec(path) ?? [];
   if (name === undefined || name === "..") return undefined;
@@ -305,10 +305,10 @@ function siblingOf({ directory }: SkillFolder, path: string): string | undefined
 
 const LINK = /\]\(\s*<?([^()\s<>]+)(?:[\s<>][^()]*)?\)/g;
 const PATH = /(?<![\w/.-])((?:\.\/)?(?:scripts|references|assets)\/[\w./-]*\.\w+)(?![\w/-])/g;
-/** Words of a sentence that tells what could be there. */
+/** Phrases of a sentence that names a hypothetical file. */
 const SUPPOSED = /\b(?:e\.g\.|for example|such as|would)/i;
 
-/** What links to look at: in code a link is an example, a path is still a path. */
+/** Finds links and paths in the text. Links in code are examples and do not count, but paths do. */
 function referencesIn(body: string) {
   let isFenced = false;
   return body.split("\n").flatMap((text, line) => {
@@ -320,7 +320,7 @@ function referencesIn(body: string) {
   });
 }
 
-/** Undefined for addresses, anchors and patterns. */
+/** Returns the path of a reference. Returns undefined for URLs, anchors and patterns. */
 function fileNamed(reference: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:|^#|^\/\//i.test(reference) || /[*{}$]/.test(reference)) return undefined;
   const path = reference.replace(/[#?].*/s, "").replace(/^(?:\.\/)+/, "");

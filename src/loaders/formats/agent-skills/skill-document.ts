@@ -4,7 +4,7 @@ import type { Skill } from "../../../core/skill/skill.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import { readSkillDocument, type SkillDocument } from "../../folder/skill-folder.ts";
 
-/** A folder that is a SKILL.md and what it refers to: Agent Skills, and the workflow format's custom skills. */
+/** Loads folders with a SKILL.md: Agent Skills, and the custom skills of the workflow format. */
 export const skillDocument: FolderFormat = {
   format: "agent-skills",
   recognises: (folder) => folder.names.has("SKILL.md"),
@@ -14,7 +14,7 @@ export const skillDocument: FolderFormat = {
   },
 };
 
-/** The skill that a SKILL.md alone makes: instructions, config and a server, no tools of its own. */
+/** Builds the skill of a SKILL.md: instructions, config and an MCP server, but no tools of its own. */
 export function instructionSkill(document: SkillDocument, directory: string, folderName: string): LoadedSkill {
   const { id, description, category, config, instruction, mcp, frontmatter, diagnostics } = document;
   const skill: Skill = {
@@ -37,7 +37,7 @@ export function instructionSkill(document: SkillDocument, directory: string, fol
   };
 }
 
-/** By the keys that only one of the formats has. */
+/** Determines the format from keys that only one format has. */
 export function documentFormat(frontmatter: LoadedSkill["frontmatter"]): LoadedSkill["format"] {
   if (["category", "config"].some((key) => Object.hasOwn(frontmatter, key))) return "sweny";
   return Object.hasOwn(frontmatter, "mcp") ? "mcp" : "agent-skills";

@@ -4,17 +4,17 @@ import { isObject, type Json, type JsonObject, parseJson } from "../../../core/b
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
 
-/** Why none is asked where there is no way to ask one. */
+/** Reason why an agent cannot be called without a connection. */
 export const UNASKED = "a dry run asks no agent";
 
-/** Where an agent is asked, if that is a place where one can be. */
+/** Returns an agent's URL. Returns undefined unless it is http or https without credentials. */
 export function agentUrl(text: unknown): string | undefined {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
   return isHttp && url.username === "" && url.password === "" ? url.href : undefined;
 }
 
-/** One `message/send` of A2A 0.3, and the JSON of what the agent made of it. Throws a plain Error that says what failed. */
+/** Sends one `message/send` request of A2A 0.3 and returns the JSON of the answer. Throws if the agent fails. */
 export async function askAgent(call: AgentInvocation, context: ToolContext): Promise<Json> {
   const answer = parseJson(await post(call, requestOf(call, context), context));
   const refusal = isObject(answer) ? answer.error : undefined;
@@ -33,10 +33,10 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
   );
 }
 
-/** JSON-RPC: parse error, invalid request, method not found, invalid params. A2A: operation or content not supported. */
+/** Errors that rule out any effect: parse error, bad request, method or parameters, unsupported content. */
 const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601, -32_602, -32_004, -32_005];
 
-/** The uniform envelope as a data part. A call that is made again has the same id, so that an agent may know it. */
+/** Builds the request. A retried call has the same message id, so that the agent can detect it. */
 function requestOf(call: AgentInvocation, { callId }: ToolContext): JsonObject {
   const { skill, arguments: input } = call;
   const messageId = createHash("sha256")
@@ -69,7 +69,7 @@ async function post({ skill, url }: AgentInvocation, body: JsonObject, context: 
   throw new SkillflowError("server.failed", `the agent of ${skill} answered ${response.status}`, { acted });
 }
 
-/** Only where the operator let it: an agent may be at another path of its own place, and nowhere else. */
+/** Follows redirects within the agent's origin only, because the operator allowed no other. */
 async function visit(skill: string, url: string, { fetch, signal }: ToolContext, init: RequestInit): Promise<Response> {
   let next = url;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -96,7 +96,7 @@ async function visit(skill: string, url: string, { fetch, signal }: ToolContext,
 }
 
 const MOST_REDIRECTS = 5;
-/** The others turn a POST into a GET. */
+/** Redirects that keep the method. The others turn a POST into a GET. */
 const KEEPS_POST = new Set([307, 308]);
 
 async function readCapped(skill: string, { body }: Response): Promise<string> {
@@ -113,7 +113,7 @@ async function readCapped(skill: string, { body }: Response): Promise<string> {
 
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** Of a message, or of a task that is completed: nobody waits for one that is not. */
+/** Returns the parts of a message or a completed task. Throws for other tasks, because we do not poll. */
 function finishedParts(skill: string, result: JsonObject): readonly Json[] {
   const { status, artifacts } = result;
   if (!isObject(status)) return partsOf(result);
@@ -130,7 +130,7 @@ function partsOf(whole: Json | undefined): readonly Json[] {
   return isObject(whole) && Array.isArray(whole.parts) ? whole.parts : [];
 }
 
-/** Data before text, whatever the order. */
+/** Returns the first data part, or else the first text part that is JSON. */
 function jsonOf(parts: readonly Json[]): Json | undefined {
   const read = parts.flatMap((part) => (isObject(part) ? [part] : []));
   const data = read.find((part) => part.data !== undefined)?.data;

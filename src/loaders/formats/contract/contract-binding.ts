@@ -20,7 +20,7 @@ import { UNCONNECTED } from "../../mcp/call.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { agentUrl, UNASKED } from "./agent-call.ts";
 
-/** What carries a contract out. */
+/** Implementation of a contract. */
 export type Binding =
   | { readonly kind: "function"; readonly file: string; readonly export?: string; readonly network: Network }
   | { readonly kind: "command"; readonly binary: string; readonly args: readonly string[] }
@@ -28,16 +28,16 @@ export type Binding =
   | { readonly kind: "mcp"; readonly server: McpServerConfig; readonly tool: string }
   | { readonly kind: "a2a"; readonly url: string };
 
-/** What a function may reach: nothing, all, or hosts (core/declared-host.ts). */
+/** Network access of a function: none, all, or a list of hosts. */
 type Network = ForeignCommand["network"];
 
 interface BindingRead {
-  /** Undefined where there is none, or none that is sound. */
+  /** Undefined if the binding is missing or invalid. */
   readonly binding: Binding | undefined;
   readonly findings: readonly Diagnostic[];
 }
 
-/** Reads the binding beside a contract: exactly one of function, command, tool, mcp and a2a. */
+/** Reads the contract's binding, which must be exactly one of function, command, tool, mcp and a2a. */
 export function readBinding(folder: SkillFolder): BindingRead {
   const manifest = readManifest(folder, ["binding.yml", "binding.yaml", "binding.json"]);
   if (!manifest) return { binding: undefined, findings: [] };
@@ -78,7 +78,7 @@ function readFunction({ value, finding }: Manifest, folder: SkillFolder): Bindin
   return { kind: "function", file, network, ...(name === undefined ? {} : { export: name }) };
 }
 
-/** A text says why it is none. */
+/** Returns the network, or a message that describes the error. */
 function readNetwork(network: unknown): Network | string {
   if (typeof network === "boolean") return network;
   const areTexts = Array.isArray(network) && network.every((host) => typeof host === "string");
@@ -87,7 +87,7 @@ function readNetwork(network: unknown): Network | string {
   return stray === undefined ? network : `has ${faultOfHost(stray)}`;
 }
 
-/** At load only what a reader can see; the file is looked up again at use. */
+/** Checks the file at load time as far as possible. It is resolved again at each call. */
 function faultOfFile(folder: SkillFolder, file: string): string | undefined {
   if (file.startsWith("/") || file.includes("\\") || file.includes("\0") || file.split("/").includes("..")) {
     return "does not lie in the folder";
@@ -146,13 +146,13 @@ function readAgent({ value: { a2a }, finding }: Manifest): Binding | Diagnostic 
     : finding(["a2a", unknown], `has a2a.${unknown}: a2a takes a url`);
 }
 
-/** The variables that a binding declares, beside the skill's own. */
+/** Returns the variables that a binding declares in addition to the skill's own. */
 export function bindingConfig(binding: Binding | undefined): Skill["config"] {
   const names = binding?.kind === "mcp" ? Object.keys(binding.server.env ?? {}) : [];
   return Object.fromEntries(names.map((name) => [name, { description: "for its MCP server", env: name }]));
 }
 
-/** What runs when a bound contract is called, as people are told before they allow it. */
+/** Lists the code that a bound contract runs, for the prompt that asks the user to trust it. */
 export function codeOf(binding: Binding): readonly string[] {
   switch (binding.kind) {
     case "function":
@@ -176,7 +176,7 @@ interface BindOptions {
   readonly skill: Skill;
 }
 
-/** What carries one call out. */
+/** Carries out one call. */
 export type Carry = (input: JsonObject, context: ToolContext) => Promise<Json>;
 
 export function bindContract(binding: Binding, { folder, host, skill }: BindOptions): Carry {
@@ -216,7 +216,7 @@ interface Command extends BindOptions {
   readonly args: readonly string[];
 }
 
-/** The arguments as JSON on stdin, the result as JSON from stdout. */
+/** Runs a command with the arguments as JSON on stdin, and parses stdout as JSON. */
 async function runCommand(command: Command, input: JsonObject, context: ToolContext): Promise<Json> {
   const { binary, args, folder, host, skill } = command;
   const { workDir, signal } = context;
@@ -238,10 +238,10 @@ async function runCommand(command: Command, input: JsonObject, context: ToolCont
   return resultOf(binary, result);
 }
 
-/** The caller's signal ends a call much earlier than this clock. */
+/** `wallMs` is only a backstop. The caller's signal ends a call much earlier. */
 const LIMITS: SandboxLimits = { wallMs: 3_600_000, outputBytes: 10 * 1024 * 1024 };
 
-/** A path starts in the contract's folder, wherever the program does; a word that names a file there is one. */
+/** Resolves an argument. Relative paths, and words that name an existing file, refer to the contract's folder. */
 async function resolveArg(folder: SkillFolder, arg: string): Promise<string> {
   const isPath = /^\.\.?\//.test(arg);
   const name = arg.replace(/^\.\//, "");

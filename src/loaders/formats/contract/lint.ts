@@ -9,7 +9,7 @@ const BINDING_FILES = ["binding.yml", "binding.yaml", "binding.json"];
 const CONTRACT_KEYS = ["id", "version", "description", "input", "output", "metadata"];
 const BINDING_KEYS = ["function", "command", "tool", "mcp", "a2a", "network"];
 
-/** What the loader of a contract lets pass. `known` are the ids of the skills that a binding may name. */
+/** Checks what the contract loader does not. `known` are the ids of the skills that a binding may name. */
 export function checkContract(folder: SkillFolder, known: ReadonlySet<string>): Diagnostic[] {
   const name = CONTRACT_FILES.find((file) => folder.names.has(file)) ?? "contract.yml";
   const manifest = openManifest(folder, name);
@@ -26,7 +26,7 @@ export function checkContract(folder: SkillFolder, known: ReadonlySet<string>): 
 
 const MOST_DEPTH = 50;
 
-/** Defaults are applied to input, so they have to fit the schema that they stand in. */
+/** Checks that defaults match their own schema, because they are applied to input. */
 function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnostic[] {
   if (path.length > MOST_DEPTH) return [];
   if (Array.isArray(schema)) return schema.flatMap((item, index) => checkDefaults(problem, item, [...path, index]));
@@ -42,7 +42,7 @@ function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnost
   return [...found, ...inner.flatMap(([key, value]) => checkDefaults(problem, value, [...path, key]))];
 }
 
-/** A schema that does not compile is told elsewhere. */
+/** Ignores schemas that do not compile, which another check reports. */
 function misfits(schema: JsonSchema): readonly string[] {
   try {
     return compileSchema(schema)(schema.default as Json).slice(0, 1);
@@ -68,7 +68,7 @@ function checkBinding(folder: SkillFolder, known: ReadonlySet<string>, contract:
   ];
 }
 
-/** Told from the text, without running it. */
+/** Checks the name of the export in the file's text, without running it. */
 function checkExport(folder: SkillFolder, problem: Complain, target: unknown): Diagnostic[] {
   const [, file = "", name] = typeof target === "string" ? (/^(?:\.\/)?([^#]+)#(.+)$/.exec(target) ?? []) : [];
   if (name === undefined) return [];

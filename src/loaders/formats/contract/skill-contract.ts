@@ -18,7 +18,7 @@ import { readYaml } from "../../text/yaml-text.ts";
 import { UNASKED } from "./agent-call.ts";
 import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
 
-/** A folder with a declarative contract: what is offered, apart from what carries it out. */
+/** Loads folders with a declarative contract: the interface of a tool, separate from its implementation. */
 export const skillContract: FolderFormat = {
   format: "contract",
   recognises: (folder) => CONTRACTS.some((name) => folder.names.has(name)),
@@ -33,7 +33,7 @@ export const skillContract: FolderFormat = {
 
 const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
 
-/** `filesystem.search`, `file-search`, `FileSearch_2`: what a flag or a path could take for something else does not begin one. */
+/** Accepts ids such as `filesystem.search`. The first character rules out flags and paths. */
 function isContractId(id: unknown): id is string {
   return typeof id === "string" && /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(id);
 }
@@ -104,7 +104,7 @@ interface Contract {
   readonly metadata: unknown;
 }
 
-/** Input that fits once defaults are applied reaches what carries the contract out; other input does not. */
+/** Builds the tool. Input is validated after defaults are applied; invalid input never reaches the implementation. */
 function contractTool(skill: Skill, { input, output, metadata }: Contract, carry: Carry): Tool {
   return {
     name: skill.id,
@@ -142,7 +142,7 @@ function checkSchema(schema: JsonSchema, key: "input" | "output", finding: Manif
   return found.map(({ path, message, hint }) => finding(path, `has a schema at fault: ${message}`, hint));
 }
 
-/** Hints are open-ended; those that we act on must be plain. */
+/** Checks the metadata. Keys are open-ended, but those that we use must be valid. */
 function checkMetadata(metadata: unknown, finding: Manifest["finding"]): Diagnostic[] {
   if (metadata === undefined || metadata === null) return [];
   const warn = (path: string[], message: string): Diagnostic => ({ ...finding(path, message), severity: "warning" });
@@ -159,7 +159,7 @@ function checkMetadata(metadata: unknown, finding: Manifest["finding"]): Diagnos
   return [...hints, ...reach];
 }
 
-/** A contract's SKILL.md: what to tell the model, and config. Its name does not count. */
+/** Reads the config and the instructions from a contract's SKILL.md. Its name is ignored. */
 function readDocument(folder: SkillFolder) {
   try {
     const text = folder.read("SKILL.md") ?? "";

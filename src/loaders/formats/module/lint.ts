@@ -10,7 +10,7 @@ import { readDefinition, type ToldDefinition, UNTOLD } from "./module-source.ts"
 
 const FILES = ["skill.ts", "skill.mts", "skill.js", "skill.mjs"];
 
-/** A skill as code, told from its text: nothing of it is imported. */
+/** Checks a skill module from its source text. Imports nothing. */
 export function checkModule(folder: SkillFolder): Diagnostic[] {
   const name = FILES.find((file) => folder.names.has(file)) ?? "skill.ts";
   const file = join(folder.directory, name);
@@ -44,7 +44,7 @@ export function checkModule(folder: SkillFolder): Diagnostic[] {
   }
 }
 
-/** Names of its tools that are our own. */
+/** Returns the names of the skill's tools that are reserved for our own. */
 function reservedTools(value: unknown, folder: string): string[] {
   if (!isObject(value) || !Array.isArray(value.tools)) return [];
   const id = typeof value.id === "string" ? value.id : folder;
@@ -56,7 +56,7 @@ function hasId(value: unknown): boolean {
   return isObject(value) && Object.hasOwn(value, "id") && value.id !== UNTOLD;
 }
 
-/** The faults that the loader would find, as far as the text tells: not those in what only running shows. */
+/** Returns the loader's findings as far as the text shows them. Values known only at run time are not checked. */
 function toldFaults({ value, open }: ToldDefinition): readonly DefinitionFault[] {
   const found = definitionFaults(value).filter(({ path }) => isTold(value, open, path));
   return found.length > 0 ? found : schemaFaults(value);
@@ -73,7 +73,7 @@ function isTold(value: unknown, open: ReadonlySet<unknown>, path: readonly Prope
   return inner !== UNTOLD && !open.has(inner);
 }
 
-/** Schemas that stand there whole, and cannot be compiled. */
+/** Reports schemas that are complete in the text and do not compile. */
 function schemaFaults(value: unknown): DefinitionFault[] {
   const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
   return tools.flatMap((tool, index) =>

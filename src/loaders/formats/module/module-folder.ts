@@ -12,20 +12,20 @@ import { findModule, type ModulePlace, type NoModule, skillFile } from "./module
 import { readModuleId } from "./module-source.ts";
 import { importSkill } from "./skill-module.ts";
 
-/** A folder whose skill.ts, .mts, .js or .mjs defines a skill; its SKILL.md, if there is one, supplies the instruction. */
+/** Loads folders whose skill.ts, .mts, .js or .mjs defines a skill. An optional SKILL.md supplies the instructions. */
 export const moduleFolder: FolderFormat = {
   format: "module",
   recognises: (folder) => ["skill.ts", "skill.mts", "skill.js", "skill.mjs"].some((name) => folder.names.has(name)),
   load(folder) {
     const { directory, name } = folder;
     const entry = skillFile(directory) ?? directory;
-    // Throws what a link that leads out of the folder deserves.
+    // Throws if the file is a link that leads out of the folder.
     folder.read(entry.slice(directory.length + 1));
     return moduleSkill({ path: directory, entry, name }, folder, folder.contents);
   },
 };
 
-/** The one skill that an entry of `skills.modules` names, or why there is none. */
+/** Finds the skill that an entry of `skills.modules` names, or reports why there is none. */
 export function discoverModule(level: SkillLevel): Discovery {
   const place = findModule(level.path, level.from ?? level.path);
   if ("missing" in place) return { found: [], diagnostics: [notFound(level, place)] };
@@ -50,7 +50,7 @@ function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnosti
   };
 }
 
-/** What is known of a skill before its code runs: its id, and what its SKILL.md says. */
+/** Builds the skill from what is known before its code runs: its id and its SKILL.md. */
 function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined, { verify }: Contents): LoadedSkill {
   const document = folder?.names.has("SKILL.md") ? readSkillDocument(folder) : undefined;
   const said = document && "id" in document ? document : undefined;
@@ -80,12 +80,12 @@ function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined, { veri
   };
 }
 
-/** The id that the code says plainly, else the document's, else the name of the file, folder or package. */
+/** Returns the id in the code, or else in the document, or else the name of the file, folder or package. */
 function idOf({ entry, name }: ModulePlace, document: SkillDocument | undefined): string {
   return readModuleId(readSmall(entry) ?? "") ?? document?.id ?? name;
 }
 
-/** A folder's code is inside of it when it runs, as it was when it was read. */
+/** Imports the code, after checking that it is still inside the folder. */
 async function importPlace(
   { path, entry }: ModulePlace,
   id: string,

@@ -9,9 +9,8 @@ import { ownPath } from "../../../files/own-files.ts";
 import { loadTypescript, typescriptFolder } from "../../programs/typescript.ts";
 
 /**
- * Runs a module of any kind, TypeScript or JavaScript, and gives its default export; undefined where it has none. It
- * sees this program's own `skillflow` and `skillflow/testing`, and its own `zod` or else ours. Run anew at every call,
- * from what the files hold then.
+ * Runs a TypeScript or JavaScript module and returns its default export, or undefined. The module gets this program's
+ * `skillflow` and `skillflow/testing`, and its own `zod` or else ours. Each call runs the files' current content again.
  */
 export async function importDefault(file: string, verify?: Verify): Promise<unknown> {
   const [{ createJiti }, source, virtualModules] = await Promise.all([
@@ -28,18 +27,18 @@ export async function importDefault(file: string, verify?: Verify): Promise<unkn
   const borrowed = ["zod"].filter((name) => !hasPackage(name, dirname(file)));
   const alias = Object.fromEntries(borrowed.map((name) => [name, ourPackage(name)]));
   const jiti = createJiti(file, { fsCache: false, moduleCache: false, virtualModules, alias, transform });
-  // Without the transformation, Node would run a module that fails once by itself and once more by jiti.
+  // Without the transformation, Node would run a failing module itself, and jiti would run it again.
   const ext = extname(file);
   return defaultOf(await jiti.evalModule(source, { filename: file, ext, async: true, forceTranspile: true }));
 }
 
-/** Throws if a text is not what its file held when it was trusted. */
+/** Throws if a file's text differs from the text that was trusted. */
 export type Verify = (file: string, text: string) => void;
 
-/** The longest part of running a module: done once for each text. */
+/** Transpiles a text once. This is the slowest part of running a module. */
 function transformOnce(options: TransformOptions): TransformResult {
   const { filename = "", source, ...rest } = options;
-  const place = source.includes("meta") ? filename : extname(filename); // `import.meta` becomes what it is there
+  const place = source.includes("meta") ? filename : extname(filename); // `import.meta` depends on the file's path
   const key = JSON.stringify([source, place, rest]);
   const known = transformed.get(key);
   if (known) return known;
@@ -64,13 +63,13 @@ function hasPackage(name: string, directory: string): boolean {
   return existsSync(join(directory, "node_modules", name)) || (above !== directory && hasPackage(name, above));
 }
 
-/** A part of the program where that installs nothing, else what is installed with it. */
+/** Returns our own copy of a package: the bundled one, or else the installed one. */
 function ourPackage(name: string): string {
   const part = ownPath(`vendor/${name}`, `node_modules/${name}`);
   return existsSync(part) ? part : dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
 }
 
-/** CommonJS exports one value; what was compiled to it says so and has `default`. */
+/** Returns the default export. A CommonJS module is itself the value, unless it was compiled from an ES module. */
 function defaultOf(module: unknown): unknown {
   if (!isObject(module)) return module;
   if (Object.hasOwn(module, "default")) return module.default;

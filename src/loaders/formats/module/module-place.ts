@@ -4,17 +4,17 @@ import { messageOf } from "../../../core/base/errors.ts";
 import { isObject, nearest } from "../../../core/base/values.ts";
 import { isWithin, readRegular } from "../../../files/files.ts";
 
-/** Where the code of a plug-in is. */
+/** Location of a plug-in's code. */
 export interface ModulePlace {
-  /** The file, folder or package that was named. */
+  /** File, folder or package that the config names. */
   readonly path: string;
-  /** The file that defines the skill. */
+  /** File that defines the skill. */
   readonly entry: string;
-  /** What the skill is called where its code does not say it plainly. */
+  /** Skill id if the code does not state one literally. */
   readonly name: string;
 }
 
-/** Why there is no plug-in, with what may have been meant. */
+/** Reason why there is no plug-in, with a suggestion. */
 export interface NoModule {
   readonly missing: string;
   readonly hint?: string;
@@ -47,7 +47,7 @@ function moduleAt(path: string): ModulePlace | NoModule {
   return { path, entry: path, name };
 }
 
-/** The file of a folder that defines its skill. */
+/** Returns the file of a folder that defines its skill. */
 export function skillFile(directory: string): string | undefined {
   return codeNamed(directory, "skill");
 }
@@ -93,7 +93,7 @@ function nodeModulesAbove(directory: string): string[] {
   return [join(directory, "node_modules"), ...(above === directory ? [] : nodeModulesAbove(above))];
 }
 
-/** Names that a mistyped one may have meant: those of its scope, or those without one. */
+/** Lists candidates for a mistyped name: packages of its scope, or packages without a scope. */
 function installedIn(folder: string, name: string): string[] {
   const scope = name.startsWith("@") ? (name.split("/")[0] ?? "") : "";
   const directory = join(folder, scope);
@@ -106,7 +106,7 @@ function bareName(name: string): string {
   return name.replace(/^@[^/]+\//, "").replace(/^skillflow-(?=.)/, "");
 }
 
-/** The file that a package.json names for import, inside of its folder. */
+/** Returns the file that a package.json names for import, if it is inside the package's folder. */
 function packageEntry(directory: string): string | undefined {
   const file = join(directory, "package.json");
   if (!existsSync(file)) return undefined;
@@ -127,7 +127,7 @@ function exportedFile(target: unknown): string | undefined {
   return matching.map(([, inner]) => exportedFile(inner)).find((file) => file !== undefined);
 }
 
-/** `main` may leave out the extension, or name a folder. */
+/** Resolves `main`, which may omit the extension or name a folder. */
 function entryAt(directory: string, main: string): string | undefined {
   const path = join(directory, main);
   const candidates = [

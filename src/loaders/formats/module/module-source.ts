@@ -1,11 +1,11 @@
 import { isObject } from "../../../core/base/values.ts";
 
-/** What the text of a module tells without running it. */
+/** Reads a skill's definition from the text of a module, without running it. */
 
-/** What only running the module would tell. */
+/** Placeholder for a value that only running the module would show. */
 export const UNTOLD = Symbol("untold");
 
-/** A value of the text: JSON as far as it stands there, with `UNTOLD` for the rest. */
+/** Value as far as the text shows it: JSON, with `UNTOLD` for the rest. */
 export type Told =
   | typeof UNTOLD
   | string
@@ -15,17 +15,14 @@ export type Told =
   | readonly Told[]
   | { readonly [key: string]: Told };
 
-/** The definition of a skill as the text of its module has it. */
+/** Definition of a skill as written in its module. */
 export interface ToldDefinition {
   readonly value: Told;
-  /** Lists and objects that spreads and computed keys may add to. */
+  /** Lists and objects that spreads or computed keys may extend. */
   readonly open: ReadonlySet<unknown>;
 }
 
-/**
- * What the first object literal says that is given to `defineSkill`, or exported by default. Undefined where there is
- * none.
- */
+/** Reads the first object literal that is passed to `defineSkill` or exported by default, if there is one. */
 export function readDefinition(source: string): ToldDefinition | undefined {
   const tokens = tokenize(source);
   const start = tokens.map((_, index) => definitionAt(tokens, index)).find((at) => at !== undefined);
@@ -34,7 +31,7 @@ export function readDefinition(source: string): ToldDefinition | undefined {
   return { value: valueAt(tokens, start, within).value, open: within.open };
 }
 
-/** The id of the skill that a module defines; undefined where the text does not say it plainly. */
+/** Returns the id of the skill that a module defines, if it is written as a literal. */
 export function readModuleId(source: string): string | undefined {
   const { value } = readDefinition(source) ?? {};
   const id = isObject(value) && Object.hasOwn(value, "id") ? value.id : undefined;
@@ -42,12 +39,12 @@ export function readModuleId(source: string): string | undefined {
 }
 
 interface Token {
-  /** `text` is a string literal without its quotes; `opaque` is a value that only running would tell. */
+  /** `text` is a string literal without its quotes. `opaque` is a value that only running the code would show. */
   readonly kind: "word" | "text" | "opaque" | "mark";
   readonly text: string;
 }
 
-// What is not closed reaches to the end of its line, or of the text, so that it is read once.
+// Unclosed literals extend to the end of the line or the text, so that no text is scanned twice.
 const PATTERNS: readonly (readonly [kind: Token["kind"] | "space", pattern: RegExp])[] = [
   ["space", /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|^#![^\n]*)/y],
   ["word", /[A-Za-z_$][\w$]*/y],
@@ -55,7 +52,7 @@ const PATTERNS: readonly (readonly [kind: Token["kind"] | "space", pattern: RegE
   ["opaque", /\d[\w.]*/y],
 ];
 const REGULAR_EXPRESSION = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\]?)+\/?[a-z]*/y;
-/** Words after which a `/` begins a regular expression. */
+/** Words before a `/` that begins a regular expression. */
 const BEFORE_VALUE = new Set([
   "return",
   "typeof",
@@ -107,9 +104,9 @@ function beginsValue(before: Token | undefined): boolean {
   return before.kind === "mark" && !")]}".includes(before.text);
 }
 
-/** A template with parts that are computed, nested ones included. */
+/** Returns the length of a template with computed parts, which may contain templates. */
 function templateLength(source: string, start: number): number {
-  /** Of each template that is open: how many computed parts are. */
+  /** Number of unclosed computed parts, for each open template. */
   const open = [0];
   for (let at = start + 1; at < source.length; at++) {
     const letter = source[at];
@@ -124,7 +121,7 @@ function templateLength(source: string, start: number): number {
   return source.length - start;
 }
 
-/** Where the object literal begins that a definition at this token is given; undefined where there is none. */
+/** Returns the index of the object literal if a skill's definition starts at this token. */
 function definitionAt(tokens: readonly Token[], index: number): number | undefined {
   const is = (offset: number, text: string) => {
     const token = tokens[index + offset];
@@ -138,20 +135,20 @@ function definitionAt(tokens: readonly Token[], index: number): number | undefin
 
 interface Read {
   readonly value: Told;
-  /** The token after the value. */
+  /** Index of the token after the value. */
   readonly next: number;
 }
 
-/** What a value stands in. */
+/** State of the containing value. */
 interface Within {
   readonly open: Set<unknown>;
   readonly depth: number;
 }
 
-/** Values that are nested deeper are untold. */
+/** Limit of nesting. Deeper values are `UNTOLD`. */
 const DEEPEST = 100;
 
-/** The value that begins at a token and ends before a comma, a closing bracket or an `as`. */
+/** Reads the value at a token. It must end before a comma, a closing bracket or an `as`. */
 function valueAt(tokens: readonly Token[], at: number, within: Within): Read {
   const read = plainValue(tokens, at, { ...within, depth: within.depth + 1 });
   const after = tokens[read.next]?.text ?? "";
@@ -218,12 +215,12 @@ function objectAt(tokens: readonly Token[], start: number, within: Within): Read
   return { value, next: at + 1 };
 }
 
-/** True of any closing bracket: in code that is unsound, also of another kind than was opened. */
+/** Accepts any closing bracket, because in invalid code it may not match the opening one. */
 function closes(token: Token | undefined): boolean {
   return token?.kind === "mark" && "}])".includes(token.text);
 }
 
-/** The first comma or closing bracket after a token that belongs to what stands around it. */
+/** Returns the index of the comma or bracket that ends the value. */
 function skipValue(tokens: readonly Token[], start: number): number {
   let depth = 0;
   for (let at = start; at < tokens.length; at++) {

@@ -12,7 +12,7 @@ export async function loadSkillModule(file: string): Promise<Skill> {
   return buildSkill(isObject(module) ? module.default : undefined, file);
 }
 
-/** Runs a plug-in's module. What it defines must be the skill that was announced before it ran. */
+/** Runs a plug-in's module. The skill that it defines must have the id that was announced before it ran. */
 export async function importSkill(file: string, announced: string, verify?: Verify): Promise<Skill> {
   const skill = await checkedSkill(await defaultOf(file, verify), file);
   if (skill.id === announced) return skill;
@@ -22,7 +22,7 @@ export async function importSkill(file: string, announced: string, verify?: Veri
   );
 }
 
-/** The skill that a value defines, whoever wrote it: nothing of it has been run. `where` begins what is said of it. */
+/** Checks a skill definition by any author, without running it. `where` is the prefix of error messages. */
 export async function checkedSkill(value: unknown, where: string): Promise<Skill> {
   const skill = await buildSkill(value, where);
   for (const { name, input_schema, output_schema } of skill.tools) {
@@ -49,7 +49,7 @@ async function checkCompiles(file: string, what: string, schema: JsonSchema): Pr
   }
 }
 
-/** A skill definition as the core knows it: checked, schemas converted, effects told; and as it is now, whatever becomes of it. */
+/** Builds a skill from a definition: validates it, converts schemas, sets effects, and copies mutable values. */
 async function buildSkill(value: unknown, file: string): Promise<Skill> {
   if (!isObject(value)) {
     throw new SkillflowError("skill.invalid", `${file} does not export a skill by default`, {
@@ -71,7 +71,7 @@ async function buildSkill(value: unknown, file: string): Promise<Skill> {
 async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: string): Promise<Tool> {
   const effect = tool.effect ?? "write";
   const { input_schema: schema, handler: carry, audience } = tool;
-  // A tool may be of a class, whose handler is no property of its own.
+  // The handler may be a method on a class prototype, which spreading does not copy.
   const handler: Tool["handler"] = (input, context) => carry.call(tool, input, context);
   const told = typeof audience === "function" ? audience.bind(tool) : audience;
   const built = { ...tool, ...defined("audience", told), effect };
@@ -86,7 +86,7 @@ async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: 
   }
 }
 
-/** A schema that is no JSON stays as it is: whoever compiles it says what is wrong with it. */
+/** Copies a schema. One that is not JSON stays as it is: compiling it reports the error. */
 function copyOf(schema: JsonSchema): JsonSchema {
   try {
     return structuredClone(schema);
@@ -95,7 +95,7 @@ function copyOf(schema: JsonSchema): JsonSchema {
   }
 }
 
-/** Zod 4 and zod 3 schemas, each by the converter that understands it; the side that callers fill in. */
+/** Converts a zod 4 or zod 3 schema to the JSON Schema of its input. */
 async function toJsonSchema(schema: object): Promise<JsonSchema> {
   if ("_zod" in schema) {
     const { $schema: _, ...rest } = toJSONSchema(schema as never, { io: "input" });
@@ -113,14 +113,14 @@ async function toJsonSchema(schema: object): Promise<JsonSchema> {
   return { ...converted, $schema: "http://json-schema.org/draft-07/schema#" } as JsonSchema;
 }
 
-/** Types of zod 3 that no JSON value fits, whatever their converter writes. */
+/** Types of zod 3 that no JSON value matches, although their converter accepts them. */
 const UNTOLD: ReadonlySet<string> = new Set(
   ["Date", "BigInt", "Map", "Set", "Function", "Promise", "Symbol", "NaN", "Undefined", "Void"].map(
     (type) => `Zod${type}`,
   ),
 );
 
-/** What zod 4 and zod 3 have in common. */
+/** Interface that zod 4 and zod 3 share. */
 interface ZodLike {
   safeParseAsync(value: unknown): Promise<
     | { readonly success: true; readonly data: unknown }
@@ -131,7 +131,7 @@ interface ZodLike {
   >;
 }
 
-/** The handler gets what the schema makes of the input: defaults, conversions. */
+/** Passes the parsed input to the handler, with the schema's defaults and conversions applied. */
 function parsedFirst(tool: Pick<Tool, "handler">, schema: ZodLike): Tool["handler"] {
   return async (input, context) => {
     const parsed = await schema.safeParseAsync(input);

@@ -12,7 +12,7 @@ const PARAMETER_KEYS = ["type", "description", "enum", "optional"];
 const TYPES = ["string", "number", "boolean", "object", "array"];
 const EXTENSIONS = [".js", ".mjs", ".ts", ".mts", ".py", ".sh"];
 
-/** A `tools.json` of Skill Tools 1.0.0, sections 4 to 6: what must be is an error, what should be a warning. */
+/** Checks a `tools.json` of Skill Tools 1.0.0, sections 4 to 6. A violated "must" is an error, a "should" a warning. */
 export function checkSkillTools(folder: SkillFolder): Diagnostic[] {
   const manifest = openManifest(folder, "tools.json");
   if ("severity" in manifest) return [manifest];
@@ -27,7 +27,7 @@ export function checkSkillTools(folder: SkillFolder): Diagnostic[] {
   ];
 }
 
-/** What is checked, and how to complain about it. */
+/** Value to check, and how to report findings about it. */
 interface Place {
   readonly folder: SkillFolder;
   readonly problem: Complain;
@@ -86,7 +86,7 @@ function checkParameters(place: Place, tool: string, parameters: unknown): Diagn
 
 function checkParameter({ problem, path }: Place, name: string, parameter: unknown): Diagnostic[] {
   if (name === "__workDir") {
-    // Whatever it says counts for nothing.
+    // The definition is ignored, whatever it contains.
     return [problem("warning", "TOOL_PARAMETERS", path, "__workDir is what the runtime adds; take another name")];
   }
   if (!isObject(parameter)) return [problem("error", "TOOL_PARAMETERS", path, `parameter ${name} is no object`)];
@@ -147,7 +147,7 @@ function textOf(folder: SkillFolder, path: string): string {
   }
 }
 
-/** Told from the text, without running it. */
+/** Checks the text for a handler, without running it. */
 function missingHandler(extension: string, text: string): string | undefined {
   if (extension === ".py") return /^def\s+handler\s*\(/m.test(text) ? undefined : "defines no function handler(args)";
   if (extension === ".sh" || !EXTENSIONS.includes(extension)) return undefined;
@@ -158,7 +158,7 @@ const VARIABLES =
   /process\.env\.([A-Z]\w*)|(?:process\.env|os\.environ)\[\s*["']([A-Z]\w*)["']|os\.(?:environ\.get|getenv)\(\s*["']([A-Z]\w*)["']/g;
 const GIVEN = new Set(["PATH", "HOME", "LANG", "TMPDIR"]);
 
-/** The document should tell which variables the handlers read (Skill Tools 6). */
+/** Warns about environment variables that the document does not mention (Skill Tools 1.0.0, section 6). */
 function checkVariables({ folder, problem, path }: Place, script: string): Diagnostic[] {
   const document = textOf(folder, "SKILL.md");
   const read = [...script.matchAll(VARIABLES)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");

@@ -22,7 +22,7 @@ import {
   type ToolDeclaration,
 } from "./tool-manifest.ts";
 
-/** Skill Tools 1.0.0: a SKILL.md, and a tools.json that lists tools with a script each (skill-formats 2). */
+/** Loads Skill Tools 1.0.0: a SKILL.md, and a tools.json that lists tools with a script each. */
 export const skillTools: FolderFormat = {
   format: "skill-tools",
   recognises: ({ names }) => names.has("SKILL.md") && names.has("tools.json"),
@@ -48,7 +48,7 @@ export const skillTools: FolderFormat = {
   },
 };
 
-/** The handler of one is the skill's, of several each has its tool's name below. */
+/** Returns the Python handlers to mount. A single one has the skill's name, several have `skill.tool`. */
 function mountsOf(id: string, tools: readonly ToolDeclaration[], folder: SkillFolder) {
   const python = tools.filter(({ script }) => script?.endsWith(".py"));
   return python.flatMap(({ name, script = "" }) =>
@@ -73,7 +73,7 @@ function readTools(folder: SkillFolder): Manifest {
   }
 }
 
-/** Without a wait, for the folder is only being loaded; every call looks again. */
+/** Checks a script synchronously at load time. Every call checks it again. */
 function checkScriptOf({ directory }: SkillFolder): CheckScript {
   return (script) => {
     if (isAbsolute(script)) return { refused: true, message: "is an absolute path; write it relative to the folder" };
@@ -110,20 +110,20 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
   return { name, description, input_schema, effect: "write", ...reach, handler };
 }
 
-/** How programs say that there is no network: Node, Python, curl. */
+/** Messages of Node, Python and curl for a missing network. */
 const NO_NETWORK =
   /\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|network is unreachable|name resolution|could not resolve host|connection refused/i;
 
 const HOW_TO_DECLARE =
   'the skill has no network: "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md ask for it';
 
-/** As people are told before they allow it. */
+/** Describes the network access, for the prompt that asks the user to trust the skill. */
 function reachOf(frontmatter: LoadedSkill["frontmatter"]): readonly string[] {
   const network = networkOf(frontmatter);
   return network === false ? [] : [`its scripts with ${describeNetwork(network)}`];
 }
 
-/** The answer of a tool that has no script. */
+/** Returns the result of a tool without a script. */
 function readInstructions(skill: string): string {
   return (
     `This tool runs nothing by itself: the instructions of the skill "${skill}" say how it is done. Follow them; ` +
@@ -135,7 +135,7 @@ function networkOf({ compatibility, ...rest }: LoadedSkill["frontmatter"]): Fore
   return needsNetwork(compatibility) || declaredNetwork(rest);
 }
 
-/** What the author says that the skill needs, in words: "Requires network access". */
+/** Checks whether the author states in prose that the skill needs a network: "Requires network access". */
 function needsNetwork(compatibility: unknown): boolean {
   if (typeof compatibility !== "string") return false;
   const clauses = compatibility.split(/[.,;\n]|\bbut\b/);

@@ -12,30 +12,30 @@ import { readReach } from "../../../core/skill/formats/tool-reach.ts";
 import type { ToolReach } from "../../../core/skill/skill.ts";
 import { type JsonText, parseJsonText } from "../../text/json-text.ts";
 
-/** The tools.json of Skill Tools 1.0.0 (skill-formats 2). */
+/** Parser for the tools.json of Skill Tools 1.0.0. */
 
-/** One tool as a manifest declares it. */
+/** Tool that a manifest declares. */
 export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonSchema;
-  /** From the folder; undefined where the skill's instructions are all there is. */
+  /** Path relative to the folder. Undefined if the tool only has the skill's instructions. */
   readonly script: string | undefined;
   readonly reach: ToolReach;
-  /** As its author states it. */
+  /** Effect that the author states. */
   readonly effect: unknown;
 }
 
 export interface Manifest {
   readonly tools: readonly ToolDeclaration[];
-  /** Without the file's name. */
+  /** Findings without a file name. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Why a script of the skill cannot be called: what leads out of the folder is refused, others may still appear. */
+/** Reports why a script cannot be called. Paths outside the folder are `refused`; a missing file may still appear. */
 export type CheckScript = (script: string) => { readonly refused: boolean; readonly message: string } | undefined;
 
-/** The tools of a tools.json. What is wrong costs the tool that it is about; what is no manifest at all, all of them. */
+/** Parses the tools of a tools.json. An invalid tool is skipped. An invalid manifest has no tools. */
 export function parseManifest(text: string, checkScript: CheckScript): Manifest {
   const json = parseJsonText(text);
   if (json.problem) {
@@ -61,7 +61,7 @@ function checkManifest(root: Json, checkScript: CheckScript): Manifest {
 }
 
 interface ToolSurroundings {
-  /** By name. */
+  /** Earlier tools by name. */
   readonly before: ReadonlyMap<string, ToolDeclaration>;
   readonly checkScript: CheckScript;
 }
@@ -114,7 +114,7 @@ function scriptProblems(script: unknown, checkScript: CheckScript): Diagnostic[]
 
 // ---- findings
 
-/** The whole manifest is of no use. */
+/** Reports that the whole manifest is unusable. */
 export function invalidManifest(path: Diagnostic["path"], message: string): Diagnostic {
   const text = `no tools: ${message}; the skill's instructions stay`;
   return { severity: "error", code: "TOOLS_INVALID", path, message: text };

@@ -9,7 +9,7 @@ const TABLE_KEYS: Readonly<Record<string, readonly string[]>> = {
   permissions: ["secrets", "network"],
 };
 
-/** What the loader of a package lets pass (skill-formats 5.4). */
+/** Checks what the package loader does not. */
 export function checkSkillsProtocol(folder: SkillFolder): Diagnostic[] {
   const manifest = openManifest(folder, "skill.toml");
   if ("severity" in manifest) return [manifest];

@@ -30,7 +30,7 @@ import { splitFrontmatter } from "../../text/frontmatter.ts";
 import { parsePlainYaml } from "../../text/plain-yaml.ts";
 import { readYaml } from "../../text/yaml-text.ts";
 
-/** A folder with a skill.toml: a Skills Protocol package. */
+/** Loads folders with a skill.toml: Skills Protocol packages. */
 export const skillPackage: FolderFormat = {
   format: "skills-protocol",
   recognises: (folder) => folder.names.has(MANIFEST),
@@ -42,7 +42,7 @@ export const skillPackage: FolderFormat = {
 
 const MANIFEST = "skill.toml";
 
-/** Reads a folder with a skill.toml; the diagnostic says why it is no package at all. */
+/** Reads a folder with a skill.toml. Returns a diagnostic if it is not a package at all. */
 export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {
   const manifest = readToml(folder);
   if ("severity" in manifest) return manifest;
@@ -111,13 +111,13 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
   };
 }
 
-/** What runs when it is called, as people are told before they allow it. */
+/** Describes the code of a package, for the prompt that asks the user to trust it. */
 function codeOf({ secrets, network }: SkillPackage, { entrypoint }: PackageRuntime): string {
   const given = [...secrets, ...(network ? [describeNetwork(network)] : [])];
   return `file ${entrypoint}${given.length > 0 ? `, with ${given.join(", ")}` : ""}`;
 }
 
-/** Unknown effects count as writing. */
+/** Builds the tool of a package. Its effects are unknown, so they count as writes. */
 function packageTool(found: SkillPackage, host: LoaderHost): Tool {
   return {
     name: found.name,
@@ -146,7 +146,7 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
   };
 }
 
-/** The caller's signal ends a call much earlier than this clock. */
+/** Backstop only: the caller's signal ends a call much earlier. */
 const MOST_MS = 3_600_000;
 
 interface TomlManifest {
@@ -177,7 +177,7 @@ function readToml(folder: SkillFolder): TomlManifest | Diagnostic {
   }
 }
 
-/** The line of a key, or of the table that lacks it; the parser keeps no positions. */
+/** Finds the line of a key, or of the table that lacks it. The parser does not keep positions. */
 function placeOf(text: string, path: Diagnostic["path"]): { readonly line?: number; readonly column?: number } {
   const lines = text.split(/\r?\n/);
   const [first = "", second] = path.map(String);
@@ -238,7 +238,7 @@ function readRuntime(folder: SkillFolder, { value, finding }: TomlManifest): Pac
   return { language: isPython ? "python" : "javascript", entrypoint: path, export: String(name) };
 }
 
-/** At load what a reader can see; the file is looked up again at use. */
+/** Checks the entrypoint at load time as far as possible. It is resolved again at each run. */
 function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | undefined {
   if (typeof entrypoint !== "string" || entrypoint === "") return "needs an entrypoint: a path in the folder";
   const path = entrypoint.replace(/^\.\//, "");

@@ -26,27 +26,27 @@ import { type Inside, openInside, type Refused, resolveInside } from "../../fold
 import type { LoaderHost } from "../../folder/host.ts";
 import { declaredEnv } from "../../programs/script-handler.ts";
 
-/** A tool of a descriptor, and what it runs with. */
+/** Tool of a descriptor, and everything needed to run it. */
 export interface DescriptorHome {
   /** The skill's folder. */
   readonly directory: string;
   readonly host: LoaderHost;
   readonly allowlist: Allowlist;
-  /** Of its SKILL.md (workflow-format D51). */
+  /** Config fields of the skill's SKILL.md. */
   readonly config: Skill["config"];
   readonly tool: DescribedTool;
-  /** Files that were added to an output before, as `sideRead` counts them. */
+  /** Files that earlier calls appended to an output, for `sideRead.oncePerSession`. */
   readonly seen: Set<string>;
 }
 
 interface DescriptorCall extends DescriptorHome {
   readonly input: JsonObject;
   readonly context: ToolContext;
-  /** A folder of files for this call alone, made when it is first needed. */
+  /** Returns a temporary folder for this call, created on first use. */
   readonly scratch: () => Promise<string>;
 }
 
-/** Runs the tool's program with the arguments in its command line, and gives what it printed; throws the call's error. */
+/** Runs the tool's program with the arguments on its command line. Returns its output or throws the call's error. */
 export async function callDescribedTool(home: DescriptorHome, input: Json, context: ToolContext): Promise<string> {
   let made: Promise<string> | undefined;
   const scratch = () => {
@@ -80,7 +80,7 @@ async function runExecution(call: DescriptorCall): Promise<string> {
   return addSideRead(call, execution.sideRead, { values, output: limitLines(execution, hinted) });
 }
 
-/** One after another: a later one is not started when an earlier one is refused. */
+/** Awaits the items one after another, so that an error prevents the later ones from starting. */
 async function inOrder<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   for (const item of items) results.push(await work(item));
@@ -106,7 +106,7 @@ async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Prom
   }));
 }
 
-/** A file with the value and nothing else, for as long as the call lasts. */
+/** Writes the value to a temporary file that lasts as long as the call. */
 async function writeScratch({ scratch }: DescriptorCall, param: string, text: string): Promise<string> {
   const file = join(await scratch(), param.replace(/\W/g, "_"));
   await writeFile(file, text, { mode: 0o600, flag: "wx" });
@@ -117,7 +117,7 @@ function isChecked({ host }: DescriptorCall, { kind, unsafePath }: Argument): bo
   return host.options.descriptor === "current" && !unsafePath && (kind === "positional" || kind === "flag");
 }
 
-/** A value that is no path may name a file all the same: no link takes a program out of the working directory. */
+/** Refuses values that lead out of the working directory through a link, even if they are not declared as paths. */
 async function refuseLink({ context }: DescriptorCall, { param }: Argument, text: string): Promise<void> {
   let there = text;
   while (dirname(there) !== there && !(await isThere(resolve(context.workDir, there)))) there = dirname(there);
@@ -130,7 +130,7 @@ function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {
   return !Object.hasOwn(input, param) || input[param] === null;
 }
 
-/** What the mapping's command makes of a value. In the seed a failure keeps the value; today it refuses the call. */
+/** Replaces a value by the output of its resolveCommand. A failure keeps it (seed) or refuses the call (current). */
 async function resolveText(call: DescriptorCall, mapping: Argument, text: string): Promise<string> {
   if (!mapping.resolveCommand) return text;
   try {
@@ -142,14 +142,14 @@ async function resolveText(call: DescriptorCall, mapping: Argument, text: string
   }
 }
 
-/** The real path of a value below the working directory; of one that is not there yet, below its nearest folder. */
+/** Returns the real path of a value below the working directory. The file itself may not exist yet. */
 async function placeInside(workDir: string, param: string, path: string): Promise<string> {
   const refuse = (why: string) => new SkillflowError("input.invalid", `parameter ${param}: the path ${path} ${why}`);
   const missing: string[] = [];
   let wanted = path;
   let found = await resolveInside(workDir, wanted);
   while (!found.inside && found.reason === "missing") {
-    // A link to nothing would be followed by whoever writes to it.
+    // Writing to a dangling link would create its target.
     if (await isThere(resolve(workDir, wanted))) throw refuse("is a link that leads nowhere");
     if (dirname(wanted) === wanted) break;
     missing.unshift(basename(wanted));
@@ -166,7 +166,7 @@ async function isThere(path: string): Promise<boolean> {
 
 // ---- helpers: resolveCommand and postProcess
 
-/** What a helper printed; throws why there is nothing. */
+/** Returns the output of a helper, or throws if it failed. */
 async function runHelper(
   call: DescriptorCall,
   helper: Helper,
@@ -197,7 +197,7 @@ function printed(result: ForeignResult): string {
   throw failureOf(result);
 }
 
-/** `scripts/<name>`, or the same with the extension `.sh`: a file whose real place is in the skill's scripts/. */
+/** Finds `scripts/<name>`, or the same name with the extension `.sh`. Its real path must be in the skill's scripts/. */
 async function findScript(directory: string, name: string): Promise<string> {
   const refuse = (why: string) => new Error(`the script ${name} ${why}`);
   if (name === "" || name.includes("..") || /[\\/\0]/.test(name)) throw refuse("is not named by a plain file name");
@@ -211,7 +211,7 @@ async function findScript(directory: string, name: string): Promise<string> {
   throw refuse("does not exist in scripts/");
 }
 
-/** The result of the script or command that a tool's output goes through; the output itself if that fails. */
+/** Passes a tool's output through its script or command. Returns the output unchanged if that fails. */
 async function postProcess(
   call: DescriptorCall,
   { postProcess: helper }: Execution,
@@ -233,7 +233,7 @@ async function postProcess(
 
 const MOST_SIDE_BYTES = 256 * 1024;
 
-/** The output with a file of the folder that a parameter names; without it where there is none, or it is not ours to read. */
+/** Appends a file of the folder that a parameter names. Skips it if it is missing or outside the working directory. */
 async function addSideRead(
   { context, seen }: DescriptorCall,
   wanted: SideRead | undefined,
@@ -272,16 +272,16 @@ interface Command {
   readonly argv: readonly [program: string, ...args: string[]];
   readonly stdin: string;
   readonly cwd: string;
-  /** Beside what the skill declares. */
+  /** Variables in addition to those that the skill declares. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One of the operator's own programs. */
+/** Runs one of the operator's own programs. */
 async function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
   return started(call, call.host.runProgram, { ...command, mounts: [], network: true });
 }
 
-/** A script of the skill: it sees its folder and the working directory, and changes neither. */
+/** Runs a script of the skill. It can read the skill's folder and the working directory, but write to neither. */
 async function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
   const mounts = [command.cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
   return started(call, call.host.runForeign, { ...command, mounts, network: false });
@@ -309,7 +309,7 @@ async function started(
   }
 }
 
-/** What it printed, with what it printed as errors where hints look at that, or after an expected failure. */
+/** Returns stdout. Adds stderr if the descriptor has hint conditions or the exit code is an expected failure. */
 function outputOf({ successExitCodes = [], hintConditions }: Execution, result: ForeignResult): string {
   const { ended, code, stdout, stderr, truncated } = result;
   const mark = truncated ? CUT : "";

@@ -13,8 +13,8 @@ import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { type JsonText, parseJsonText } from "../../text/json-text.ts";
 
 /**
- * What a tools.json is, read or not. A list is Skill Tools, but for one with a companion or with nothing but tools of a
- * descriptor; text that is no JSON is a list if it begins like one.
+ * Determines what a tools.json is, even if it is invalid. An array is Skill Tools, unless it has companion files or
+ * only descriptor tools. Text that is not JSON counts as an array if it begins with a bracket.
  */
 export function descriptorRoot(folder: SkillFolder): "descriptor" | "list" | "other" {
   if (COMPANIONS.some((name) => folder.names.has(name))) return "descriptor";
@@ -25,7 +25,7 @@ export function descriptorRoot(folder: SkillFolder): "descriptor" | "list" | "ot
   return hasParts(value) ? "descriptor" : "other";
 }
 
-/** Empty where it cannot be read: reading the descriptor says why. */
+/** Returns an empty string on errors, which reading the descriptor reports. */
 function readTools(folder: SkillFolder): string {
   try {
     return folder.read("tools.json") ?? "";
@@ -36,7 +36,7 @@ function readTools(folder: SkillFolder): string {
 
 const COMPANIONS = ["allowlist.json", "execution.json"];
 
-/** With a JSON Schema for its parameters, and without a script. */
+/** Checks for a JSON Schema of the parameters and no script. */
 function isDescribed(tool: Json): boolean {
   if (!isObject(tool) || tool.script !== undefined) return false;
   return isObject(tool.parameters) && typeof tool.parameters.type === "string";
@@ -47,7 +47,7 @@ function hasParts(value: unknown): boolean {
 }
 
 interface ReadDescriptor {
-  /** Undefined where it is dropped; the skill's instructions stay. */
+  /** Undefined if the descriptor is unusable. The skill's instructions remain. */
   readonly descriptor: Descriptor | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -55,7 +55,7 @@ interface ReadDescriptor {
 interface Source {
   readonly file: string;
   readonly text: JsonText;
-  /** Where the part begins in its file. */
+  /** Path of the part in its file. */
   readonly base: readonly string[];
 }
 
@@ -79,7 +79,7 @@ export function readDescriptor(
   };
 }
 
-/** Each part with the file that holds it; or why there is no descriptor. */
+/** Reads the file of each part, or reports why there is no descriptor. */
 function readSources(folder: SkillFolder): Readonly<Record<DescriptorPart, Source>> | ReadDescriptor {
   const open = (name: string): Source => ({
     file: join(folder.directory, name),
@@ -132,7 +132,7 @@ function problemsOf({ file, text }: Source): Diagnostic[] {
   return [{ ...descriptorFinding("DESCRIPTOR_INVALID", found), ...place }];
 }
 
-/** The document of the seed knows three keys at its root. */
+/** Reports unknown keys at the root. The seed format allows only three. */
 function strangeKeys(source: Source): Diagnostic[] {
   const { value } = source.text;
   const keys = isObject(value) ? Object.keys(value) : [];
@@ -147,7 +147,7 @@ function strangeKeys(source: Source): Diagnostic[] {
   }));
 }
 
-/** Parameters that a script resolves, which only the operator can let run. */
+/** Reports parameters that a script resolves, which needs the operator's --allow-scripts. */
 function heldScripts({ tools }: Descriptor, { file }: Source): Diagnostic[] {
   return tools.flatMap(({ name, executions }) => {
     const mappings = executions.flatMap(({ args }) => args).filter(({ resolveCommand }) => resolveCommand?.script);
@@ -174,7 +174,7 @@ function invalid({ file, text }: Source, message: string): Diagnostic {
   };
 }
 
-/** What is wrong costs a tool or the tools, never the run. */
+/** Builds a warning. An invalid descriptor costs tools, but never stops the run. */
 export function descriptorFinding(
   code: DiagnosticCode,
   rest: Pick<Diagnostic, "path" | "message" | "file">,

@@ -22,7 +22,7 @@ const RESOLVE_KEYS = ["script", "binary", "subcommand", "args"];
 
 type Entry = { readonly [key: string]: unknown };
 
-/** What the loader of a descriptor lets pass: keys that nobody reads, and arguments that do not meet their parameters. */
+/** Checks what the descriptor loader does not: unknown keys, and arguments that do not match their parameters. */
 export function checkToolDescriptor(folder: SkillFolder): Diagnostic[] {
   const manifest = openManifest(folder, "tools.json");
   if ("severity" in manifest) return [manifest];
@@ -38,7 +38,7 @@ export function checkToolDescriptor(folder: SkillFolder): Diagnostic[] {
   ];
 }
 
-/** tools.json is the array of tools; how they run stands in two files beside it. */
+/** Checks a tools.json that is an array of tools, with their executions in two files next to it. */
 function checkThreeFiles(folder: SkillFolder, manifest: Manifest): Diagnostic[] {
   const found = checkTools(manifest, manifest.value, []);
   if (!folder.names.has("allowlist.json")) {
@@ -138,7 +138,7 @@ function checkResolve({ folder, manifest: { problem }, path }: Place, resolve: E
   return refuse(`there is no file scripts/${script}${faults.includes("outside") ? " inside of the folder" : ""}`);
 }
 
-/** Parameters that reach a script or a command by `$name`. */
+/** Returns the parameters that a script or command gets through `$name`. */
 function substituted(entry: Entry): string[] {
   const names = JSON.stringify(entry).matchAll(/"\$([A-Za-z_]\w*)"/g);
   return [...names].map(([, name = ""]) => name);
@@ -147,7 +147,7 @@ function substituted(entry: Entry): string[] {
 interface Joined {
   readonly entry: Entry;
   readonly args: ReturnType<typeof entriesOf>;
-  /** What the tool takes; undefined where there is no such tool. */
+  /** Schema of the tool's parameters. Undefined if there is no such tool. */
   readonly schema: unknown;
 }
 

@@ -14,9 +14,9 @@ import { callDescribedTool, type DescriptorHome } from "./descriptor-call.ts";
 import { descriptorFinding, descriptorRoot, readDescriptor } from "./descriptor-file.ts";
 
 /**
- * A SKILL.md with a tools.json whose tools are command lines of allowlisted programs: one file, or tools.json,
- * allowlist.json and execution.json (skill-formats 3). Also a tools.json that no format reads: it costs its tools, and
- * the instructions stay.
+ * Loads folders with a SKILL.md and a tools.json whose tools are command lines of allowlisted programs. The descriptor
+ * is one file, or tools.json, allowlist.json and execution.json. If tools.json has an unknown format, only the
+ * instructions are loaded.
  */
 export const toolDescriptor: FolderFormat = {
   format: "tool-descriptor",
@@ -63,7 +63,7 @@ function withoutTools(loaded: LoadedSkill | Diagnostic, { directory }: SkillFold
   return { ...loaded, diagnostics: [...loaded.diagnostics, found] };
 }
 
-/** Ids stand in flags and lists of ids; a name that is a title cannot. */
+/** Checks that a name can be used as an id in flags and lists. A title cannot. */
 function isId(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 }
@@ -90,7 +90,7 @@ function readDocument(folder: SkillFolder): Document {
   };
 }
 
-/** Frontmatter that is no map counts as none: this format does without. */
+/** Parses the frontmatter. Anything but a mapping counts as empty, because this format does not require any. */
 function readFrontmatter(text: string): LoadedSkill["frontmatter"] {
   try {
     const value = readYaml(text, "metadata");
@@ -111,7 +111,7 @@ function badRequirement({ directory }: SkillFolder): Diagnostic {
 
 // ---- the tools
 
-/** What a command line does is not known: it counts as a write. */
+/** Builds the tool. The effect of a command line is unknown, so it counts as a write. */
 function asTool(tool: DescribedTool, home: Omit<DescriptorHome, "tool">): Tool {
   const { name, description, input_schema, reach } = tool;
   return {

@@ -5,10 +5,10 @@ import { isLocalName, isRefusedAddress } from "../../../core/base/address/addres
 import { isObject, parseJson } from "../../../core/base/values.ts";
 import { quote } from "../offer/tools.ts";
 
-/** What a server's word about its authorization server may lead to. */
+/** Limits of the requests that a server's metadata may cause. */
 export interface AuthEgress {
   readonly fetch: typeof fetch;
-  /** The MCP server: the user's choice, as the issuer is. */
+  /** MCP server. Like the issuer, the user chose it. */
   readonly server: URL;
   readonly issuer: string | undefined;
   readonly signal: AbortSignal;
@@ -18,8 +18,8 @@ const MOST_BYTES = 1024 * 1024;
 const ANSWER_MS = 15_000;
 
 /**
- * Asks metadata, registrations and tokens. A refusal is a plain Error: the SDK prints what it knows as a refusal on the
- * console. Redirects are not followed beyond what the SDK itself does.
+ * Creates the fetch function for metadata, registrations and tokens. Refusals are plain Errors, because the SDK prints
+ * OAuth errors to the console. Redirects are left to the SDK.
  */
 export function authFetch(egress: AuthEgress): FetchLike {
   return async (address, init = {}) => {
@@ -35,8 +35,8 @@ export function authFetch(egress: AuthEgress): FetchLike {
 }
 
 /**
- * Throws where a secret could be read on the way, or somebody else's word would take us into a private network. By TLS a
- * name that is resolved anew to a private address meets a server that cannot prove to be it.
+ * Throws if a URL could expose a secret, or lead into a private network without the user's choice. DNS rebinding fails
+ * too: over TLS, the other server cannot prove its identity.
  */
 export async function checkAuthAddress(url: URL, { server, issuer }: Pick<AuthEgress, "server" | "issuer">) {
   const isHere = isLoopback(url) && isLoopback(server);
@@ -80,7 +80,7 @@ function refusal({ origin }: URL, status: number, text: string): string {
   return `the authorization server ${origin} answers HTTP ${status}${said === "" ? "" : ` (${said.slice(0, 300)})`}`;
 }
 
-/** The `error` parameter of a `WWW-Authenticate` header (RFC 9110, 11.6.1), from the first challenge that has one. */
+/** Returns the `error` parameter of a `WWW-Authenticate` header (RFC 9110, 11.6.1), from the first such challenge. */
 export function challengeError(header: string | null): string | undefined {
   for (const [, name, quoted, plain] of (header ?? "").matchAll(PIECE)) {
     const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
@@ -89,5 +89,5 @@ export function challengeError(header: string | null): string | undefined {
   return undefined;
 }
 
-/** A name with its value, if it has one, or a quoted string. Every piece is consumed, so that no part is read twice. */
+/** Name with an optional value, or a quoted string. Every piece is consumed, so that no part is read twice. */
 const PIECE = /([^\s,="]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,"]+)))?|"(?:[^"\\]|\\.)*"?/g;

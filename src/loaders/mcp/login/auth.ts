@@ -12,14 +12,14 @@ import { type AuthPlaces, keepLogin, loginPath, type Person, readLogin, type Sto
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-/** Tokens for one server (OAuth 2.1): got when it asks for one, and kept out of all that it says. */
+/** OAuth 2.1 tokens for one server. They are fetched on demand and redacted in its messages. */
 export interface Auth {
   readonly provider: AuthProvider;
-  /** Keeps the tokens that were got so far out of texts and values. */
+  /** Returns a redactor for all tokens so far. */
   readonly redactor: () => Redactor;
-  /** Whether a person is being waited for. */
+  /** Returns true while the user is asked to log in. */
   isAsking(): boolean;
-  /** From now on nobody is asked. */
+  /** Prevents further requests to log in. */
   endLogins(): void;
 }
 
@@ -32,7 +32,7 @@ export interface AuthOptions extends AuthPlaces {
   readonly signal: AbortSignal;
 }
 
-/** Throws where the client's secret is not there, or could be read on its way. */
+/** Prepares authorization. Throws if the client's secret is missing or could be exposed in transit. */
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const sdk = await import("@modelcontextprotocol/client");
   const egress = { ...options, issuer: options.config.issuer };
@@ -57,7 +57,7 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
         return grant.tokens()?.access_token;
       },
       onUnauthorized({ response }) {
-        // Side by side, calls share one: a refresh token may work but once.
+        // Concurrent calls share one renewal, because a refresh token may work only once.
         renewing ??= grant.renew(readChallenge(sdk, response, options.server)).finally(() => {
           renewing = undefined;
         });
@@ -72,17 +72,17 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   };
 }
 
-/** How tokens are come by. */
+/** Method of getting tokens. */
 interface Grant {
   tokens(): OAuthTokens | undefined;
   renew(challenge: Challenge): Promise<void>;
 }
 
-/** What a server says with its refusal. */
+/** Challenge that a server sends with a refusal. */
 interface Challenge {
   readonly resourceMetadataUrl?: URL;
   readonly scope?: string;
-  /** The token is good, and not for this. */
+  /** True if the token is valid but its scope is too narrow. */
   readonly wantsMore: boolean;
 }
 
@@ -107,14 +107,14 @@ function grantFor(options: GrantOptions): Grant {
   return options.config.type === "authorization_code" ? loginGrant(options, options.config) : clientGrant(options);
 }
 
-/** What is asked for: the operator's word, else the server's, beside what a token that is too narrow has already. */
+/** Returns the scope to request: the operator's, or else the server's plus the scope of a token that is too narrow. */
 function scopeOf({ scopes }: McpAuth, { scope, wantsMore }: Challenge, held = ""): { scope?: string } {
   if (scopes) return { scope: scopes.join(" ") };
   if (scope === undefined || !wantsMore) return defined("scope", scope);
   return { scope: [...new Set([...held.split(" "), ...scope.split(" ")])].filter(Boolean).join(" ") };
 }
 
-// ---- a client of its own: nobody is there
+// ---- client credentials, without a user
 
 function clientGrant({ sdk, config, env, server, fetch }: GrantOptions): Grant {
   const provider = clientProvider(sdk, config, env);
@@ -168,7 +168,7 @@ function algorithmOf(name: string, { asymmetricKeyType: type, asymmetricKeyDetai
   throw new Error(`${name} holds a key of a kind that signs no token (${type})`);
 }
 
-// ---- a person's login
+// ---- user login
 
 function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "authorization_code" }): Grant {
   const { env, server, folder, people } = options;
@@ -205,12 +205,12 @@ function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "a
   };
 }
 
-/** A login is widened by no server's word: a run would stop for a person. */
+/** Describes a login whose scope is too narrow. A server cannot widen it, because the run would stop for the user. */
 function tooNarrow({ scope = "" }: Challenge): string {
   return `it wants more than the login allows: name all the scopes in its auth, with ${quote(scope)}, and log in anew`;
 }
 
-/** The login with new tokens, or why there are none. */
+/** Refreshes a login. Returns a message if that fails. */
 async function refresh(
   { sdk, server, fetch }: GrantOptions,
   { resourceMetadataUrl }: Challenge,

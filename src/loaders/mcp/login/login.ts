@@ -12,10 +12,10 @@ export interface LoginOptions {
   readonly server: URL;
   readonly fetch: FetchLike;
   readonly person: Person;
-  /** Throws for an address that nobody is to be sent to, and for an authorization server that is not the one expected. */
+  /** Throws if the user must not be sent to the URL. */
   readonly check: (address: URL) => Promise<void>;
   readonly checkIssuer: (issuer: string) => void;
-  /** Without one, one is registered. */
+  /** Registered client. If undefined, a client is registered. */
   readonly client: StoredLogin["client"] | undefined;
   readonly scope: string | undefined;
   readonly resourceMetadataUrl: URL | undefined;
@@ -24,7 +24,7 @@ export interface LoginOptions {
 
 const PATIENCE_MS = 5 * 60_000;
 
-/** The authorization code flow with PKCE: a person lets us in with their browser, which brings the code to this machine. */
+/** Logs in by the authorization code flow with PKCE. The user's browser returns the code to this machine. */
 export async function logIn(sdk: Sdk, options: LoginOptions): Promise<StoredLogin> {
   const state = randomBytes(32).toString("base64url");
   const listener = await listenForCode(state);
@@ -46,7 +46,7 @@ export async function logIn(sdk: Sdk, options: LoginOptions): Promise<StoredLogi
   }
 }
 
-/** What the SDK asks for and finds out on the way. */
+/** Creates the provider through which the SDK reads and stores the state of the login. */
 function attemptAt(redirectUrl: string, state: string, { id, server, ...options }: LoginOptions) {
   const found: Partial<Mutable<StoredLogin>> = { url: server.href, ...defined("client", options.client) };
   let discovered: Parameters<NonNullable<OAuthClientProvider["saveDiscoveryState"]>>[0] | undefined;
@@ -106,12 +106,12 @@ const NO_PKCE = "its authorization server does not say that it checks codes (PKC
 
 interface CodeListener {
   readonly address: string;
-  /** The code that comes with our own state; rejects with what the authorization server says in its place. */
+  /** Returns the code of the request with our state. Rejects with the authorization server's error. */
   code(signal: AbortSignal): Promise<{ readonly authorizationCode: string; readonly iss?: string }>;
   close(): void;
 }
 
-/** A browser's way back to this machine (RFC 8252). What comes without our own state is nobody's answer. */
+/** Listens for the redirect of the user's browser (RFC 8252). Ignores requests without our state. */
 async function listenForCode(state: string): Promise<CodeListener> {
   let answered: (params: URLSearchParams) => void = () => undefined;
   const answer = new Promise<URLSearchParams>((resolve) => {

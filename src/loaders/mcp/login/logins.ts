@@ -7,23 +7,23 @@ import type { Environment } from "../../../core/document/config.ts";
 import { openPlainNow, replaceFile } from "../../../files/files.ts";
 import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
 
-/** Somebody who can open an address. */
+/** User who can open a URL. */
 export interface Person {
-  /** Told of the address at which they let us in. */
+  /** Shows the URL at which the user can log in. */
   tell(id: string, address: string): void;
 }
 
-/** What the operator's side gives for servers that want a token. */
+/** Settings for servers that require a token. */
 export interface AuthPlaces {
-  /** Where logins are kept; undefined where they live as long as the program. */
+  /** Folder of saved logins. If undefined, logins are kept in memory only. */
   readonly folder: string | undefined;
   readonly person: Person | undefined;
 }
 
-/** What a person's login at one server came to. */
+/** Result of a user's login at one server. */
 export interface StoredLogin {
   readonly url: string;
-  /** Tokens are shown to nobody but the server and this one. */
+  /** Authorization server. Tokens are sent only to it and to the MCP server. */
   readonly issuer: string;
   readonly client: { readonly client_id: string; readonly client_secret?: string | undefined };
   readonly resource?: string | undefined;
@@ -54,19 +54,19 @@ const loginSchema = lazy(() =>
   }),
 );
 
-/** Where logins are kept: beside the user's own config file; undefined where that is nowhere, or in the checkout. */
+/** Returns the folder of saved logins, next to the user's own config file. Undefined if that is in the checkout. */
 export function loginFolder(env: Environment, cwd: string): string | undefined {
   const config = userConfigPath(env);
   const folder = config && join(dirname(config), "mcp-logins");
   return folder === undefined || isInCheckout(folder, cwd) ? undefined : folder;
 }
 
-/** One file for each server and client. */
+/** Returns the path of a login: one file per server and client. */
 export function loginPath(folder: string, url: string, client: string): string {
   return join(folder, `${sha256(JSON.stringify([url, client])).slice(0, 32)}.json`);
 }
 
-/** Undefined where there is none, or none that can be used: somebody logs in anew then. */
+/** Reads a saved login. Returns undefined if it is missing or invalid, so that the user logs in again. */
 export function readLogin(path: string, url: string): StoredLogin | undefined {
   const checked = existsSync(path) ? loginSchema().safeParse(parseJson(readPlain(path))) : undefined;
   return checked?.data?.url === url ? checked.data : undefined;

@@ -5,20 +5,20 @@ import { imageFault, isImageKind } from "../../../core/base/image.ts";
 import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import { type Links, LONGEST_URI } from "./links.ts";
 
-/** What servers give beside plain text, as data for a model: bytes are counted, not shown. */
+/** Converts a server's content blocks to data for a model. Binary data is replaced by its size. */
 
-/** What servers call content, of which nothing is known. */
+/** Content block, not validated. */
 export type Said = { readonly [key: string]: unknown };
 
-/** What reading leaves behind. */
+/** Places that store what reading finds. */
 export interface Keeping {
-  /** Told what may be read from now on. */
+  /** Receives the URIs that may be read from now on. */
   readonly links: Links | undefined;
-  /** Where images are kept for models that see. */
+  /** Storage of images for models with vision. */
   readonly blobs: Blobs;
 }
 
-/** The blocks of a tool's result, or of a prompt's message. */
+/** Reads the blocks of a tool's result or of a prompt's message. */
 export async function readBlocks(content: readonly Said[], { links, blobs }: Keeping): Promise<JsonObject[]> {
   const read: JsonObject[] = [];
   let images = 0;
@@ -32,7 +32,7 @@ export async function readBlocks(content: readonly Said[], { links, blobs }: Kee
 
 const MOST_IMAGES = 8;
 
-/** A resource may be one too. */
+/** Returns the image in a block, which may be an embedded resource. */
 function imageOf({ type, mimeType, data, resource }: Said): Pick<GivenImage, "said" | "data"> | undefined {
   if (type === "image") return { said: mimeType, data };
   if (type !== "resource" || !isObject(resource) || !isImageKind(textOf(resource.mimeType))) return undefined;
@@ -42,11 +42,11 @@ function imageOf({ type, mimeType, data, resource }: Said): Pick<GivenImage, "sa
 interface GivenImage {
   readonly said: unknown;
   readonly data: unknown;
-  /** Of those that are kept of one result. */
+  /** True if the result's limit of images is not yet reached. */
   readonly isOne: boolean;
 }
 
-/** By its blob; one that no model may be shown, by type, size and why. */
+/** Stores an image as a blob. Returns its type, its size and the reason if no model can be shown it. */
 async function keepImage({ said, data, isOne }: GivenImage, blobs: Blobs): Promise<JsonObject> {
   const mimeType = cut(said, MOST_NAME) ?? "";
   const kind = mimeType.replace(/;.*$/s, "").trim().toLowerCase();
@@ -78,7 +78,7 @@ function readBlock(block: Said, links: Links | undefined): JsonObject {
   }
 }
 
-/** A resource by what is said of it: in a result, and in the server's list. */
+/** Reads a link to a resource, in a result or in the server's list. */
 export function readLink(said: Said, links: Links | undefined): JsonObject {
   const uri = readUri(said.uri, links);
   const size = typeof said.size === "number" && said.size >= 0 ? said.size : undefined;

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../core/base/values.
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
 
-/** The addresses that a server may be asked for: those that it linked or listed itself. */
+/** URIs that may be read from a server: only those that it linked or listed itself. */
 export interface Links {
   has(uri: string): boolean;
   add(uri: string): void;
@@ -13,7 +13,7 @@ export const READ_PROMPT = "read_prompt";
 export const LONGEST_URI = 2048;
 const MOST_LINKS = 10_000;
 
-/** `known`: of the server's results that were recorded before it was connected. */
+/** Creates the links. `known` are those in results that were recorded before the server was connected. */
 export function openLinks(known: Iterable<string> = []): Links {
   const links = new Set<string>();
   const add = (uri: string) => {
@@ -23,7 +23,7 @@ export function openLinks(known: Iterable<string> = []): Links {
   return { has: (uri) => links.has(uri), add };
 }
 
-/** What the results of a run linked so far, by the skills whose servers gave them. */
+/** Collects the links in a run's results, by the skill whose server returned them. */
 export function recordedLinks({ skills }: Pick<RunRecord, "skills">, events: readonly RunEvent[]) {
   const tools = new Map(
     skills.flatMap(({ id, tools }) => tools.map(({ exposed, name }) => [exposed, { id, name }] as const)),
@@ -37,7 +37,7 @@ export function recordedLinks({ skills }: Pick<RunRecord, "skills">, events: rea
   return links;
 }
 
-/** Of a result as `readResult` gives it, or of the list of a server's resources. */
+/** Returns the links in a result of `readResult` or in a list of resources. */
 function linksIn(output: Json, tool: string): string[] {
   return entriesOf(output, tool).flatMap((entry) => {
     if (!isObject(entry)) return [];

@@ -2,31 +2,31 @@ import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { isNestedBeyond } from "../../../core/base/values.ts";
 
-/** Lists of a server, which come in pages. */
+/** Reads a server's lists, which are paginated. */
 
 export type ListName = "tools" | "resources" | "prompts";
 
-/** What is read of a list: `isCut` where it went on. */
+/** Entries of a list. `isCut` is true if more followed. */
 export interface Pages {
   readonly listed: readonly unknown[];
   readonly isCut: boolean;
 }
 
-/** Each page's entries as they come: a page is refused whole by stricter reading, an unusable entry costs itself. */
+/** Entries are not validated here, so that one invalid entry does not invalidate the whole page. */
 const pageOf = (list: ListName) => z.looseObject({ [list]: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** An answer of which nothing is known. */
+/** Answer of any shape. */
 export const anyAnswer = z.looseObject({});
 
-/** Timeouts are the caller's signal's business. */
+/** Value that disables the SDK's timeout. The caller's signal ends requests. */
 export const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** What is kept of a list, in characters. */
+/** Maximum number of characters to keep of a list. */
 const MOST_LIST = 32 * 1024 * 1024;
-/** What an entry counts for that is too deep to be written. */
+/** Size that counts for an entry that is nested too deeply to be measured. */
 const DEEP_ENTRY = 1024 * 1024;
 
-/** One more entry than `most` where the list is longer. A cursor that comes again ends it, and so do pages without an end. */
+/** Reads a list until it ends, a cursor repeats or a limit is reached. May return more entries than `most`. */
 export async function readPages(client: Client, list: ListName, most: number, signal: AbortSignal): Promise<Pages> {
   const listed: unknown[] = [];
   const cursors = new Set<string | undefined>();

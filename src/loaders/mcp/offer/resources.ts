@@ -7,12 +7,12 @@ import { readBlocks, readLink } from "./blocks.ts";
 import { type Links, LONGEST_URI, READ_RESOURCE } from "./links.ts";
 import { quote, type Said } from "./tools.ts";
 
-/** Reading what results link, and what a server lists beside its tools. */
+/** Reads resources that a server links in results or lists. */
 
 const DESCRIPTION =
   "Reads a resource of this server by its `uri`: one that a result linked or held, or that the server lists. Without `uri`: the list.";
 
-/** What reads a server's resources; undefined where it has none. */
+/** Creates the tool that reads a server's resources. Returns undefined if the server has none. */
 export function resourceReader(
   server: Server,
   session: Session,
@@ -35,15 +35,15 @@ export function resourceReader(
   };
 }
 
-/** A tool of ours about a server: it reads, unless the server's config says more of it. */
+/** Describes a built-in tool for a server. It only reads, unless the server's config overrides that. */
 export function ownReader(name: string, { effects = {}, ...reach }: Said) {
   const effect = Object.hasOwn(effects, name) ? (effects[name] ?? "read") : "read";
   return { name, effect, idempotent: true, ...reach } as const;
 }
 
-/** What is listed of more is left out. */
+/** Maximum number of resources to look through. */
 const MOST_LISTED = 1000;
-/** Entries that stand in one answer. */
+/** Maximum number of entries in one answer. */
 const MOST_TOLD = 200;
 
 async function listResources(session: Session, links: Links, { signal }: ToolContext): Promise<Json> {
@@ -74,7 +74,7 @@ async function readResource(session: Session, { uri, links }: Wanted, { signal, 
   return only !== undefined && others.length === 0 && typeof only.text === "string" ? only.text : read;
 }
 
-/** A server that gives no list lists nothing. */
+/** Checks whether the server lists a resource. A server that fails to list counts as listing nothing. */
 async function isListed(session: Session, uri: string, signal: AbortSignal): Promise<boolean> {
   try {
     const { listed } = await session.list("resources", MOST_LISTED, signal);

@@ -5,13 +5,13 @@ import { defined, isNestedBeyond, isObject, type JsonSchema } from "../../../cor
 import { canonicalJson } from "../../../core/engine/event/operation.ts";
 import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
 
-/** A tool as its server lists it, checked. */
+/** Validated tool of a server. */
 export interface ListedTool extends Omit<Tool, "handler" | "needs"> {
-  /** sha256 over all that its server says of it: what is cut off or left out of it here, too (fine-print T32). */
+  /** sha256 of everything that the server declares about the tool, including parts that are cut or ignored here. */
   readonly digest: string;
 }
 
-/** What the server's config says of its tools: that beats the server's own hints. */
+/** Settings of a server's tools in its config. They override the server's own hints. */
 export type Said = ToolReach & Pick<McpServerConfig, "effects">;
 
 export function saidOf({ effects, origin, audience, reads }: McpServerConfig): Said {
@@ -28,12 +28,12 @@ const MOST_NAME = 128;
 const MOST_DESCRIPTION = 4096;
 const MOST_SCHEMA = 64 * 1024;
 const MOST_DEPTH = 64;
-/** A schema may refer to a part of itself so often that one check of a small value never ends. */
+/** Limit of references. Recursive schemas can make validating even a small value take forever. */
 const MOST_REFERENCES = 100_000;
-/** What a reference counts for that is no path into the document: by an anchor, or to elsewhere. */
+/** Cost of a reference that is not a path in the document. */
 const OTHER_REFERENCE = 10_000;
 
-/** The usable ones of what a server lists: one that is not costs itself alone, and a warning. */
+/** Returns the valid tools of a server's list. Warns about each invalid one. */
 export function readListedTools(listed: readonly unknown[], said: Said, warn: (message: string) => void): ListedTool[] {
   const tools = new Map<string, ListedTool>();
   for (const entry of listed.slice(0, MOST_TOOLS)) {
@@ -71,7 +71,7 @@ function readTool(entry: unknown, said: Said, warn: (message: string) => void): 
   };
 }
 
-/** By the names of the protocol. A title that stands in for a description is one. */
+/** Returns the digest of a tool as listed. A title counts as the description if there is none. */
 function digestOf({ name, title, description = title, inputSchema, outputSchema, annotations }: ListedEntry): string {
   const said = Object.entries({ name, description, inputSchema, outputSchema, annotations });
   const kept = said.filter(([, value]) => value !== undefined);
@@ -87,7 +87,7 @@ function cutDescription(text: unknown): string {
   return left > 0 ? `${text.slice(0, MOST_DESCRIPTION)}\n[… ${left} characters left out …]` : text;
 }
 
-/** A clause about a schema; undefined for one that can be used. */
+/** Describes an unusable schema as a clause. Returns undefined if it can be used. */
 function schemaFault(schema: unknown): string | undefined {
   if (!isObject(schema)) return "is missing";
   if (isNestedBeyond(MOST_DEPTH, schema)) return "is nested too deep";
@@ -105,7 +105,7 @@ function objectFault(schema: unknown): string | undefined {
   return isObject(schema) && schema.type === "object" ? undefined : "is not that of an object";
 }
 
-/** How many schemas one check may go through when every `$ref` into the document is followed; a loop counts once. */
+/** Counts the schemas that one validation may visit when it follows every local `$ref`. A loop counts once. */
 function countReferences(root: { readonly [key: string]: unknown }): number {
   const counts = new Map<object, number>();
   const count = (value: unknown): number => {
@@ -135,7 +135,7 @@ function resolvePointer(root: unknown, reference: string): unknown {
   );
 }
 
-/** A server's own text in a message of ours. */
+/** Quotes and truncates a server's text for a message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

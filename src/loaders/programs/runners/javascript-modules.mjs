@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A handler is an ES module, whatever the package.json above it says; so are the files beside it that look like one. */
+/** Handlers load as ES modules, whatever their package.json says. So do `.js` files next to them with module syntax. */
 let place = { handler: "", folder: "", code: [], workDir: "" };
 
 export function initialize(data) {
   place = data;
 }
 
-/** Of the working directory only that is code which trust was given to: its other files are data. */
+/** Throws for a file in the working directory that the user did not trust as code. */
 export function checkCode(file, { code, workDir } = place) {
   const isIn = (folder) => file === folder || file.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
   if (!isIn(workDir) || code.some(isIn)) return;
   throw new Error(`${file} is not run: it is no file of the skill, and none that its imports name in plain text`);
 }
 
-/** Serves Node's hooks of both kinds: it waits for nothing itself. */
+/** Loads a module. Synchronous, so that it works with both kinds of Node hooks. */
 export function load(url, context, nextLoad) {
   if (url.startsWith("file:")) checkCode(fileURLToPath(url));
   if (isHandler(url)) return nextLoad(url, { ...context, format: "module" });

@@ -3,14 +3,14 @@ import { dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
- * Runs the handler of a JavaScript or TypeScript file once: arguments as JSON on stdin, and on stdout, after the mark,
- * one line of JSON that holds its result or its error. What the handler prints goes to stderr.
+ * Runs the handler of a JavaScript or TypeScript file once. Reads the arguments as JSON from stdin. Writes the mark and
+ * one line of JSON with the result or the error to stdout. The handler's own output goes to stderr.
  *
- * argv: the file, the export, the mark, the folder whose code it is, what else is its code as a list in JSON, and for
- * TypeScript the module that reads it.
+ * argv: the file, the export, the mark, the skill's folder, a JSON list of other code paths, and for TypeScript the
+ * loader's module.
  */
 const [file, name, mark, folder, more, typescript] = process.argv.splice(2);
-/** What reads TypeScript may lie in the working directory too, where this program is installed. */
+/** Includes the TypeScript loader, which may be installed inside the working directory. */
 const code = [folder, dirname(file), ...JSON.parse(more), ...(typescript ? [dirname(dirname(typescript))] : [])];
 const workDir = process.cwd();
 let ended = false;
@@ -64,7 +64,7 @@ async function load() {
   return import(handler);
 }
 
-/** What is required passes by the hooks of older versions. */
+/** Checks `require` calls too: the module hooks of older Node versions do not see them. */
 async function guardRequire() {
   const hooks = await import(new URL("javascript-modules.mjs", import.meta.url));
   const { prototype } = modules.Module;
@@ -76,7 +76,7 @@ async function guardRequire() {
   return hooks;
 }
 
-/** In this thread where Node can: another one costs time, and more memory than newer versions are left here. */
+/** Installs the hooks, in this thread if Node can. A separate thread costs time and memory. */
 async function hook(data) {
   await guardRequire();
   const hooks = new URL("javascript-modules.mjs", import.meta.url);
@@ -86,7 +86,7 @@ async function hook(data) {
   modules.registerHooks({ load });
 }
 
-/** Nothing is left out of a result in silence but undefined, as JSON does it. */
+/** Throws for values that JSON would silently drop, except undefined. */
 function toJsonText(result) {
   try {
     return JSON.stringify(result ?? null, (key, value) => {
@@ -103,7 +103,7 @@ function toJsonText(result) {
 function describe(error) {
   try {
     const message = error?.message;
-    // The engine's own words, which say nothing without their cause.
+    // Node's "fetch failed" explains nothing without its cause.
     if (message === "fetch failed" && error.cause) return `${message}: ${error.cause.message || error.cause.code}`;
     if (typeof message === "string" && message !== "") return message;
     if (error instanceof Error) return error.stack || error.name;
@@ -113,7 +113,7 @@ function describe(error) {
   }
 }
 
-/** Ends the process too: timers and sockets that the handler left open must not keep it. The first outcome counts. */
+/** Writes the first outcome and exits the process, even if the handler left timers or sockets open. */
 function end({ result, ...failure }) {
   if (ended) return;
   ended = true;

@@ -1,6 +1,6 @@
 /**
- * Runs the entrypoint of a JavaScript package once. A request as JSON on stdin; on stdout, after the mark, one line of
- * JSON that holds the result or the error.
+ * Runs the entrypoint of a JavaScript package once. Reads a request as JSON from stdin. Writes the mark and one line of
+ * JSON with the result or the error to stdout.
  *
  * argv: the mark.
  */
@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 
 const mark = process.argv[2];
 
-/** All of it, however much the pipe takes at once. */
+/** Writes the whole outcome, even if the pipe accepts only part of it at a time. */
 function answer(outcome) {
   const bytes = Buffer.from(`\n${mark}${JSON.stringify(outcome)}\n`);
   for (let sent = 0; sent < bytes.length; ) {
@@ -28,7 +28,7 @@ function describe(error) {
   return { type: isError ? error.name : "Error", message: isError ? error.message : String(error), ...acted };
 }
 
-/** Without our own frames and Node's. */
+/** Removes our own frames and Node's from the stack. */
 function ownStack({ stack = "" }) {
   const isForeign = (line) => !/^ +at .*(?:node:internal|\/runtime\/package\.mjs)/.test(line);
   return stack.split("\n").filter(isForeign).join("\n");

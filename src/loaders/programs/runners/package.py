@@ -1,7 +1,7 @@
 """Runs the entrypoint of a package, or code that was written for one run, once.
 
-A request as JSON on stdin; on stdout, after the mark, one line of JSON that holds the result or the error. What the code
-prints goes to stderr. Packages are modules by their dotted names below `skills`, wherever their files lie.
+Reads a request as JSON from stdin. Writes the mark and one line of JSON with the result or the error to stdout. The
+code's own output goes to stderr. Packages are modules below `skills`, wherever their files are.
 
 argv: the mark.
 """
@@ -11,13 +11,13 @@ import os
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 
-# What is slow to load is imported where it is needed: most runs need none of it.
+# Modules that are slow to load are imported where they are needed. Most runs need none of them.
 
 ModuleType = type(sys)
 
 
 class PackageFinder:
-    """Finds `skills.a.b` in the entrypoint of the package a.b, and what lies beside that file below it."""
+    """Finds `skills.a.b` in the entrypoint of the package a.b, and submodules next to that file."""
 
     def __init__(self, files):
         self.files = files
@@ -40,7 +40,7 @@ class PackageFinder:
 
 
 class Blobs:
-    """The blobs that were handed to this run, and those that it hands back, by their handles."""
+    """The blobs that this run received, and those that it returns, by id."""
 
     HANDED = "/blobs"
     MADE = "/workspace/.runtime-blobs"
@@ -65,7 +65,7 @@ class Blobs:
         return self.read_bytes(blob_id).decode("utf-8")
 
     def create(self, content, kind=None):
-        """Keeps text or bytes as a blob that outlives this run, and gives its handle."""
+        """Stores text or bytes as a blob that outlives this run, and returns its id."""
         import hashlib
 
         if not isinstance(content, (str, bytes, bytearray, memoryview)):
@@ -92,7 +92,7 @@ def main():
         stream.flush()
     with os.fdopen(answer, "w", encoding="utf-8") as channel:
         channel.write(f"\n{mark}{outcome}\n")
-    os._exit(0)  # A thread that the code left behind would keep us.
+    os._exit(0)  # Threads that the code left running must not keep the process alive.
 
 
 def run(request):
@@ -105,8 +105,8 @@ def run(request):
         return write_json({"error": {"type": type(error).__name__, "message": str(error) or type(error).__name__, **acted}})
 
 
-# The json module loads `re` and what that needs, which takes as long as starting Python. Its own accelerator is enough
-# for nearly everything; whatever that does not take is left to the module, errors included.
+# The json module loads `re` and its dependencies, which takes as long as starting Python. Its C accelerator handles
+# nearly everything. The module handles the rest, including errors.
 
 
 class Parsing:
@@ -133,7 +133,7 @@ def write_json(value):
     try:
         from _json import encode_basestring_ascii, make_encoder
 
-        refuse = None  # not callable: what is no JSON ends here
+        refuse = None  # not callable, so a value that is not JSON raises
         return "".join(make_encoder({}, refuse, encode_basestring_ascii, None, ": ", ", ", False, False, False)(value, 0))
     except Exception:
         import json
@@ -190,7 +190,7 @@ def takes_arguments(function):
 
 
 def print_failure(error, code):
-    """As Python prints it, from the first frame that is the author's."""
+    """Prints the traceback as Python does, starting at the first frame of the author's code."""
     import linecache
     import traceback
 

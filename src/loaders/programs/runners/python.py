@@ -1,9 +1,9 @@
 """Runs the handler of a Python file once.
 
-Arguments as JSON on stdin, and on stdout, after the mark, one line of JSON that holds its result or its error. What the
-handler prints goes to stderr. A file without the function is run as a script, with our stdin and stdout.
+Reads the arguments as JSON from stdin. Writes the mark and one line of JSON with the result or the error to stdout. The
+handler's own output goes to stderr. A file without the function runs as a script.
 
-argv: the file, the function, the mark, and the folders and files that are its code as a list in JSON.
+argv: the file, the function, the mark, and a JSON list of the folders and files that are its code.
 """
 
 import ast
@@ -32,7 +32,7 @@ def main():
 
 
 class OwnCode:
-    """Of the working directory only that is code which trust was given to: its other files are data."""
+    """Blocks imports from the working directory, except of files that the user trusted as code."""
 
     def __init__(self, code, work_dir):
         self.code = code
@@ -51,7 +51,7 @@ def is_in(file, place):
 
 
 def defines(file, name):
-    """Whether the module has the name at its top level; a file that is no Python is left to the import to complain about."""
+    """Checks whether the module defines the name at its top level. The import reports syntax errors."""
     try:
         with open(file, "rb") as source:
             tree = ast.parse(source.read())
