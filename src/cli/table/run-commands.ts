@@ -15,7 +15,7 @@ import {
   WORKDIR,
 } from "./options.ts";
 
-/** Of options that matter with a queue or a listener. */
+/** Group of the options that matter with a queue or a listener. */
 const QUEUED = { group: "Runs and state:", isRare: true } as const;
 
 /** Commands that run workflows and continue runs. */
