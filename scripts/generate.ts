@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ACTION_TO_FILL_IN, githubJob } from "../src/cli/commands/init/jobs/github.ts";
+import { githubJob } from "../src/cli/commands/init/jobs/github.ts";
 import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
 import { DIAGNOSTIC_THEMES } from "../src/core/base/codes/diagnostics.ts";
 import { type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
@@ -42,14 +42,11 @@ function exampleJobs(): [path: string, content: string][] {
   const board = { ...triage, workflow: "workflows/board-triage.yml", state: "skillflow-state" };
   const review = { workflow: "workflows/review.yml", reads: [], writes: [] };
   return [
-    ["examples/triage-on-github.yml", githubJob({ ...triage, action: "./", startedBy: "alert" })],
-    ["examples/schedule-on-github.yml", githubJob({ ...triage, action: "./", startedBy: "schedule" })],
-    [
-      "examples/pull-request-on-github.yml",
-      githubJob({ ...review, action: ACTION_TO_FILL_IN, startedBy: "pull request" }),
-    ],
+    ["examples/triage-on-github.yml", githubJob({ ...triage, startedBy: "alert" })],
+    ["examples/schedule-on-github.yml", githubJob({ ...triage, startedBy: "schedule" })],
+    ["examples/pull-request-on-github.yml", githubJob({ ...review, startedBy: "pull request" })],
     ["examples/triage-on-gitlab.yml", gitlabJob(triage)],
-    ["examples/board-on-github.yml", githubJob({ ...board, action: "./", startedBy: "schedule" })],
+    ["examples/board-on-github.yml", githubJob({ ...board, startedBy: "schedule" })],
     ["examples/board-on-gitlab.yml", gitlabJob(board)],
   ];
 }

@@ -154,7 +154,7 @@ describe("skillflow init", () => {
   });
 
   it.each([
-    ["github", ".github/workflows/skillflow.yml", "uses: "],
+    ["github", ".github/workflows/skillflow.yml", "uses: OWNER/skillflow@v0"],
     ["gitlab", ".gitlab-ci.skillflow.yml", "npx --no-install skillflow run"],
   ])("writes the job of %s", async (ci, file, text) => {
     const cwd = makeProject();

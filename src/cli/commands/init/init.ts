@@ -10,7 +10,7 @@ import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 import { boardFiles } from "./board.ts";
-import type { StartedBy } from "./jobs/github.ts";
+import { ACTION, GITHUB_FILE, type StartedBy } from "./jobs/github.ts";
 import { reviewFiles } from "./review.ts";
 import { configText, environmentText, jobFile } from "./settings.ts";
 import { editorLine, pathsOf, type StarterFile, starterFiles } from "./starter.ts";
@@ -138,8 +138,7 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Prom
       );
     if (ci === "gitlab")
       await io.err("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");
-    if (ci === "github")
-      await io.err("\nName the action's repository and commit in the job where it says OWNER/skillflow\n");
+    if (ci === "github") await io.err(`\nIn ${GITHUB_FILE}, replace OWNER in ${ACTION} with the owner of the action\n`);
     await io.err(`\nTest it:  ${program} test ${at(test)}\nRun it without a key:\n`);
   }
   await io.outText(`${program} run ${at(workflow)} --model script:${at(script)}\n`);

@@ -1,5 +1,5 @@
 import { defined } from "../../../core/base/values.ts";
-import { ACTION_TO_FILL_IN, GITHUB_FILE, githubJob, type StartedBy } from "./jobs/github.ts";
+import { GITHUB_FILE, githubJob, type StartedBy } from "./jobs/github.ts";
 import { GITLAB_FILE, gitlabJob } from "./jobs/gitlab.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
@@ -74,5 +74,5 @@ export function jobFile(
   const secrets = { key, reads: namesOf(readers), writes: namesOf(tellers) };
   const job = { workflow: pathsOf(name).workflow, ...secrets, ...defined("state", state) };
   if (ci === "gitlab") return [GITLAB_FILE, gitlabJob(job)];
-  return [GITHUB_FILE, githubJob({ ...job, action: ACTION_TO_FILL_IN, startedBy })];
+  return [GITHUB_FILE, githubJob({ ...job, startedBy })];
 }

@@ -3,8 +3,6 @@ import type { CiJob } from "./job.ts";
 /** The text of a workflow of GitHub Actions that runs a workflow of ours; pure, as `init` writes it into a project. */
 
 interface GithubJob extends CiJob {
-  /** `./` in the action's own repository; else OWNER/REPO@COMMIT. */
-  readonly action: string;
   readonly startedBy: StartedBy;
 }
 
@@ -13,8 +11,9 @@ export type StartedBy = "alert" | "schedule" | "pull request";
 /** Where `init` writes it. */
 export const GITHUB_FILE = ".github/workflows/skillflow.yml";
 
-/** In place of the action: its repository, and the commit that somebody has looked at. */
-export const ACTION_TO_FILL_IN = `OWNER/skillflow@${"0".repeat(40)}`;
+/** The action on the branch that releases publish it on. The user fills in the owner. */
+export const ACTION = "OWNER/skillflow@v0";
+const TO_FILL_IN = "# Replace OWNER with the owner of the action. To pin it, replace v0 with a commit of that branch.";
 
 export function githubJob(job: GithubJob): string {
   const parts = job.startedBy === "pull request" ? pullRequestJob(job) : twoJobs(job);
@@ -26,7 +25,7 @@ const CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6
 const UPLOAD = "actions/upload-artifact@b7c566a772e6b6bfb58ed0dc250532a479d7789f # v6.0.0";
 const DOWNLOAD = "actions/download-artifact@37930b1c2abaa49bbe596cd826c3c89aef350131 # v7.0.0";
 
-function twoJobs({ workflow, model, key, reads, writes, state, action, startedBy }: GithubJob): string[] {
+function twoJobs({ workflow, model, key, reads, writes, state, startedBy }: GithubJob): string[] {
   const isAlert = startedBy === "alert";
   return [
     "# The first job asks the model and holds nothing that writes. The second writes what somebody has agreed to in the environment",
@@ -37,7 +36,7 @@ function twoJobs({ workflow, model, key, reads, writes, state, action, startedBy
           "#   jq '{event_type: \"alert\", client_payload: .}' alert.json | gh api repos/OWNER/REPO/dispatches --input -",
         ]
       : rememberedWhere(state)),
-    ...toFillIn(action),
+    TO_FILL_IN,
     "name: Skillflow",
     "on:",
     ...(isAlert
@@ -57,7 +56,7 @@ function twoJobs({ workflow, model, key, reads, writes, state, action, startedBy
     `      - uses: ${CHECKOUT}`,
     ...(state === undefined ? ["        with: { persist-credentials: false }"] : []),
     "      - id: run",
-    `        uses: ${action}`,
+    `        uses: ${ACTION}`,
     "        with:",
     `          workflow: ${scalar(workflow)}`,
     ...(isAlert ? ["          input: ${{ toJSON(github.event.client_payload) }}"] : []),
@@ -83,7 +82,7 @@ function twoJobs({ workflow, model, key, reads, writes, state, action, startedBy
     "        with: { persist-credentials: false }",
     `      - uses: ${DOWNLOAD}`,
     "        with: { name: triage, path: triage }",
-    `      - uses: ${action}`,
+    `      - uses: ${ACTION}`,
     "        with:",
     "          plan: triage/out/plan.json",
     "          plan-digest: ${{ needs.analyse.outputs.plan-digest }}",
@@ -96,12 +95,12 @@ function twoJobs({ workflow, model, key, reads, writes, state, action, startedBy
   ];
 }
 
-function pullRequestJob({ workflow, model, key, reads, action }: GithubJob): string[] {
+function pullRequestJob({ workflow, model, key, reads }: GithubJob): string[] {
   return [
     "# The workflow, its config and its skills are those of the base; the head is data. Whoever may not write to the repository starts",
     "# nothing, and pull requests from forks have neither secrets nor an identity. The run is told in one comment.",
     "# The action is never ./ here: a pull request could change it.",
-    ...toFillIn(action),
+    TO_FILL_IN,
     "name: Skillflow",
     "on: pull_request",
     "permissions: {}",
@@ -117,7 +116,7 @@ function pullRequestJob({ workflow, model, key, reads, action }: GithubJob): str
     "    steps:",
     `      - uses: ${CHECKOUT}`,
     "        with: { persist-credentials: false, fetch-depth: 0 }",
-    `      - uses: ${action}`,
+    `      - uses: ${ACTION}`,
     "        with:",
     `          workflow: ${scalar(workflow)}`,
     "          input: '{ \"pull_request\": ${{ github.event.pull_request.number }} }'",
@@ -133,12 +132,6 @@ function pullRequestJob({ workflow, model, key, reads, action }: GithubJob): str
       : []),
     ...environment([...(key === undefined ? [] : [key]), ...reads]),
   ];
-}
-
-function toFillIn(action: string): string[] {
-  return action === ACTION_TO_FILL_IN
-    ? ["# Fill in whose action it is, and the commit of it that you have looked at."]
-    : [];
 }
 
 function rememberedWhere(state: string | undefined): string[] {
