@@ -1,19 +1,21 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, program, shape, skills } from "./bundle.mjs";
 
 /**
- * Makes the GitHub action: action/index.js is the whole program in one file, with every package that it uses, so that a
- * job installs nothing. In action/parts/ is what cannot be in it: what runs in a thread, in a sandbox or by Python, what
- * is compiled already, what modules of a project import, and the documents of skills. The same sources make the same bytes.
+ * Builds the GitHub action into a folder, whose content a release publishes on its own branch. index.js is the whole program
+ * in one file, with every package that it uses, so that a job installs nothing. parts/ holds what cannot be in that file:
+ * code that runs in a thread, in a sandbox or in Python, compiled code, the modules that a project imports, and the
+ * documents of skills. The same sources produce the same bytes.
  */
 
-const folder = process.argv[2] ?? "action";
+const folder = process.argv[2] ?? "dist/action";
 const parts = join(folder, "parts");
-rmSync(folder, { recursive: true, force: true });
+// Only what an earlier build wrote: the folder may be a checkout of the branch.
+rmSync(parts, { recursive: true, force: true });
 const bundle = await build({
-  // With its names, which keep a change of one line a small one for git, too.
+  // Names are kept, so that the diff between two releases is small.
   ...shape,
   ...program,
   define: { ...program.define, __PARTS__: '"parts"' },
@@ -37,13 +39,14 @@ for (const id of skills) {
   mkdirSync(join(parts, "skills", id), { recursive: true });
   writeFileSync(join(parts, "skills", id, "skill.js"), source);
 }
+for (const name of ["action.yml", "LICENSE"]) copyFileSync(name, join(folder, name));
 writeFileSync(join(folder, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
 writeFileSync(
   join(folder, "LICENSES.txt"),
   licencesOf([...Object.keys({ ...bundle.metafile.inputs, ...vendored.metafile.inputs }), "node_modules/jiti"]),
 );
 
-/** The action where it is started, and for its own skills and the code of others what they share with it. */
+/** Starts the action as the main module, and otherwise exports what its skills and the project's modules share with it. */
 function code() {
   return `
     const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };

@@ -1,44 +1,98 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { outputsOf } from "../../../src/cli/ci/github.ts";
 import { INPUT_NAMES } from "../../../src/entry/action/inputs.ts";
-import { readOutputs } from "./step.ts";
+import { makeProject, runFile } from "../../cli/program.ts";
+import { LONG } from "../../harness/long.ts";
+import { FLOW, RUN, readOutputs, runStep } from "./step.ts";
+
+/** The action as a release publishes it: built from the sources into a folder, with nothing installed around it. */
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
-describe("action/", () => {
-  it("is what npm run build:action makes of the sources, byte for byte", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "action-"));
-    try {
-      await promisify(execFile)(process.execPath, ["build-action.mjs", folder], { cwd: ROOT });
-      const [made, kept] = [filesIn(folder), filesIn(join(ROOT, "action"))];
-      expect([...kept.keys()]).toEqual([...made.keys()]);
-      const differing = [...made].filter(([name, bytes]) => !kept.get(name)?.equals(bytes)).map(([name]) => name);
-      expect(differing, "npm run build:action, and commit what it makes").toEqual([]);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  }, 120_000);
+let folder: string;
+beforeAll(async () => {
+  folder = await buildAction();
+}, 120_000);
 
-  it("tells the licence of what it bundles, and is no module of ECMAScript", () => {
-    expect(readFileSync(join(ROOT, "action/LICENSES.txt"), "utf8")).toContain("@anthropic-ai/sdk");
-    expect(JSON.parse(readFileSync(join(ROOT, "action/package.json"), "utf8"))).toEqual({ type: "commonjs" });
+async function buildAction(): Promise<string> {
+  const built = makeProject({ ".git": "", "parts/of-an-earlier-build.js": "" });
+  await promisify(execFile)(process.execPath, ["scripts/build-action.mjs", built], { cwd: ROOT });
+  return built;
+}
+
+describe("the built action", () => {
+  it("is all that the branch needs, and replaces an earlier build in a checkout of that branch", () => {
+    const names = [".git", "LICENSE", "LICENSES.txt", "action.yml", "index.js", "package.json", "parts"];
+    expect(readdirSync(folder).sort()).toEqual(names);
+    expect(existsSync(join(folder, "parts/of-an-earlier-build.js"))).toBe(false);
+    const { runs } = parse(readFileSync(join(folder, "action.yml"), "utf8"));
+    expect(runs).toEqual({ using: "node24", main: "index.js" });
+    expect(readFileSync(join(folder, "LICENSES.txt"), "utf8")).toContain("@anthropic-ai/sdk");
+    expect(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).toEqual({ type: "commonjs" });
   });
+
+  it("runs a workflow, writes to the folders of its inputs, and sets the outputs", async () => {
+    const told = await runStep(folder, { inputs: { ...RUN, out: "out", store: "runs" } });
+    expect(told.code, told.stderr).toBe(0);
+    expect(told.outputs).toMatchObject({
+      status: "succeeded",
+      "result-file": "out/result.json",
+      "report-file": "out/report.html",
+      "plan-count": "0",
+      degraded: "",
+      "cost-usd": "0",
+      "input-tokens": "0",
+    });
+    expect(told.outputs["record-digest"]).toMatch(/^[0-9a-f]{64}$/);
+    expect(Number(told.outputs["output-tokens"])).toBeGreaterThan(0);
+    expect(told.summary).toContain("W: succeeded");
+    expect(readFileSync(join(told.cwd, "runs", `${told.outputs["run-id"]}.jsonl`), "utf8")).toContain('"done"');
+  });
+
+  it("brings the built-in skills and what modules import, where nothing is installed around it", async () => {
+    const flow = { ...FLOW, nodes: { a: { name: "A", instruction: "Look.", skills: ["logs", "pager"] } } };
+    const calls = [
+      { tool: "logs_search", input: { files: "*.log", contains: "ERROR" } },
+      { tool: "pager_page", input: { who: "maria" } },
+    ];
+    const cwd = makeProject({
+      "w.yml": flow,
+      "app.log": "2026-01-31 08:00:00 ERROR pay failed\n",
+      "s.json": { replies: [{ calls }, { text: "done" }] },
+      ".skillflow.yml": { skills: { modules: ["./pager.ts"] } },
+      "pager.ts": `import { defineSkill } from "skillflow";
+        import * as z from "zod";
+        export default defineSkill({ id: "pager", name: "Pager", description: "Pages.", category: "general", config: {}, tools: [{
+          name: "page", description: "Pages.", effect: "read", input_schema: z.object({ who: z.string() }), handler: ({ who }: { who: string }) => \`paged \${who}\`,
+        }] });`,
+    });
+    const told = await runStep(folder, { cwd, inputs: { ...RUN, trust: "pager", args: "--run-id r" } });
+    expect(told.code, told.stderr).toBe(0);
+    const record = readFileSync(runFile(cwd, "r"), "utf8");
+    expect(record).toContain("pay failed");
+    expect(record).toContain("paged maria");
+  });
+
+  it.runIf(LONG)(
+    "has the same bytes when it is built again",
+    async () => {
+      const again = filesIn(await buildAction());
+      const differing = [...filesIn(folder)].filter(([name, bytes]) => !again.get(name)?.equals(bytes));
+      expect(differing.map(([name]) => name)).toEqual([]);
+    },
+    120_000,
+  );
 });
 
 describe("action.yml", () => {
-  const { inputs, outputs, runs } = parse(readFileSync(join(ROOT, "action.yml"), "utf8"));
+  const { inputs, outputs } = parse(readFileSync(join(ROOT, "action.yml"), "utf8"));
 
-  it("is a JavaScript action of one file", () => {
-    expect(runs).toEqual({ using: "node24", main: "action/index.js" });
-  });
-
-  it("names the inputs that the action reads, and none of them is needed by GitHub", () => {
+  it("names the inputs that the action reads, and requires none of them", () => {
     expect(Object.keys(inputs)).toEqual(INPUT_NAMES);
     for (const { required, description } of Object.values<Record<string, unknown>>(inputs)) {
       expect(required).toBeUndefined();
@@ -46,14 +100,14 @@ describe("action.yml", () => {
     }
   });
 
-  it("names the outputs that the program tells", () => {
+  it("names the outputs that the program sets", () => {
     const told = readOutputs(outputsOf({ run: "", status: "refused", planCount: 0 }, "END"));
     expect(Object.keys(outputs)).toEqual(Object.keys(told));
   });
 });
 
-function filesIn(folder: string): Map<string, Buffer> {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
-  const files = names.filter((name) => statSync(join(folder, name)).isFile());
-  return new Map(files.map((name) => [name, readFileSync(join(folder, name))]));
+function filesIn(built: string): Map<string, Buffer> {
+  const names = readdirSync(built, { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => statSync(join(built, name)).isFile());
+  return new Map(files.map((name) => [name, readFileSync(join(built, name))]));
 }

@@ -1,22 +1,10 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeProject, runFile } from "../../cli/program.ts";
-import {
-  ACTION,
-  commitAll,
-  FILES,
-  FLOW,
-  type GitHub,
-  git,
-  RUN,
-  runStep,
-  startGitHub,
-  stepHere,
-  TOKEN,
-} from "./step.ts";
+import { commitAll, FILES, FLOW, type GitHub, git, RUN, startGitHub, stepHere, TOKEN } from "./step.ts";
 
-/** The action as a runner starts it: node24 with action/index.js, and nothing installed. */
+/** A step of a job: what the action reads, refuses, writes and reports. */
 
 let github: GitHub;
 beforeEach(async () => {
@@ -25,24 +13,6 @@ beforeEach(async () => {
 afterEach(() => github.close());
 
 describe("a step", () => {
-  it("runs a workflow, writes where it is told, and tells the next steps", async () => {
-    const told = await runStep({ inputs: { ...RUN, out: "out", store: "runs" } });
-    expect(told.code, told.stderr).toBe(0);
-    expect(told.outputs).toMatchObject({
-      status: "succeeded",
-      "result-file": "out/result.json",
-      "report-file": "out/report.html",
-      "plan-count": "0",
-      degraded: "",
-      "cost-usd": "0",
-      "input-tokens": "0",
-    });
-    expect(told.outputs["record-digest"]).toMatch(/^[0-9a-f]{64}$/);
-    expect(Number(told.outputs["output-tokens"])).toBeGreaterThan(0);
-    expect(told.summary).toContain("W: succeeded");
-    expect(readFileSync(join(told.cwd, "runs", `${told.outputs["run-id"]}.jsonl`), "utf8")).toContain('"done"');
-  });
-
   it("asks no model for whoever may not write, and fails with outputs", async () => {
     const payload = { pull_request: { number: 7 } };
     const env = { GITHUB_ACTOR: "mallory" };
@@ -77,7 +47,8 @@ describe("a step", () => {
     git(cwd, "commit", "-qam", "head");
     const payload = { pull_request: { number: 7, base: { sha } } };
     const inputs = { ...RUN, args: "--run-id r" };
-    const told = await runStep({ cwd, inputs, event: { name: "pull_request_target", payload }, github });
+    const event = { name: "pull_request_target", payload };
+    const told = await stepHere({ cwd, inputs, event, github });
     expect(told.code, told.stderr).toBe(0);
     expect(readFileSync(runFile(cwd, "r"), "utf8")).not.toContain("EVIL");
     expect(told.stderr).toContain("the base of pull_request_target");
@@ -141,32 +112,6 @@ describe("a step", () => {
     const { code, stderr } = await stepHere({ cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^::error file=w\.yml,line=5,/m);
-  });
-
-  it("brings the built-in skills and what modules import, where nothing is installed around it", async () => {
-    const elsewhere = join(makeProject(), "action");
-    cpSync(ACTION, elsewhere, { recursive: true });
-    const flow = { ...FLOW, nodes: { a: { name: "A", instruction: "Look.", skills: ["logs", "pager"] } } };
-    const calls = [
-      { tool: "logs_search", input: { files: "*.log", contains: "ERROR" } },
-      { tool: "pager_page", input: { who: "maria" } },
-    ];
-    const cwd = makeProject({
-      "w.yml": flow,
-      "app.log": "2026-01-31 08:00:00 ERROR pay failed\n",
-      "s.json": { replies: [{ calls }, { text: "done" }] },
-      ".skillflow.yml": { skills: { modules: ["./pager.ts"] } },
-      "pager.ts": `import { defineSkill } from "skillflow";
-        import * as z from "zod";
-        export default defineSkill({ id: "pager", name: "Pager", description: "Pages.", category: "general", config: {}, tools: [{
-          name: "page", description: "Pages.", effect: "read", input_schema: z.object({ who: z.string() }), handler: ({ who }: { who: string }) => \`paged \${who}\`,
-        }] });`,
-    });
-    const told = await runStep({ cwd, inputs: { ...RUN, trust: "pager", args: "--run-id r" } }, elsewhere);
-    expect(told.code, told.stderr).toBe(0);
-    const record = readFileSync(runFile(cwd, "r"), "utf8");
-    expect(record).toContain("pay failed");
-    expect(record).toContain("paged maria");
   });
 });
 

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { runAction } from "../../../src/entry/action/run.ts";
 import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";
 import { runHere } from "../../cli/in-process.ts";
@@ -10,7 +11,6 @@ import { makeProject, runAt } from "../../cli/program.ts";
 /** A step of a job, as the runner starts it: inputs and files by variables, and a GitHub on this machine. */
 
 export const TOKEN = "ghs_canaryOfTheJob0123456789";
-export const ACTION = join(import.meta.dirname, "..", "..", "..", "action");
 
 export const FLOW = { id: "w", name: "W", entry: "a", nodes: { a: { name: "A", instruction: "Say it." } }, edges: [] };
 export const FILES = { "w.yml": FLOW, "s.json": { replies: [{ text: "done" }] } };
@@ -88,14 +88,24 @@ export function prepareStep({
   return { env: variables, cwd, left };
 }
 
-/** The action as a process, where the runner has put it: as it is checked in unless told. */
-export async function runStep(job: Job, action = ACTION): Promise<Told> {
-  const { env, cwd, left } = prepareStep(job);
-  const { code, stdout, stderr } = await runAt(join(action, "index.js"), [], { cwd: tmpdir(), env });
+/** Starts the built action in a folder the way a runner does: by its action.yml, with a variable for every input. */
+export async function runStep(folder: string, { inputs = RUN, ...job }: Job): Promise<Told> {
+  const manifest: Manifest = parse(readFileSync(join(folder, "action.yml"), "utf8"));
+  const defaults = Object.entries(manifest.inputs).map(([name, input]) => [
+    name,
+    (input.default ?? "").replace("${{ github.token }}", TOKEN),
+  ]);
+  const { env, cwd, left } = prepareStep({ ...job, inputs: { ...Object.fromEntries(defaults), ...inputs } });
+  const { code, stdout, stderr } = await runAt(join(folder, manifest.runs.main), [], { cwd: tmpdir(), env });
   return { code, stdout, stderr, cwd, ...left() };
 }
 
-/** The same in this process, with the program as it is built. */
+interface Manifest {
+  readonly inputs: Readonly<Record<string, { readonly default?: string }>>;
+  readonly runs: { readonly main: string };
+}
+
+/** Runs the action's source in this process, with the built program. */
 export async function stepHere(job: Job): Promise<Told> {
   const { env, cwd, left } = prepareStep(job);
   const shown = { stdout: "", stderr: "" };
