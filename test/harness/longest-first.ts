@@ -1,32 +1,39 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files whose tests take long: begun first, so that no processor waits for one of them at the end. */
+/** Files whose tests take long. They start first, so that no processor waits for one of them at the end. */
 const LONGEST = [
   "stores/state/git",
   "skills/git",
   "adversary/sandbox",
   "cli/dbos",
-  "triage-plan",
-  "installation",
+  "workflows/triage-plan",
+  "repository/installation",
   "stores/dbos",
   "adversary/compromised-model",
   "reports/page",
   "adversary/injections",
-  "triage-services",
-  "scoreboard",
-  "triage-live",
+  "workflows/triage-services",
+  "repository/scoreboard",
+  "workflows/triage-live",
   "protocol/serve",
   "cli/listen",
   "cli/code",
   "skills/local",
-  "examples",
-  "mutations",
-  "action/bundle",
-  "readme",
-  "triage-orders",
-  "workflows",
-  "board-demo",
+  "docs/examples",
+  "repository/mutations",
+  "entry/action/bundle",
+  "docs/readme",
+  "workflows/triage-orders",
+  "workflows/workflows",
+  "workflows/board-demo",
 ];
+for (const name of LONGEST) {
+  const path = `test/${name}.test.ts`;
+  if (!existsSync(join(import.meta.dirname, "..", "..", path)))
+    throw new Error(`LONGEST names ${path}, which is missing`);
+}
 
 /** Rooms whose tests start next to no programs: to start one takes the longer, the more the process holds that starts it. */
 const ALONE = /\/test\/(core|models|reports|run|skills)\//;
