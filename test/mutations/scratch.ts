@@ -27,7 +27,7 @@ export function openScratch(root: string): Scratch {
       const text = readFileSync(path, "utf8");
       writeFileSync(path, spoil(text, mutation));
       try {
-        if (mutation.built && !isGreen(process.execPath, "build.mjs")) return true;
+        if (mutation.built && !isGreen(process.execPath, "scripts/build.mjs")) return true;
         const vitest = join("node_modules", "vitest", "vitest.mjs");
         return !isGreen(process.execPath, vitest, "run", "--bail", "1", ...mutation.tests);
       } finally {
