@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 
 /** Writes the declarations of the public entries to dist/types/: those that they lead to, and none besides. */
 
@@ -17,7 +17,17 @@ for (const name of readdirSync(FOLDER, { recursive: true })) {
 function follow(path) {
   if (reached.has(path)) return;
   reached.add(path);
+  writeFileSync(path, withoutJson(path));
   for (const [, target] of readFileSync(path, "utf8").matchAll(/(?:from |import\()"(\.[^"]+)\.ts"/g)) {
     follow(join(dirname(path), `${target}.d.ts`));
   }
+}
+
+/** Declares imported JSON in place: it is not in dist/types/, and a consumer may lack the option `resolveJsonModule`. */
+function withoutJson(path) {
+  const source = join("src", relative(FOLDER, dirname(path)));
+  return readFileSync(path, "utf8").replace(/^import type (\w+) from "(\..+\.json)";$/gm, (_whole, name, target) => {
+    const value = JSON.stringify(JSON.parse(readFileSync(join(source, target), "utf8")));
+    return `declare const ${name}: ${value.replace(/"(?:[^"\\]|\\.)*"(?=[,\]}])/g, "string")};`;
+  });
 }

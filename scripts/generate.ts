@@ -2,8 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { githubJob } from "../src/cli/commands/init/jobs/github.ts";
 import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
-import { DIAGNOSTIC_THEMES } from "../src/core/base/codes/diagnostics.ts";
-import { type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
+import { DIAGNOSTIC_THEMES, type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
 import { publishedSchemas } from "../src/core/outward/published.ts";
 import { describeTools, exposedName, type Skill, type Tool, wholeReach } from "../src/core/skill/skill.ts";
 import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
@@ -234,8 +233,13 @@ Made from the program itself by \`npm run generate\`. \`skillflow validate --exp
 
 A **finding** is about something that somebody wrote: it has a place in a file, and a severity. An **error** is why the
 program could not go on, and decides its exit code; some are the code of one failed call of a tool as well.`;
-  const findings = DIAGNOSTIC_THEMES.flatMap(([title, codes]) => {
-    return [`## ${title}`, ...codes.flatMap((code) => explainCode(code) ?? []).flatMap(codeSection)];
+  const findings = Object.entries(DIAGNOSTIC_THEMES).flatMap(([title, codes]) => {
+    return [
+      `## ${title}`,
+      ...Object.keys(codes)
+        .flatMap((code) => explainCode(code) ?? [])
+        .flatMap(codeSection),
+    ];
   });
   const errors = EXITS.flatMap(([exitCode, meaning]) => {
     const ending = explainedCodes().filter((found) => found.kind === "error" && found.exitCode === exitCode);

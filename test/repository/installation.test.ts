@@ -118,9 +118,12 @@ describe("an installation", () => {
   it("brings types that stand on their own, however strictly they are checked", () => {
     write({
       "types/use.ts": `
-        import { defineSkill, openInside, openProject, resolveSkills, type Skill } from "skillflow";
+        import { defineSkill, openInside, openProject, resolveSkills, type Diagnostic, type Skill } from "skillflow";
         import { startLoopback, toolContext } from "skillflow/testing";
         export const skill: Skill = defineSkill({ id: "a", name: "A", description: "Does a.", category: "general", config: {}, tools: [] });
+        export const known: Diagnostic["code"] = "SELF_LOOP";
+        // @ts-expect-error: no finding has this code
+        export const unknown: Diagnostic["code"] = "SELF_LOOPS";
         export const service = startLoopback((request, response) => void response.end(request.body));
         export const used = [openInside, openProject, resolveSkills, toolContext()];`,
       "types/tsconfig.json": {
