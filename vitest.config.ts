@@ -43,6 +43,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: "./test/harness/installed-program.ts",
     setupFiles: "./test/harness/setup.ts",
+    // Style sheets are imported as text, and would be empty otherwise.
+    css: true,
     server: { deps: { external: [/\/installation-\w+\/dist\//] } },
     reporters: ["default", "./test/harness/summary-reporter.ts"],
     projects: [

@@ -1,7 +1,9 @@
 import { formatCost, formatCount } from "../../core/base/preview.ts";
 import { html, trustedMarkup } from "../html/markup/markup.ts";
 import type { Report } from "../model/report.ts";
-import { LIVE_STYLE } from "./style.ts";
+import style from "./browser/live.css?raw" with { type: "text" };
+import script from "./browser/live.js?raw" with { type: "text" };
+import tokens from "./browser/tokens.css?raw" with { type: "text" };
 
 /**
  * A run's report as the page of a server: with the way back, and while the run is under way with a bar above it that tells
@@ -21,8 +23,8 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
   const [open = "<body>"] = /^<body[^>]*>/.exec(rest) ?? [];
   const top = html`<a class="ui-back" href="/">← All runs</a>${bar}`;
   return (nonce) => {
-    const script = isUnderWay ? html`<script nonce="${nonce}">${trustedMarkup(SCRIPT)}</script>` : undefined;
-    return `${head}${open}${top.markup}${rest.slice(open.length).replace("</body>", () => `${script?.markup ?? ""}</body>`)}`;
+    const running = isUnderWay ? html`<script nonce="${nonce}">${trustedMarkup(script)}</script>` : undefined;
+    return `${head}${open}${top.markup}${rest.slice(open.length).replace("</body>", () => `${running?.markup ?? ""}</body>`)}`;
   };
 }
 
@@ -31,7 +33,7 @@ function served(drawn: string): string {
   const head = /<meta http-equiv="Content-Security-Policy"[^<>]*>\n?/.exec(drawn)?.[0] ?? "";
   return drawn
     .replace(head, "")
-    .replace("</head>", () => `<link rel="icon" href="data:,">\n<style>${LIVE_STYLE}</style>\n</head>`);
+    .replace("</head>", () => `<link rel="icon" href="data:,">\n<style>\n${tokens}\n${style}</style>\n</head>`);
 }
 
 function totals({ events }: Report, upTo: number): { readonly tokens: number; readonly cost: number } {
@@ -43,73 +45,3 @@ function totals({ events }: Report, upTo: number): { readonly tokens: number; re
   }
   return { tokens, cost };
 }
-
-/** All text of the run is put in as text. */
-const SCRIPT = `
-const bar = document.getElementById("ui-live");
-const at = (id) => document.getElementById(id);
-const { run, names: told } = bar.dataset;
-const names = JSON.parse(told);
-const nameOf = (node) => names[node] ?? node;
-let tokens = Number(bar.dataset.tokens), cost = Number(bar.dataset.cost), turn = 0;
-const open = new Map();
-const short = (value, most) => { const text = typeof value === "string" ? value : JSON.stringify(value) ?? ""; return text.length > most ? text.slice(0, most) + "…" : text; };
-const say = (text, kind) => {
-  const line = document.createElement("li");
-  line.textContent = text;
-  if (kind) line.className = kind;
-  at("ui-feed").prepend(line);
-  while (at("ui-feed").childElementCount > 30) at("ui-feed").lastElementChild.remove();
-};
-const now = (text) => { at("ui-doing").textContent = text; };
-const spent = () => { at("ui-spent").textContent = tokens.toLocaleString("en") + " tokens · $" + (cost === 0 ? "0" : cost.toFixed(cost < 0.01 ? 4 : 2)); };
-/** All but what is ours. */
-const reportIn = (page) => [...page.body.children].filter((part) => !part.matches("script, .ui-live, .ui-back"));
-/** What the reader folded and unfolded stays so. */
-const foldsIn = (page) => {
-  const seen = new Map();
-  return [...page.querySelectorAll("details")].map((fold) => {
-    const name = fold.id || fold.querySelector("summary")?.textContent || "";
-    seen.set(name, (seen.get(name) ?? 0) + 1);
-    return [name + " " + seen.get(name), fold];
-  });
-};
-let timer, again = false;
-const redraw = () => { if (timer) { again = true; return; } timer = setTimeout(draw, 150); };
-const draw = async () => {
-  const answer = await fetch(location.href, { cache: "no-store" }).catch(() => undefined);
-  if (answer && answer.ok) {
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    document.title = fresh.title;
-    const folds = new Map(foldsIn(document).map(([key, fold]) => [key, fold.open]));
-    const top = scrollY;
-    for (const part of reportIn(document)) part.remove();
-    bar.after(...reportIn(fresh));
-    for (const [key, fold] of foldsIn(document)) fold.open = folds.get(key) ?? fold.open;
-    scrollTo({ top, behavior: "instant" });
-  }
-  timer = undefined;
-  if (again) { again = false; redraw(); }
-};
-const calling = (node) => nameOf(node) + ": " + (open.size === 1 ? "calling " + [...open.values()][0] : open.size > 1 ? "waiting for " + open.size + " calls" : "asking the model, turn " + (turn + 1));
-const take = {
-  "node:enter": (e) => { turn = 0; open.clear(); say("● " + nameOf(e.node) + (e.iteration > 1 ? " (visit " + e.iteration + ")" : ""), "node"); now(calling(e.node)); redraw(); },
-  "model:reply": (e) => {
-    tokens += (e.usage?.inputTokens ?? 0) + (e.usage?.outputTokens ?? 0); cost += e.usage?.costUsd ?? 0; spent();
-    if (e.purpose !== "work") return;
-    turn += 1; now(nameOf(e.node) + ": checking the answer");
-  },
-  "model:error": (e) => say("✘ the model: " + short(e.message, 160), "bad"),
-  "tool:call": (e) => { open.set(e.id, e.tool); say("  " + e.tool + " " + short(e.input, 160)); now(calling(e.node)); },
-  "tool:result": (e) => { open.delete(e.id); say("  " + (e.error === undefined ? "✔ " : "✘ ") + e.tool + " " + short(e.error ?? e.output, 160), e.error === undefined ? "good" : "bad"); now(calling(e.node)); },
-  "reply:rejected": (e) => { say("  the answer went back: " + short(e.reason, 160)); now(calling(e.node)); },
-  "node:retry": (e) => { turn = 0; say("↻ " + nameOf(e.node) + " tries again: " + short(e.reason, 160), "bad"); now(calling(e.node)); },
-  "node:exit": (e) => { say((e.stopped ? "■ " : e.result.status === "failed" ? "✘ " : "✔ ") + nameOf(e.node) + " " + (e.stopped ? "stopped" : e.result.status), e.result.status === "failed" ? "bad" : "good"); now(nameOf(e.node) + ": choosing what comes next"); redraw(); },
-  "route": (e) => say("→ " + nameOf(e.to) + ": " + short(e.reason, 160)),
-  "limit:reached": (e) => say("■ " + short(e.message, 160), "bad"),
-  "run:resume": () => { bar.dataset.running = ""; at("ui-word").textContent = "running"; say("↻ resumed", "node"); },
-  "workflow:end": (e) => { delete bar.dataset.running; at("ui-word").textContent = e.status; bar.querySelector(".ui-state").className = "ui-state " + e.status; bar.querySelector(".ui-busy-dot")?.remove(); now(e.reason); say("■ " + e.status + ": " + short(e.reason, 160), "node"); redraw(); },
-};
-const source = new EventSource("/api/runs/" + encodeURIComponent(run) + "/events?after=" + bar.dataset.after);
-source.onmessage = ({ data }) => { const event = JSON.parse(data); take[event.type]?.(event); };
-`;

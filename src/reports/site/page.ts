@@ -1,5 +1,6 @@
 import { html, type Markup, trustedMarkup } from "../html/markup/markup.ts";
-import { SITE_STYLE } from "./style.ts";
+import style from "./browser/site.css?raw" with { type: "text" };
+import tokens from "./browser/tokens.css?raw" with { type: "text" };
 
 interface SitePage {
   readonly title: string;
@@ -19,7 +20,9 @@ export function sitePage({ title, body, script }: SitePage): string {
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
 <title>${title}</title>
-<style>${trustedMarkup(SITE_STYLE)}</style>
+<style>
+${trustedMarkup(tokens)}
+${trustedMarkup(style)}</style>
 </head>
 <body class="site">
 ${body}

@@ -2,6 +2,7 @@ import { formatCost, formatCount, formatDuration, plural, shortText } from "../.
 import type { RunSummary } from "../../core/engine/record/run-summary.ts";
 import { html, type Markup } from "../html/markup/markup.ts";
 import { stateOf } from "../model/account.ts";
+import script from "./browser/runs.js?raw" with { type: "text" };
 import { sitePage } from "./page.ts";
 
 export interface RunList {
@@ -30,7 +31,7 @@ export function runsPage(view: RunsView, nonce: string): string {
       ? html`<div class="runs empty"><p>No runs yet. Begin one: <code>skillflow run WORKFLOW</code></p></div>`
       : html`<ul class="runs">${runs.map((run) => html`<li>${rowOf(run, underWay.includes(run.id))}</li>`)}${problems.map(problemRow)}</ul>`
   }${pagesOf(view)}</main>`;
-  return sitePage({ title: busy === "" ? "Runs" : `(${underWay.length}) Runs`, body, script: { code: SCRIPT, nonce } });
+  return sitePage({ title: busy === "" ? "Runs" : `(${underWay.length}) Runs`, body, script: { code: script, nonce } });
 }
 
 function rowOf(run: RunSummary, isUnderWay: boolean): Markup {
@@ -84,20 +85,3 @@ function pagesOf({ page, pages }: RunsView): Markup | undefined {
     to < 1 || to > pages ? html`<span></span>` : html`<a href="/?page=${to}">${text}</a>`;
   return html`<nav class="pages" aria-label="Pages">${link(page - 1, "← newer")}<span>page ${page} of ${pages}</span>${link(page + 1, "older →")}</nav>`;
 }
-
-/** What is new takes the place of what was there; nobody reads it while the page is hidden. */
-const SCRIPT = `
-const look = async () => {
-  if (document.visibilityState !== "visible") return;
-  const answer = await fetch(location.href, { cache: "no-store" }).catch(() => undefined);
-  if (!answer || !answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  document.title = fresh.title;
-  for (const id of ["count", "list"]) {
-    const [now, then] = [fresh.getElementById(id), document.getElementById(id)];
-    if (now && then && now.innerHTML !== then.innerHTML && !then.contains(document.activeElement)) then.replaceWith(now);
-  }
-};
-setInterval(look, 3000);
-document.addEventListener("visibilitychange", look);
-`;

@@ -1,5 +1,5 @@
 import { html, type Markup, trustedMarkup } from "./markup.ts";
-import { STYLE } from "./style.ts";
+import sheet from "./page.css?raw" with { type: "text" };
 
 export interface HtmlPage {
   readonly title: string;
@@ -42,7 +42,8 @@ ${section.body}</section>
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${trustedMarkup(STYLE + style)}</style>
+<style>
+${trustedMarkup(sheet + style)}</style>
 </head>
 <body>
 ${head}
