@@ -53,6 +53,7 @@ export function copyParts(folder) {
   }
   cpSync("src/loaders/programs/runners", join(folder, "runners"), { recursive: true });
   cpSync("src/protocol/skills-protocol/guide", join(folder, "guide"), { recursive: true });
+  cpSync("src/cli/templates", join(folder, "templates"), { recursive: true, filter: (path) => !path.endsWith(".ts") });
 }
 
 /** What those who wrote the bundled packages ask for: their licence beside their code. */

@@ -9,13 +9,10 @@ import { packagePath } from "../../../files/own-files.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
-import { boardFiles } from "./board.ts";
 import { ACTION, GITHUB_FILE, type StartedBy } from "./jobs/github.ts";
-import { reviewFiles } from "./review.ts";
 import { configText, environmentText, jobFile } from "./settings.ts";
-import { editorLine, pathsOf, type StarterFile, starterFiles } from "./starter.ts";
+import { editorLine, pathsOf, type Shipped, type StarterFile, shippedFiles, starterFiles } from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";
-import { triageFiles } from "./triage.ts";
 
 /** `skillflow init`: writes a workflow that runs without a key; what is there already stays. */
 export const init: Action = async (io, [given], flags) => {
@@ -45,16 +42,10 @@ export const init: Action = async (io, [given], flags) => {
 };
 
 function workflowFiles(flags: Flags, name: string, survey: Survey): StarterFile[] {
-  if (flags.from === "triage") return triageFiles(name, shipped("incident-triage.yml"));
-  if (flags.from === "review") return reviewFiles(name, shipped("pr-review.yml"));
-  if (flags.from === "board") {
-    return boardFiles(name, { board: shipped("board-triage.yml"), issue: shipped("one-issue.yml") });
-  }
-  return starterFiles({ name, ...survey });
-}
-
-function shipped(file: string): string {
-  return readFileSync(packagePath(join("workflows", file)), "utf8");
+  // The command line accepts no other value.
+  const from = flags.from as Shipped | undefined;
+  if (from === undefined) return starterFiles({ name, ...survey });
+  return shippedFiles(from, name, (file) => readFileSync(packagePath(join("workflows", file)), "utf8"));
 }
 
 /** How the job of a shipped workflow differs: its state on a branch, and what starts it. */

@@ -1,0 +1,3 @@
+export function countWords({ text, minimum }) {
+  return { words: text.split(/\s+/).filter((word) => word.length >= minimum).length };
+}

@@ -1,0 +1,2 @@
+def main(args):
+    return {"words": len(args.get("text", "").split())}
