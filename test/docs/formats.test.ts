@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fillTemplate } from "../../src/cli/commands/skills/templates.ts";
+import { newSkillFiles } from "../../src/cli/commands/skills/templates.ts";
 import { FORMATS } from "../../src/core/skill/skill.ts";
 
 /** docs/skill-formats.md says what the tests hold, what `skills new` writes and what the lint says. */
@@ -56,7 +56,7 @@ describe("the page about skill formats", () => {
 
   it.each(FORMATS)("shows what skills new writes for %s", (format) => {
     const id = format === "skills-protocol" ? "word.count" : "word-count";
-    for (const [path, text] of fillTemplate(format, { id, folder: "word-count" })) {
+    for (const [path, text] of newSkillFiles(format, { id, folder: "word-count" })) {
       const section = page.slice(page.indexOf(`### ${format}\n`));
       const shown = section.slice(section.indexOf(`\`skills/word-count/${path}\`\n`));
       expect(shown.split(/^~~~.*\n/m)[1], path).toBe(text);

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { fillTemplate } from "../../../src/cli/commands/skills/templates.ts";
+import { newSkillFiles } from "../../../src/cli/commands/skills/templates.ts";
 import type { Diagnostic } from "../../../src/core/base/diagnostic.ts";
 import { type Format, FORMATS as LABELS } from "../../../src/core/skill/skill.ts";
 import { foldersAt, lintSkills } from "../../../src/loaders/registry/lint.ts";
@@ -26,7 +26,7 @@ const write = (path: string, text: string | Uint8Array) => {
 };
 const filesOf = (format: Format) => {
   const id = format === "skills-protocol" ? "word.count" : ID;
-  return Object.fromEntries(fillTemplate(format, { id, folder: ID }));
+  return Object.fromEntries(newSkillFiles(format, { id, folder: ID }));
 };
 const writeSkill = (format: Format, files: Readonly<Record<string, string>> = {}, folder = ID) => {
   for (const [path, text] of Object.entries({ ...filesOf(format), ...files })) write(`${folder}/${path}`, text);

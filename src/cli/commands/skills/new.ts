@@ -9,7 +9,7 @@ import { makeFolder } from "../../../files/files.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
-import { ADVICE, fillTemplate } from "./templates.ts";
+import { ADVICE, newSkillFiles } from "./templates.ts";
 
 /** A skill to be written. */
 export interface Begun {
@@ -69,7 +69,7 @@ function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
   if (list(flags, "operation").length > 0)
     throw new SkillflowError("usage.invalid", "--operation chooses of an API description: --from openapi FILE");
   const format = formatOf(text(flags, "format") ?? "agent-skills");
-  const files = (folder: string) => fillTemplate(format, { id: nameSkill(id, format).id, folder });
+  const files = (folder: string) => newSkillFiles(format, { id: nameSkill(id, format).id, folder });
   return { id, format, files, advice: ADVICE[format] };
 }
 

@@ -14,6 +14,6 @@ export const ADVICE: Readonly<Record<Format, string>> = {
 };
 
 /** The files of a new skill, filled in. */
-export function fillTemplate(format: Format, names: { readonly id: string; readonly folder: string }) {
+export function newSkillFiles(format: Format, names: { readonly id: string; readonly folder: string }) {
   return fillTemplates(`skills/${format}`, { ...names, title: titleOf(names.folder) });
 }
