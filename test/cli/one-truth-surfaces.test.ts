@@ -38,6 +38,7 @@ interface Case {
   /** What happens to the run after it has ended or died, before it is compared. */
   readonly after?: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
   readonly expected: { readonly state: string; readonly exitCode: number };
+  readonly degraded?: readonly object[];
 }
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -88,6 +89,12 @@ const CASES: Readonly<Record<string, Case>> = {
     replies: [],
     expected: { state: "waiting", exitCode: 7 },
   },
+  "waiting after a failure inside": {
+    workflow: flow(["  a: { name: a, call: inner.yml }", "  b: { name: b, approval: { ask: Go on? } }"], THEN_B),
+    replies: [desk("fail", "401: bad credentials"), ...say("none")],
+    expected: { state: "waiting", exitCode: 7 },
+    degraded: [{ node: "a", ref: "r1" }],
+  },
   "with planned writes": {
     workflow: flow([node("a", "skills: [sink]")]),
     replies: filing({ title: "one" }),
@@ -117,7 +124,11 @@ const CASES: Readonly<Record<string, Case>> = {
 const MARKS: Readonly<Record<string, string>> = { succeeded: "✔", degraded: "▲", failed: "✘", waiting: "◆" };
 
 async function carryOut({ workflow, replies, env = ENV, args = [], after }: Case) {
-  const cwd = makeProject({ "w.yml": workflow, "s.json": { replies }, "skills/sink/skill.ts": SINK });
+  const inner = flow([node("look", "skills: [desk]")])
+    .replace("entry: a", "entry: look")
+    .replace("id: w", "id: inner");
+  const files = { "w.yml": workflow, "inner.yml": inner, "s.json": { replies }, "skills/sink/skill.ts": SINK };
+  const cwd = makeProject(files);
   const run = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...args];
   const isKilled = JSON.stringify(replies).includes("die first");
   const ended = await (isKilled ? runProgram : runHere)([...run, "--json"], { cwd, env });
@@ -136,6 +147,7 @@ describe("every surface agrees on a run", () => {
     const status = state === "degraded" ? "succeeded" : state;
     expect(shown).toMatchObject({ status, exitCode });
     expect(shown.degraded.length > 0 && status === "succeeded").toBe(state === "degraded");
+    if (each.degraded) expect(shown.degraded).toMatchObject(each.degraded);
     if (stdout !== "") {
       expect(JSON.parse(stdout)).toEqual(shown);
       expect(code).toBe(exitCode);

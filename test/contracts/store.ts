@@ -234,7 +234,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         const whole = await store.read("a");
         expect(whole.record).toMatchObject(record);
         expect(events).toEqual(whole.events.map(skimEvent));
-        expect(events).toMatchObject([{ type: "node:enter", node: "gather" }, { type: "other" }, { type: "other" }]);
+        expect(events).toMatchObject([{ type: "other" }, { type: "other" }, { type: "other" }]);
         expect(await codeOf(store.skim("b"))).toBe("run.unknown");
       });
 

@@ -2,8 +2,10 @@ import type { Json, JsonObject } from "../../src/core/base/values.ts";
 import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
 import type { EvalResult, NodeResult, ToolCall } from "../../src/core/engine/event/node-result.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import { shortfallsOf } from "../../src/core/engine/fold/degraded.ts";
+import { degradedIn } from "../../src/core/engine/fold/degraded-in.ts";
 import { fold } from "../../src/core/engine/fold/fold.ts";
-import { begin } from "../../src/core/engine/fold/state.ts";
+import { begin, type State } from "../../src/core/engine/fold/state.ts";
 import { describeResult } from "../../src/core/engine/result/result.ts";
 import type { Report } from "../../src/reports/model/report.ts";
 
@@ -444,14 +446,30 @@ function closing(
 function numbered(record: RunRecord, bodies: readonly EventBody[]): RunEvent[] {
   const start = Date.parse(record.at);
   let calls = 0;
-  return bodies.map((body, seq) => ({
-    ...body,
-    ...(body.type === "tool:call" ? { ref: `r${++calls}` } : body.type === "tool:result" ? { ref: `r${calls}` } : {}),
-    seq,
-    time: new Date(start + seq * 1730).toISOString(),
-    epoch: 0,
-    key: `k${seq}`,
-  }));
+  const state = begin(record);
+  return bodies.map((body, seq) => {
+    const event = {
+      ...body,
+      ...(body.type === "tool:call" ? { ref: `r${++calls}` } : body.type === "tool:result" ? { ref: `r${calls}` } : {}),
+      ...shortfallsAt(record, state, body),
+      seq,
+      time: new Date(start + seq * 1730).toISOString(),
+      epoch: 0,
+      key: `k${seq}`,
+    } as RunEvent;
+    fold(state, event);
+    return event;
+  });
+}
+
+/** What the engine records with it of nodes that did less than they are for. */
+function shortfallsAt(record: RunRecord, state: State, body: EventBody) {
+  if (body.type === "workflow:end") return { degraded: degradedIn(state) };
+  if (body.type === "route" && state.leaving?.failed)
+    return { degraded: [{ reason: `it failed, and the run went on: ${state.leaving.error?.message}` }] };
+  if (body.type !== "node:exit") return {};
+  const node = record.workflow.nodes[body.node] ?? {};
+  return { degraded: shortfallsOf(record.skills, { node, result: body.result, changed: [] }) };
 }
 
 function source(kind: "inline" | "file" | "url", content: string, hash: string): RunRecord["sources"][string] {

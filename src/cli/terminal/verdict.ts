@@ -208,13 +208,13 @@ function describeUnrouted({ result: { unrouted }, nameOf }: Account, paint: Pain
   return [paint("yellow", `  ▲ ${unroutedText(plainLine(nameOf(node)), edges.length)}`), ...rows];
 }
 
-/** The calls that failed, unless their error is reported already. */
-function describeFailedCalls({ every, result, failure }: Account, paint: Paint): string[] {
-  const told = [...result.degraded.map(({ reason }) => reason), failure?.message ?? ""];
+/** The calls that failed, without those that the degraded nodes name. */
+function describeFailedCalls({ every, result }: Account, paint: Paint): string[] {
+  const reported = new Set(result.degraded.map(({ ref }) => ref));
   const calls = every.flatMap((visit) => visit.calls.map((call) => ({ visit, call })));
-  const rows = calls.flatMap(({ visit: { name }, call: { tool, outcome } }) => {
+  const rows = calls.flatMap(({ visit: { name }, call: { ref, tool, outcome } }) => {
     const why = outcome && callFailure(outcome);
-    if (why === undefined || told.some((text) => text.includes(why))) return [];
+    if (why === undefined || reported.has(ref)) return [];
     return [`  ${paint("yellow", "✗")} ${plainLine(name)}: ${plainLine(tool)}: ${oneLine(why, MOST_FINDING)}`];
   });
   const lines = [...new Set(rows)];

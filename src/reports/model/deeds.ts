@@ -1,8 +1,6 @@
 import type { Json } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
-import type { SkillRecord } from "../../core/engine/event/record.ts";
-import { changedSkillsIn, skillsNow } from "../../core/engine/fold/degraded.ts";
 import { linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
@@ -92,9 +90,8 @@ function operationsIn(report: Report): Deeds {
 }
 
 /** The nodes that the run came to and that did not do their work. */
-function idleVisits({ record, events }: Report, visits: readonly Visit[]): Deed[] {
+function idleVisits(report: Report, visits: readonly Visit[]): Deed[] {
   const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
-  const skills = skillsNow(record, changedSkillsIn(events));
   return last.flatMap((visit): Deed[] => {
     const at = visit.anchor;
     const status = statusOf(visit);
@@ -103,15 +100,17 @@ function idleVisits({ record, events }: Report, visits: readonly Visit[]): Deed[
     if (visit.asked && !visit.word) return [{ text: visit.name, why: "it waits for a person's word", at }];
     if (visit.word?.approved === false) return [{ text: visit.name, why: `denied by ${visit.word.by}`, at }];
     if (status === "active") return [{ text: visit.name, why: "it has not ended", at }];
-    const lost = lostSkills(skills, record.workflow.nodes[visit.node]?.skills);
+    const lost = lostWords(report, visit.node, report.record.workflow.nodes[visit.node]?.skills);
     return lost === undefined ? [] : [{ text: visit.name, why: lost, at }];
   });
 }
 
 /** Undefined where the node has a skill, or never wanted one. */
-function lostSkills(skills: readonly SkillRecord[], ids: readonly string[] = []): string | undefined {
-  const listed = ids.flatMap((id) => skills.find((skill) => skill.id === id) ?? []);
-  if (listed.length === 0 || listed.some(({ available }) => available)) return undefined;
-  const reasons = listed.map(({ id, reason }) => `${id} (${reason ?? "unavailable"})`);
-  return `${listed.length === 1 ? "its skill is not" : "none of its skills is"} configured: ${reasons.join(", ")}`;
+function lostWords({ result }: Report, node: string, listed: readonly string[] = []): string | undefined {
+  const lost = result.degraded.filter((degraded) => {
+    return degraded.node === node && listed.includes(degraded.skill ?? "") && !degraded.partial;
+  });
+  if (lost.length === 0 || lost.length < new Set(listed).size) return undefined;
+  const reasons = lost.map(({ skill, reason }) => `${skill} (${reason})`);
+  return `${lost.length === 1 ? "its skill is not" : "none of its skills is"} configured: ${reasons.join(", ")}`;
 }

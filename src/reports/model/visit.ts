@@ -43,7 +43,7 @@ export interface Visit {
   asked: (EventOf<"approval:asked"> & RunEvent) | undefined;
   word: (EventOf<"approval:given"> & RunEvent) | undefined;
   /** Why its node did less than it is for, although the run went on; of its last visit alone. */
-  degraded: readonly string[];
+  degraded: string[];
 }
 
 /** A run inside a visit: a call's one, or that of a map's item. */

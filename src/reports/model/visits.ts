@@ -2,8 +2,9 @@ import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { plannedAs } from "../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
-import { shortfallOf } from "../../core/engine/fold/degraded.ts";
-import { nameOfNode, workflowAt } from "../../core/engine/fold/documents.ts";
+import { nameOfNode } from "../../core/engine/fold/documents.ts";
+import { shortfallText } from "../../core/engine/result/degraded.ts";
+import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
 
@@ -24,19 +25,15 @@ export function visitsOf({ record, events, result }: Report): {
     scope.last = event;
   }
   const { visits } = root;
-  const lastVisits = new Map(visits.map((visit) => [visit.node, visit]));
-  for (const [node, visit] of lastVisits) {
-    const found = result.degraded.filter((degraded) => degraded.node === node);
-    visit.degraded = found.map(({ skill, reason }) => (skill === undefined ? reason : `without ${skill}: ${reason}`));
-  }
-  for (const visit of path.every) if (visit.at !== undefined) visit.degraded = shortfallInside(record, visit);
+  if (endOf(events)) keepCounting(visits, result);
   return { visits, every: path.every, remarks: path.remarks };
 }
 
-function shortfallInside(record: RunRecord, { at, node, result, route }: Visit): readonly string[] {
-  const workflow = workflowAt(record, at);
-  const reason = workflow && result && shortfallOf({ workflow, skills: record.skills }, node, result, !route);
-  return reason === undefined ? [] : [reason];
+/** The end of a run says what counts: of each node the last visit, unless it was taken back. */
+function keepCounting(visits: readonly Visit[], { degraded }: Report["result"]): void {
+  const last = new Map(visits.map((visit) => [visit.node, visit]));
+  for (const visit of visits) visit.degraded = [];
+  for (const { node, ...shortfall } of degraded) last.get(node)?.degraded.push(shortfallText(shortfall));
 }
 
 /** What a reader wants to see first: the latest result that passed evals, and the last result. */
@@ -122,10 +119,12 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
     case "node:exit":
       visit.result = event.result;
       visit.isStopped = event.stopped === true;
+      visit.degraded.push(...(event.degraded ?? []).map(shortfallText));
       visit.endedAt = event.time;
       break;
     case "route":
       visit.route = event;
+      visit.degraded.push(...(event.degraded ?? []).map(shortfallText));
       break;
   }
   if (!visit.result) visit.endedAt = event.time;

@@ -33,12 +33,10 @@ function skimLine(bytes: Buffer, start: number): Skimmed | undefined {
 
 /** Reads a line without parsing it. Returns undefined if the line must be parsed. */
 function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {
-  const [, time, epoch, at, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
+  const [, time, epoch, at, type] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
   if (time === undefined) return undefined;
   const moment = { time, epoch: Number(epoch), ...defined("at", at) };
   if (!isTelling(type)) return { type: "other", ...moment };
-  if (type === "route") return { type, ...moment };
-  if (type === "node:enter" && node !== undefined) return { type, ...moment, node };
   const usage =
     type === "model:reply" ? USAGE.exec(bytes.toString("latin1", Math.max(start, end - 400), end))?.[1] : undefined;
   return usage === undefined ? undefined : { type: "model:reply", ...moment, usage: JSON.parse(usage) };
@@ -46,7 +44,7 @@ function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined 
 
 /** Start of a line as the journal writes it. Lines with non-ASCII characters do not match and are parsed. */
 const HEAD =
-  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
+  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\]+)"/;
 
 /** End of a model reply's line. It cannot match inside a string, where every quotation mark is escaped. */
 const USAGE =

@@ -1,41 +1,52 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/core/base/values.ts";
-import type { Outcome } from "../../../src/core/engine/event/skim.ts";
-import { degradedNodes } from "../../../src/core/engine/fold/degraded.ts";
+import type { Degraded, Shortfall } from "../../../src/core/engine/event/end.ts";
+import { shortfallsOf } from "../../../src/core/engine/fold/degraded.ts";
+import {
+  calls,
+  eventsOf,
+  gives,
+  inline,
+  OPS,
+  type PlayOptions,
+  play,
+  recordOf,
+  skillOf,
+  workflowOf,
+} from "../../harness/harness.ts";
 
-const run = {
-  workflow: {
-    nodes: {
-      look: { skills: ["logs"] },
-      file: { skills: ["board", "desk"] },
-      tell: { skills: ["chat"] },
-      each: { map: { over: "input.issues", as: "issue" } },
-    },
-  },
-  inner: { each: { workflow: { nodes: { judge: { skills: ["logs"] }, say: { skills: ["chat"] } } } } },
-  skills: [
-    { id: "logs", available: true, tools: [{ exposed: "logs_search", effect: "read" as const }] },
-    { id: "board", available: true, tools: [{ exposed: "board_create", effect: "write" as const }] },
-    { id: "desk", available: true, tools: [{ exposed: "desk_find", effect: "read" as const }] },
-    { id: "chat", available: false, reason: "CHAT_URL is not set", tools: [] },
-  ],
+const NODES = {
+  look: { skills: ["logs"] },
+  file: { skills: ["board", "desk"] },
+  tell: { skills: ["chat"] },
+  each: { map: { over: "input.issues", as: "issue" } },
 };
+
+const SKILLS = [
+  { id: "logs", available: true, tools: [{ exposed: "logs_search", effect: "read" }] },
+  { id: "board", available: true, tools: [{ exposed: "board_create", effect: "write" }] },
+  { id: "desk", available: true, tools: [{ exposed: "desk_find", effect: "read" }] },
+  { id: "chat", available: false, reason: "CHAT_URL is not set", tools: [] },
+] as const;
+
+type Outcome = Parameters<typeof shortfallsOf>[1]["result"];
 
 function outcome(change: Partial<Outcome> = {}): Outcome {
   return { status: "success", data: {}, toolCalls: [], ...change };
 }
 
+function shortfallsAt(results: Readonly<Partial<Record<keyof typeof NODES, Outcome>>>): Shortfall[] {
+  return Object.entries(results).flatMap(([node, result]) => {
+    return shortfallsOf(SKILLS, { node: NODES[node as keyof typeof NODES], result, changed: [] });
+  });
+}
+
 const WENT = { tool: "board_create" };
 const FAILED = { tool: "board_create", error: "403: no" };
 
-function degradedOf(results: Readonly<Record<string, Outcome>>, last = "end", inside: readonly string[] = []) {
-  return degradedNodes(run, { visited: Object.keys(results), inside, last, results: new Map(Object.entries(results)) });
-}
-
 describe("a node is degraded", () => {
-  it.each<[string, Readonly<Record<string, Outcome>>, string]>([
+  it.each<[string, Parameters<typeof shortfallsAt>[0], string]>([
     ["a skill that it lists is missing", { tell: outcome() }, "CHAT_URL is not set"],
-    ["its failure was taken by an edge", { look: outcome({ status: "failed", data: { error: "boom" } }) }, "boom"],
     [
       "its failure was softened",
       { look: outcome({ data: { fail_soft: true, error: "late" } }) },
@@ -80,10 +91,10 @@ describe("a node is degraded", () => {
       "no tool is named board_create",
     ],
   ])("where %s", (_what, results, reason) => {
-    expect(degradedOf(results)).toEqual([expect.objectContaining({ reason: expect.stringContaining(reason) })]);
+    expect(shortfallsAt(results)).toEqual([expect.objectContaining({ reason: expect.stringContaining(reason) })]);
   });
 
-  it.each<[string, Readonly<Record<string, Outcome>>]>([
+  it.each<[string, Parameters<typeof shortfallsAt>[0]]>([
     ["all went well", { look: outcome(), file: outcome({ toolCalls: [WENT] }) }],
     ["one write of two went through", { file: outcome({ toolCalls: [FAILED, WENT] }) }],
     [
@@ -98,28 +109,21 @@ describe("a node is degraded", () => {
       { look: outcome({ status: "skipped", data: { skipped_reason: "no owner" } }) },
     ],
   ])("but not where %s", (_what, results) => {
-    expect(degradedOf(results)).toEqual([]);
+    expect(shortfallsAt(results)).toEqual([]);
   });
 
   it("by a skill that does not apply here, only if it has no other skill", () => {
-    const git = { id: "git", available: false, cause: "not_applicable", reason: "no repository", tools: [] };
-    const nodes = { both: { skills: ["git", "logs"] }, alone: { skills: ["git"] } };
-    const visited = { visited: ["both", "alone"], inside: [], last: "end", results: new Map<string, Outcome>() };
-    const found = degradedNodes({ ...run, workflow: { nodes }, skills: [...run.skills, git] }, visited);
-    expect(found).toEqual([{ node: "alone", skill: "git", reason: "no repository" }]);
-  });
-
-  it("not where its failure ended the run", () => {
-    const failed = { look: outcome({ status: "failed", data: { error: "boom" } }) };
-    expect(degradedOf(failed, "look")).toEqual([]);
+    const git = { id: "git", available: false, cause: "not_applicable" as const, reason: "no repository", tools: [] };
+    const at = (...skills: string[]) => {
+      return shortfallsOf([...SKILLS, git], { node: { skills }, result: outcome(), changed: [] });
+    };
+    expect(at("git", "logs")).toEqual([]);
+    expect(at("git")).toEqual([{ skill: "git", reason: "no repository" }]);
   });
 
   it("once for each skill that is missing, and once more for what it could not do", () => {
-    const both = degradedOf({ tell: outcome({ data: { fail_soft: true, error: "late" } }) });
-    expect(both.map(({ node, skill }) => [node, skill])).toEqual([
-      ["tell", "chat"],
-      ["tell", undefined],
-    ]);
+    const both = shortfallsAt({ tell: outcome({ data: { fail_soft: true, error: "late" } }) });
+    expect(both.map(({ skill }) => skill)).toEqual(["chat", undefined]);
   });
 });
 
@@ -134,21 +138,117 @@ describe("a map", () => {
     ["an item failed", outcome({ data: { items, left: 0, failed: 1 } }), "1 of 3 items failed: fp-2: no such issue"],
     ["items are left", outcome({ data: { items: [], left: 12, failed: 0 } }), "12 items were left for the next run"],
   ])("is degraded where %s, although it succeeded", (_what, result, reason) => {
-    expect(degradedOf({ each: result })).toEqual([{ node: "each", reason }]);
+    expect(shortfallsAt({ each: result })).toEqual([{ reason }]);
   });
 
   it("is not degraded by items that were skipped, nor a node whose data only look like a map's", () => {
     expect(
-      degradedOf({ each: outcome({ data: { items: items.filter((_, index) => index !== 1), left: 0 } }) }),
+      shortfallsAt({ each: outcome({ data: { items: items.filter((_, index) => index !== 1), left: 0 } }) }),
     ).toEqual([]);
-    expect(degradedOf({ look: outcome({ data: { items, left: 2 } }) })).toEqual([]);
+    expect(shortfallsAt({ look: outcome({ data: { items, left: 2 } }) })).toEqual([]);
+  });
+});
+
+const CHAT = skillOf("chat", [], { available: false, reason: "CHAT_URL is not set" });
+const EACH = { over: "input.list", as: "item" } as const;
+
+function degradedOf(record: Parameters<typeof play>[0], options: PlayOptions = {}): readonly Degraded[] | undefined {
+  return eventsOf(play(record, options).events, "workflow:end").at(-1)?.degraded;
+}
+
+/** A map over two items, each of which runs these nodes. */
+function mapped(inside: Parameters<typeof inline>, options: PlayOptions = {}) {
+  const workflow = workflowOf({ each: { map: EACH, ...inline(...inside) } });
+  return degradedOf(recordOf(workflow, { input: { list: ["a", "b"] }, skills: [OPS, CHAT] }), options);
+}
+
+const FAILING = { requires: { output_required: ["input.owner"] } };
+const ON = (from: string, to: string) => ({ from, to, if: `${from}.error exists` });
+const failedCall = () => ({ error: "503", code: "tool.failed", acted: "no" }) as const;
+
+describe("the end of a run", () => {
+  it("lists nothing where nothing fell short", () => {
+    expect(degradedOf(recordOf(workflowOf({ a: {} })))).toEqual([]);
   });
 
-  it("is degraded by a skill that a node inside it lacks, once, and only where that node was visited", () => {
-    const results = { each: outcome({ data: { items: [], left: 0, failed: 0 } }) };
-    expect(degradedOf(results, "end", ["each/say", "each/say", "each/judge"])).toEqual([
-      { node: "each", skill: "chat", reason: "CHAT_URL is not set" },
+  it("lists a failure that an edge took, and not one that ended the run", () => {
+    const workflow = workflowOf({ a: FAILING, b: {} }, [ON("a", "b")]);
+    expect(degradedOf(recordOf(workflow))).toEqual([
+      { node: "a", reason: "it failed, and the run went on: requires failed: input.owner is missing" },
     ]);
-    expect(degradedOf(results, "end", ["each/judge"])).toEqual([]);
+    expect(degradedOf(recordOf(workflowOf({ a: FAILING })))).toEqual([]);
+  });
+
+  it("lists a failure of an inner node that an edge took, and an inner map that lost items", () => {
+    expect(mapped([{ look: FAILING, mend: {} }, [ON("look", "mend")]])).toEqual([
+      { node: "each", reason: expect.stringMatching(/^each\[0\]\/look: it failed, and the run went on: /) },
+      { node: "each", reason: expect.stringMatching(/^each\[1\]\/look: it failed, and the run went on: /) },
+    ]);
+    const inner = { map: { ...EACH, over: "input.item" }, ...inline({ look: FAILING }) };
+    const workflow = workflowOf({ each: { map: EACH, ...inline({ all: inner }) } });
+    expect(degradedOf(recordOf(workflow, { input: { list: [["x"]] } }))).toEqual([
+      { node: "each", reason: expect.stringMatching(/^each\[0\]\/all: 1 of 1 item failed: 0: /) },
+    ]);
+  });
+
+  it("lists a skill that inner nodes lack once, and only where they were visited", () => {
+    const lacking = { node: "each", skill: "chat", reason: "CHAT_URL is not set" };
+    expect(mapped([{ say: { skills: ["chat", "ops"] } }])).toEqual([lacking]);
+    expect(mapped([{ look: {}, say: { skills: ["chat", "ops"] } }])).toEqual([]);
+  });
+
+  it("names the failed call of an inner node by its reference", () => {
+    const options: PlayOptions = { answers: [calls("ops_look"), "no", "no"], tools: failedCall };
+    expect(mapped([{ look: { skills: ["ops"] } }], options)).toEqual([
+      { node: "each", ref: "r1", reason: "each[0]/look: its only call failed: ops_look: 503" },
+    ]);
+  });
+
+  it("cuts long reasons", () => {
+    const options: PlayOptions = {
+      answers: [calls("ops_look")],
+      tools: () => ({ ...failedCall(), error: "x".repeat(1000) }),
+    };
+    const [only] = degradedOf(recordOf(workflowOf({ a: { skills: ["ops"] } }), { skills: [OPS] }), options) ?? [];
+    expect(only?.reason).toHaveLength(300);
+  });
+
+  it("lists what the runs inside lack while the run waits for a decision", () => {
+    const nodes = { say: { skills: ["chat", "ops"] }, ask: { approval: { ask: "Go on?" } } };
+    expect(mapped([nodes, ["say -> ask"]])).toEqual([{ node: "each", skill: "chat", reason: "CHAT_URL is not set" }]);
+  });
+
+  it("lists nothing of a run that waits and fell short nowhere", () => {
+    expect(degradedOf(recordOf(workflowOf({ ask: { approval: { ask: "Go on?" } } })))).toEqual([]);
+  });
+
+  it("forgets visits that were taken back", () => {
+    const inside = inline({ look: { skills: ["ops"] } });
+    const workflow = workflowOf({ a: {}, b: { skills: ["chat", "ops"] }, c: { map: EACH, ...inside }, d: {} }, [
+      "a -> b: to b",
+      "a -> d",
+      "b -> c",
+    ]);
+    const record = recordOf(workflow, { input: { list: ["x"] }, skills: [OPS, CHAT] });
+    const first = play(record, {
+      answers: ["a", gives({ choice: "b" }), "b", calls("ops_look"), "no"],
+      tools: failedCall,
+    });
+    expect(eventsOf(first.events, "workflow:end")[0]?.degraded).toMatchObject([{ node: "b" }, { node: "c" }]);
+    const again = play(record, {
+      past: first.events,
+      resume: { from: "a" },
+      answers: ["a", gives({ choice: "d" }), "d"],
+    });
+    expect(eventsOf(again.events, "workflow:end")[1]?.degraded).toEqual([]);
+  });
+
+  it("keeps reasons alone of the runs inside", () => {
+    const options: PlayOptions = { answers: [calls("ops_look"), "no", "no"], tools: failedCall };
+    const workflow = workflowOf({ each: { map: EACH, ...inline({ look: { skills: ["ops"] } }) } });
+    const record = recordOf(workflow, { input: { list: ["a"] }, skills: [OPS] });
+    expect(play(record, options).state.path[0]?.degraded.map((each) => Object.keys(each))).toEqual([
+      ["node", "ref", "reason"],
+    ]);
   });
 });

@@ -3,8 +3,8 @@ import { documentOf, nodePath } from "../../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
 import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
-import { shortfallOf } from "../../../core/engine/fold/degraded.ts";
 import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
+import { shortfallText } from "../../../core/engine/result/degraded.ts";
 import { amount, duration, oneLine, type Paint } from "../terminal.ts";
 import { wordOf } from "./plain.ts";
 import { type Present, scopeOf } from "./present.ts";
@@ -141,15 +141,14 @@ function describeItemEnd(
 
 function describeExit(
   { paint, columns, record }: Telling,
-  { at, node, result, stopped }: RunEvent & EventOf<"node:exit">,
+  { at, node, result, stopped, degraded }: RunEvent & EventOf<"node:exit">,
   present: Present,
   now: number,
 ): string {
   const { status, data } = result;
   const scope = scopeOf(present, at, now);
-  const { skills } = record;
   const workflow = workflowAt(record, at) ?? record.workflow;
-  const short = status === "success" ? shortfallOf({ workflow, skills }, node, result, false) : undefined;
+  const short = degraded?.map(shortfallText).join("; ");
   const mark = {
     success: short === undefined ? paint("green", "✔ success") : paint("yellow", "▲ degraded"),
     failed: stopped ? paint("yellow", "■ stopped") : paint("red", "✘ failed"),
@@ -162,7 +161,7 @@ function describeExit(
       ? []
       : [amount(scope.turns, "turn"), amount(scope.calls, "call")];
   const spent = [...did, duration(now - scope.since)].join(", ");
-  const said = short ?? (status === "success" ? "" : String(data.error ?? data.skipped_reason ?? ""));
+  const said = status === "success" ? (short ?? "") : String(data.error ?? data.skipped_reason ?? "");
   const why = said === "" ? "" : ` ${oneLine(said, columns - 30)}`;
   return `  ${paint("dim", "└")} ${mark} ${paint("dim", spent)}${why}`;
 }

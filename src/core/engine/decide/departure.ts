@@ -3,10 +3,10 @@ import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
 import { valuesOf } from "../../document/inner/items.ts";
 import { isDryRun } from "../../document/inputs.ts";
-import type { RunError, RunStatus } from "../event/end.ts";
+import type { RunError, RunStatus, Unrouted } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
-import { hasSkill, skillsAt } from "../fold/degraded.ts";
+import { hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { degradedIn } from "../fold/degraded-in.ts";
 import { ask } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
@@ -27,6 +27,7 @@ import {
   viewContext,
 } from "./route.ts";
 import { sceneOf } from "./scene.ts";
+import { describeUnrouted } from "./unrouted.ts";
 
 /** What follows a visit: a route, or the end of the run. */
 
@@ -78,6 +79,7 @@ function follow(leaving: Leaving, { edge }: Option): SingleStep {
     to: edge.to,
     reason: edge.when ?? (edge.condition ? showCondition(edge.condition) : "only path"),
     edge: edge.index,
+    ...(leaving.failed ? { degraded: [{ reason: `it failed, and the run went on: ${leaving.error?.message}` }] } : {}),
   };
   return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };
 }
@@ -107,14 +109,16 @@ function askRoute(
 
 /** Before a node that is not entered. */
 export function finishEarly(program: Program, state: State, why: string): SingleStep {
-  return end(program, state, "succeeded", why);
+  return end(program, state, "succeeded", { reason: why });
 }
 
 function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
-  if (leaving.failed) return end(program, state, "failed", `node ${leaving.node} failed`, leaving.error);
+  const { failed, node, error } = leaving;
+  if (failed) return end(program, state, "failed", { reason: `node ${node} failed`, error });
   const idle = state.inside ? undefined : idleness(program.record, state);
-  if (idle) return end(program, state, "failed", "no work was done", idle);
-  return end(program, state, "succeeded", why || "the last node is done");
+  if (idle) return end(program, state, "failed", { reason: "no work was done", error: idle });
+  const unrouted = describeUnrouted(program, state, node);
+  return end(program, state, "succeeded", { reason: why || "the last node is done", unrouted });
 }
 
 /** Why the visits that count did no work, which is never a success. After the skills changed, only later visits count. */
@@ -131,8 +135,6 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   if (first) return nothingLeft(state, isLess ? first.node : undefined);
   return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
 }
-
-type Skilled = Pick<RunRecord, "workflow" | "skills" | "inner">;
 
 /** Whether a node, or every node of the runs inside it, lists skills and has none. */
 function hasLostAll(run: Skilled, { run: { changedAt } }: State, node: string): boolean {
@@ -169,12 +171,12 @@ function endUnrouted(program: Program, state: State, leaving: Leaving): SingleSt
     node: leaving.node,
   };
   const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
-  return end(program, state, "failed", `no route out of ${leaving.node}`, error);
+  return end(program, state, "failed", { reason: `no route out of ${leaving.node}`, error });
 }
 
 export function endHalted(program: Program, state: State): SingleStep {
   const halt = state.halt ?? { status: "stopped", reason: "" };
-  if (halt.status === "failed") return end(program, state, "failed", halt.reason, halt.error);
+  if (halt.status === "failed") return end(program, state, "failed", { reason: halt.reason, error: halt.error });
   const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
   const hint = limit?.endsWith("_per_day")
@@ -182,18 +184,24 @@ export function endHalted(program: Program, state: State): SingleStep {
     : limit && limit !== "timeout"
       ? `raise ${limit} and resume`
       : undefined;
-  return end(program, state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
+  return end(program, state, status, { reason, error: { code, message: reason, ...(hint ? { hint } : {}) } });
 }
 
 /** A run that came within its cool-down does nothing (extensions G33). */
 export function endSkipped(program: Program, state: State, { run, at, verdict }: Skipped): SingleStep {
   const found = verdict === undefined ? "" : `, which found ${verdict}`;
-  return end(program, state, "skipped", `within the cool-down after run ${run} of ${at}${found}`);
+  return end(program, state, "skipped", { reason: `within the cool-down after run ${run} of ${at}${found}` });
 }
 
 type Ending = Exclude<RunStatus, "waiting">;
 
-function end(program: Program, state: State, status: Ending, reason: string, error?: RunError): SingleStep {
+interface How {
+  readonly reason: string;
+  readonly error?: RunError | undefined;
+  readonly unrouted?: Unrouted | undefined;
+}
+
+function end(program: Program, state: State, status: Ending, { reason, error, unrouted }: How): SingleStep {
   if (state.inside) return endInside(program, state, state.inside, error);
   const results = Object.fromEntries(state.results);
   const verdict = verdictOf(program, state);
@@ -202,15 +210,14 @@ function end(program: Program, state: State, status: Ending, reason: string, err
       ? []
       : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is no string: the run has none` }];
   const said = typeof verdict === "string" ? { verdict } : {};
-  const degraded = degradedIn(program.record, state);
-  const short = degraded.length > 0 ? { degraded } : {};
   const body: EventBody = {
     type: "workflow:end",
     results,
     status,
     reason,
     ...said,
-    ...short,
+    degraded: degradedIn(state),
+    ...defined("unrouted", unrouted),
     ...defined("error", error),
   };
   return {
@@ -291,6 +298,7 @@ export function park(program: Program, state: State): SingleStep {
     waiting: waiting.map(({ node, asked: { ask, since, until, digest } }) => {
       return { node, ask, since, ...defined("until", until), ...defined("digest", digest) };
     }),
+    degraded: degradedIn(state),
     error: { code: "run.waiting", message: reason },
   };
   return { kind: "decide", key: `wait/${state.entered}/${state.usage.modelCalls}/${waiting.length}`, bodies: [body] };

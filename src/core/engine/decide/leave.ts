@@ -3,6 +3,7 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import { dataLeft } from "../evidence/weigh.ts";
+import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
 import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
 import { itemsData } from "./inner/outcome.ts";
@@ -12,22 +13,30 @@ import type { Scene } from "./scene.ts";
 /** Leaving a visit: its result, as far as it came. */
 
 /** An agent-level failure: softened where the node says so (N39), and open to resume where a model was to blame. */
-export function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): SingleStep {
+export function leaveFailed(scene: Scene, failure: AgentFailure): SingleStep {
+  const { visit, node } = scene;
   const data = { ...partialData(visit, node), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
+  if (node.fail_soft) return leave(scene, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
+  return leave(scene, { status: "failed", data, toolCalls }, failure.code !== undefined);
 }
 
-export function leaveUnfinished({ state, visit, node }: Scene): SingleStep {
+export function leaveUnfinished(scene: Scene): SingleStep {
+  const { state, visit, node } = scene;
   const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(visit, { status: "failed", data, toolCalls }, true, state.halt?.status !== "failed");
+  const step = leave(scene, { status: "failed", data, toolCalls }, true, state.halt?.status !== "failed");
   return { ...step, key: `${step.key}/halt` };
 }
 
-export function leave(visit: Visit, result: NodeResult, unfinished = false, stopped = false): SingleStep {
-  const how = { ...(unfinished ? { unfinished } : {}), ...(stopped ? { stopped: true as const } : {}) };
+export function leave(scene: Scene, result: NodeResult, unfinished = false, stopped = false): SingleStep {
+  const { program, state, visit, node } = scene;
+  const degraded = shortfallsOf(program.record.skills, { node, result, changed: state.run.changed });
+  const how = {
+    ...(degraded.length > 0 ? { degraded } : {}),
+    ...(unfinished ? { unfinished } : {}),
+    ...(stopped ? { stopped: true as const } : {}),
+  };
   const body: EventBody = { type: "node:exit", node: visit.node, result, ...how };
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }

@@ -36,12 +36,12 @@ const MOST_CALLS = 64;
 
 /** Side-by-side reads, or one write: announced in one record, then carried out. */
 export function carryOut(scene: Scene): SingleStep {
-  const { program, state, visit, node } = scene;
+  const { program, state, visit } = scene;
   const tools = toolsHere(scene);
   const most = mostTurns(scene);
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached`;
-    if (visit.replies > most) return leaveFailed(visit, node, { message });
+    if (visit.replies > most) return leaveFailed(scene, { message });
     const failure = refusedCall(`${message}: this call was not carried out`, "limit.reached");
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };

@@ -20,11 +20,11 @@ import { carryOut } from "./turn-calls.ts";
 /** What happens inside a visit: requirements, turns, the answer. */
 
 export function work(scene: Scene): SingleStep {
-  const { visit, node } = scene;
-  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  const { visit } = scene;
+  if (visit.failure) return leaveFailed(scene, visit.failure);
   if (visit.replies === 0 && visit.attempt === 0) {
     const unmet = unmetRequirement(scene);
-    if (unmet) return leave(visit, unmet);
+    if (unmet) return leave(scene, unmet);
   }
   if (visit.pending.length > 0) return carryOut(scene);
   if (visit.answer) return review(scene, visit.answer);
@@ -32,9 +32,9 @@ export function work(scene: Scene): SingleStep {
 }
 
 function askTurn(scene: Scene): SingleStep {
-  const { program, state, visit, node } = scene;
+  const { program, state, visit } = scene;
   const most = mostTurns(scene);
-  if (visit.replies > most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
+  if (visit.replies > most) return leaveFailed(scene, { message: `the limit of ${most} turns was reached` });
   const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
   return ask(program, state, {
     key,
@@ -74,16 +74,16 @@ function workPrompt(scene: Scene): Prompt {
 function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): SingleStep {
   const { visit, node } = scene;
   if (answer.stop === "refusal")
-    return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
+    return leaveFailed(scene, { message: `the model refused: ${answer.text || "no reason given"}` });
   const turnsLeft = visit.replies < mostTurns(scene);
   if (answer.stop === "length") {
     if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF, ["it was cut off"]);
-    return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
+    return leaveFailed(scene, { message: "the answer was cut off at the model's output limit" });
   }
   const { data, problems } = readAnswer(node, answer.text);
   const silent = answer.text.trim() === "";
   if (silent && visit.replies > mostTurns(scene)) {
-    return leaveFailed(visit, node, { message: `the limit of ${mostTurns(scene)} turns was reached` });
+    return leaveFailed(scene, { message: `the limit of ${mostTurns(scene)} turns was reached` });
   }
   if (problems.length > 0 || silent) {
     const told = silent ? ["it is empty"] : misfits(node, answer.text, problems);

@@ -14,17 +14,30 @@ export type RunError = Fitting<typeof runErrorSchema>;
 export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting", "skipped"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** Where a run did less than its workflow asks for, although it went on. */
-export const degradedSchema = lazy(() =>
-  z.array(
-    z.object({
-      node: z.string(),
-      skill: z.string().optional().describe("absent if the node itself fell short"),
-      reason: z.string(),
-    }),
-  ),
+/** A reason why a visit did less than its node is for, although the run went on. */
+const shortfallSchema = lazy(() =>
+  z.object({
+    skill: z.string().optional().describe("absent if the node itself fell short"),
+    partial: z.literal(true).optional().describe("the node had the skill, without what the reason names"),
+    ref: z.string().optional().describe("the failed call that the reason names"),
+    reason: z.string(),
+  }),
 );
+export const shortfallsSchema = lazy(() => z.array(shortfallSchema()));
+export type Shortfall = Fitting<typeof shortfallSchema>;
+
+/** The shortfalls of a run, each with its node. */
+export const degradedSchema = lazy(() => z.array(z.object({ node: z.string(), ...shortfallSchema().shape })));
 export type Degraded = Fitting<typeof degradedSchema>[number];
+
+/** A run that ended at a node because none of the edges that lead on from there applied. */
+export const unroutedSchema = lazy(() =>
+  z.object({
+    node: z.string().describe("the last node"),
+    edges: z.array(z.object({ to: z.string(), reason: z.string() })).describe("why each of its edges did not apply"),
+  }),
+);
+export type Unrouted = Fitting<typeof unroutedSchema>;
 
 /** A word that a run waits for. */
 export const waitingSchema = lazy(() =>

@@ -3,7 +3,14 @@ import { CALL_CODES } from "../../base/errors.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { json, jsonObject } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
-import { degradedSchema, RUN_STATUSES, runErrorSchema, waitingSchema } from "./end.ts";
+import {
+  degradedSchema,
+  RUN_STATUSES,
+  runErrorSchema,
+  shortfallsSchema,
+  unroutedSchema,
+  waitingSchema,
+} from "./end.ts";
 import { nodeResultSchema, ref } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
 import { changedSkillsSchema } from "./record.ts";
@@ -72,6 +79,7 @@ const bodies = lazy(
         result: nodeResultSchema(),
         unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
         stopped: z.literal(true).optional().describe("a limit or an interrupt stopped the node: it has not failed"),
+        degraded: shortfallsSchema().optional().describe("why the visit did less than the node is for"),
       }),
       z.object({
         type: z.literal("route"),
@@ -79,6 +87,7 @@ const bodies = lazy(
         to: z.string(),
         reason: z.string(),
         edge: z.int().describe("index in the workflow's edges"),
+        degraded: shortfallsSchema().optional().describe("the failure of the node that the edge takes"),
       }),
       z.object({
         type: z.literal("map:start"),
@@ -146,7 +155,10 @@ const bodies = lazy(
         reason: z.string(),
         waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for"),
         verdict: z.string().optional(),
-        degraded: degradedSchema().optional().describe("where the run did less than its workflow asks for"),
+        degraded: degradedSchema()
+          .optional()
+          .describe("where the run did less than its workflow asks for; absent in older records"),
+        unrouted: unroutedSchema().optional().describe("the node where the run ended because no edge applied"),
         error: runErrorSchema().optional(),
       }),
       z.object({

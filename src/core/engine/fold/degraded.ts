@@ -1,83 +1,58 @@
-import { isObject, type JsonObject } from "../../base/values.ts";
-import type { Degraded } from "../event/end.ts";
-import { callFailure } from "../event/node-result.ts";
-import type { ChangedSkills } from "../event/record.ts";
-import type { Outcome } from "../event/skim.ts";
+import { defined, isObject, type JsonObject } from "../../base/values.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { Shortfall } from "../event/end.ts";
+import { callFailure, type EvidenceCounts, type NodeResult, type ToolCall } from "../event/node-result.ts";
+import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
 import { OWN_TOOLS } from "../tools/own-tools.ts";
 
-interface Outlined {
-  readonly nodes: {
-    readonly [id: string]: { readonly skills?: readonly string[] | undefined; readonly map?: unknown };
-  };
+export type Skilled = Pick<RunRecord, "workflow" | "skills" | "inner">;
+
+type Skill = Pick<SkillRecord, "id" | "available" | "reason" | "cause"> & {
+  readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
+};
+
+/** A visit as it ends. */
+interface Ending {
+  readonly node: Pick<WorkflowNode, "skills" | "map">;
+  readonly result: Outcome;
+  /** The skills that differ from the record by now. */
+  readonly changed: ChangedSkills;
 }
 
-export interface Degradable {
-  readonly workflow: Outlined;
-  /** The workflows that nodes run, by the path of the node. */
-  readonly inner?: { readonly [path: string]: { readonly workflow: Outlined } } | undefined;
-  readonly skills: readonly {
-    readonly id: string;
-    readonly available: boolean;
-    readonly reason?: string | undefined;
-    readonly cause?: string | undefined;
-    readonly tools: readonly { readonly exposed: string; readonly effect: "read" | "write" }[];
-  }[];
-}
-
-interface Way {
-  readonly visited: Iterable<string>;
-  /** The nodes of inner runs that were visited: `each/look`. */
-  readonly inside: Iterable<string>;
-  /** The node that was entered last: nothing came after it, so no edge took its failure. */
-  readonly last: string | undefined;
-  /** The last result of each node. */
-  readonly results: ReadonlyMap<string, Outcome>;
-  /** The skills that differed from the record when a node was last visited, by the path of the node. */
-  readonly changed?: ReadonlyMap<string, ChangedSkills>;
-}
+type Outcome = Pick<NodeResult, "status" | "data"> & {
+  readonly toolCalls: readonly Pick<ToolCall, "ref" | "tool" | "error" | "output">[];
+  readonly evidence?: Pick<EvidenceCounts, "claims" | "supported"> | undefined;
+};
 
 /**
- * The nodes that did less than they are for, although the run went on. A skill was missing, an edge took the node's failure,
- * `fail_soft` softened it, its calls failed, or no claim of it was found in the results.
+ * Returns why a visit did less than its node is for: a skill is missing, `fail_soft` softened its failure, its calls failed, or
+ * no claim of it was found in the results. A failure counts only once an edge takes it.
  */
-export function degradedNodes(run: Degradable, { visited, inside, last, results, changed }: Way): Degraded[] {
-  const entered = [...new Set(inside)];
-  return [...visited].flatMap((node) => {
-    const paths = [node, ...entered.filter((path) => path.startsWith(`${node}/`))];
-    const lacks = new Map(paths.flatMap((path) => lackingAt(run, path, changed?.get(path))));
-    const result = results.get(node);
-    const reason = result && shortfallOf(run, node, lacks.size === 0 ? result : begunOnly(result), node === last);
-    const missing = [...lacks].map(([skill, why]): Degraded => ({ skill, node, reason: why }));
-    return reason === undefined ? missing : [...missing, { node, reason }];
-  });
+export function shortfallsOf(skills: readonly Skill[], { node, result, changed }: Ending): Shortfall[] {
+  const lacks = lackingAt(skillsNow({ skills }, changed), node.skills);
+  // A node that lacks a skill names tools that it does not have.
+  const begun = result.toolCalls.filter(({ ref }) => ref !== undefined);
+  const own = shortfallOf(skills, node, lacks.length === 0 ? result : { ...result, toolCalls: begun });
+  return own ? [...lacks, own] : lacks;
 }
 
-/** Without the calls that were never started: a node that lacks a skill names tools that it does not have. */
-function begunOnly(result: Outcome): Outcome {
-  return { ...result, toolCalls: result.toolCalls.filter(({ ref }) => ref !== undefined) };
-}
-
-/** The skills that a visited node lacks. One that does not apply here counts only if the node has no other skill. */
-function lackingAt(run: Degradable, path: string, changed: ChangedSkills = []): (readonly [string, string])[] {
-  const missing = new Map(
-    skillsNow(run, changed).flatMap((skill) => {
-      return skill.available && skill.reason === undefined ? [] : [[skill.id, skill] as const];
-    }),
-  );
-  const listed = skillsAt(run, path);
-  const hasOther = hasSkill(run, path, changed);
-  return listed.flatMap((id) => {
-    const skill = missing.get(id);
-    if (!skill || (skill.cause === "not_applicable" && hasOther)) return [];
-    return [[id, skill.reason ?? "unavailable"] as const];
+/** The listed skills that are missing. One that does not apply here counts only if the node has no other skill. */
+function lackingAt(skills: readonly Skill[], listed: readonly string[] = []): Shortfall[] {
+  const known = new Map(skills.map((skill) => [skill.id, skill]));
+  const hasOther = listed.some((id) => known.get(id)?.available);
+  return [...new Set(listed)].flatMap((id) => {
+    const skill = known.get(id);
+    if (!skill || (skill.available && skill.reason === undefined)) return [];
+    if (skill.cause === "not_applicable" && hasOther) return [];
+    return { skill: id, ...(skill.available ? { partial: true } : {}), reason: skill.reason ?? "unavailable" };
   });
 }
 
 /** The skills of a run, as they are after it was resumed. */
-export function skillsNow<Skill extends Pick<Degradable["skills"][number], "id" | "available" | "reason">>(
-  { skills }: { readonly skills: readonly Skill[] },
+export function skillsNow<Known extends Pick<Skill, "id">>(
+  { skills }: { readonly skills: readonly Known[] },
   changed: ChangedSkills,
-): readonly Skill[] {
+): readonly Known[] {
   if (changed.length === 0) return skills;
   const known = new Map(changed.map((skill) => [skill.id, skill]));
   return skills.map((skill) => ({ ...skill, ...known.get(skill.id) }));
@@ -90,35 +65,30 @@ export function changedSkillsIn(events: readonly object[]): ChangedSkills {
 }
 
 /** Whether a node of a run, or of a run inside it, has one of the skills that it lists. */
-export function hasSkill(run: Degradable, path: string, changed: ChangedSkills = []): boolean {
+export function hasSkill(run: Skilled, path: string, changed: ChangedSkills = []): boolean {
   const available = new Set(skillsNow(run, changed).flatMap(({ id, available }) => (available ? id : [])));
   return skillsAt(run, path).some((id) => available.has(id));
 }
 
 /** The skills that a node lists, by its path: `notify`, `each/look`. */
-export function skillsAt({ workflow, inner = {} }: Degradable, path: string): readonly string[] {
+export function skillsAt({ workflow, inner = {} }: Skilled, path: string): readonly string[] {
   const cut = path.lastIndexOf("/");
   const document = path.slice(0, Math.max(0, cut));
   const around = document === "" ? workflow : Object.hasOwn(inner, document) ? inner[document]?.workflow : undefined;
   return around?.nodes[path.slice(cut + 1)]?.skills ?? [];
 }
 
-/** Why a result is less than it looks; undefined if it is what it says, or ended the run. */
-export function shortfallOf(
-  run: Pick<Degradable, "workflow" | "skills">,
-  node: string,
-  result: Outcome,
-  isLast: boolean,
-): string | undefined {
+function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: Outcome): Shortfall | undefined {
   const { status, data, evidence } = result;
-  if (status === "failed") return isLast ? undefined : `it failed, and the run went on: ${textOf(data.error)}`;
-  if (status === "skipped") return undefined;
-  if (data.fail_soft === true) return `it failed softly: ${textOf(data.error)}`;
-  const lost = run.workflow.nodes[node]?.map === undefined ? undefined : lostItems(data);
-  const failed = lost ?? failedCalls(run, result);
+  if (status !== "success") return undefined;
+  if (data.fail_soft === true) return { reason: `it failed softly: ${textOf(data.error)}` };
+  const failed = (map && lostItems(data)) ?? failedCalls(skills, result);
   if (failed !== undefined || !hasNothingShown(result)) return failed;
   const isOne = evidence?.claims === 1;
-  return isOne ? "its claim is not shown by evidence" : `none of its ${evidence?.claims} claims is shown by evidence`;
+  const reason = isOne
+    ? "its claim is not shown by evidence"
+    : `none of its ${evidence?.claims} claims is shown by evidence`;
+  return { reason };
 }
 
 /** Whether evidence was checked and no claim of the answer is shown by it. */
@@ -127,23 +97,24 @@ export function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolea
 }
 
 /** Why the work of a node's tools failed: no write succeeded, or no call at all did. */
-function failedCalls({ skills }: Pick<Degradable, "skills">, { toolCalls }: Outcome): string | undefined {
+function failedCalls(skills: readonly Skill[], { toolCalls }: Outcome): Shortfall | undefined {
   const writers = new Set(
     skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
   );
   const writes = toolCalls.filter(({ tool }) => writers.has(tool));
-  const failure = (calls: Outcome["toolCalls"], one: string, noun: string) => {
+  const failure = (calls: Outcome["toolCalls"], one: string, noun: string): Shortfall | undefined => {
     const [first] = calls;
     const why = first && callFailure(first);
     if (why === undefined || calls.some((call) => callFailure(call) === undefined)) return undefined;
-    return `${calls.length === 1 ? one : `none of its ${calls.length} ${noun} succeeded`}: ${first?.tool}: ${why}`;
+    const what = calls.length === 1 ? one : `none of its ${calls.length} ${noun} succeeded`;
+    return { ...defined("ref", first?.ref), reason: `${what}: ${first?.tool}: ${why}` };
   };
   const calls = toolCalls.filter(({ tool }) => !OWN_TOOLS.includes(tool));
   return failure(writes, "its write did not succeed", "writes") ?? failure(calls, "its only call failed", "calls");
 }
 
 /** A map succeeds whatever became of its items: those that failed, and those that wait, are told. */
-function lostItems({ items, left }: JsonObject): string | undefined {
+function lostItems({ items, left }: JsonObject): Shortfall | undefined {
   const all = Array.isArray(items) ? items.filter(isObject) : [];
   const failed = all.filter(({ status }) => status === "failed");
   const [first] = failed;
@@ -155,7 +126,8 @@ function lostItems({ items, left }: JsonObject): string | undefined {
       ? `${left} ${left === 1 ? "item was" : "items were"} left for the next run`
       : "",
   ];
-  return told.filter((part) => part !== "").join("; ") || undefined;
+  const reason = told.filter((part) => part !== "").join("; ");
+  return reason === "" ? undefined : { reason };
 }
 
 function textOf(error: unknown): string {

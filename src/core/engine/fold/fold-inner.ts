@@ -3,6 +3,7 @@ import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { mapMet, mapPut } from "../state/unseen.ts";
+import { degradedIn } from "./degraded-in.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
 import { beginInside, type State } from "./state.ts";
@@ -20,7 +21,7 @@ export function foldMap({ visit, run }: State, event: EventOf<"map:start"> & Pic
     return { key, index, outcome: error === undefined ? undefined : { status: "failed", data: { error } } };
   });
   const failed = all.filter(({ outcome }) => outcome?.status === "failed").length;
-  visit.items = { all, left, begun: 0, failed, running: new Map() };
+  visit.items = { all, left, begun: 0, failed, degraded: [], running: new Map() };
 }
 
 export function foldInnerStart(state: State, event: EventOf<"inner:start">): void {
@@ -41,6 +42,7 @@ function beginning({ visit }: State, key: string | undefined): Item | undefined 
     left: 0,
     begun: 0,
     failed: 0,
+    degraded: [],
     running: new Map(),
   };
   const { items } = visit;
@@ -64,7 +66,10 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   if (event.judged && key !== undefined) run.touches.push({ ...putOf(event.judged, key, event), visit: visit.key });
   visit.items.running.delete(at);
   const inner = run.inner.get(at);
-  if (inner) keepTrace(inner);
+  if (inner) {
+    keepTrace(inner);
+    visit.items.degraded.push(...degradedIn(inner));
+  }
   const isOpen = key === undefined && inner?.unfinished !== undefined;
   if (!isOpen) run.inner.delete(at);
   if (key === undefined && status === "failed") {

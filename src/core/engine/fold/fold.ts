@@ -2,7 +2,8 @@ import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
-import { callFailure, type NodeResult } from "../event/node-result.ts";
+import type { NodeResult } from "../event/node-result.ts";
+import { degradedInside, placed } from "./degraded-in.ts";
 import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
@@ -93,6 +94,8 @@ function foldInto(state: State, event: Exclude<RunEvent, EventOf<"approval:given
         reason: event.reason,
         waiting: event.waiting,
         verdict: event.verdict,
+        degraded: event.degraded ?? [],
+        unrouted: event.unrouted,
         error: event.error,
       };
       break;
@@ -137,7 +140,7 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   state.iterations.set(node, iteration);
   noteSkills(state, node);
   const key = `${prefixOf(state)}${state.visits}:${node}`;
-  state.path.push({ node, key, via: state.upcoming?.via, result: undefined });
+  state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
   state.upcoming = undefined;
   state.visit = {
     key,
@@ -148,17 +151,6 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
     asked: undefined,
     ...freshAttempt(state, 0),
   };
-}
-
-/** Keeps a result inside another node as long as it may degrade the run. */
-function noteInside({ run, inside }: State, node: string, result: NodeResult): void {
-  if (!inside) return;
-  const mayFallShort =
-    result.data.fail_soft === true ||
-    result.evidence?.supported === 0 ||
-    result.toolCalls.some((call) => callFailure(call) !== undefined);
-  if (mayFallShort && result.status === "success") run.inside.set(nodePath(inside.at, node), result);
-  else run.inside.delete(nodePath(inside.at, node));
 }
 
 /** Keeps which skills had changed when a node was last visited. */
@@ -208,14 +200,14 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   );
 }
 
-function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {
+function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<"node:exit">): void {
   const { visit } = state;
   const step = state.path.at(-1);
   if (!visit || !step) return;
+  step.degraded = [...placed(state, node, degraded), ...degradedInside(state.run, visit)];
   if (unfinished) state.unfinished = visit;
   else forgetInner(state, visit);
   noteSkills(state, node);
-  noteInside(state, node, result);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;
@@ -246,7 +238,9 @@ function citedBy(state: State, { examined }: Visit): string[] {
   return [...new Set(held)].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
 }
 
-function foldRoute(state: State, { from, to, reason, edge }: EventOf<"route">): void {
+function foldRoute(state: State, { from, to, reason, edge, degraded }: EventOf<"route">): void {
+  const step = state.path.at(-1);
+  if (step) step.degraded = [...step.degraded, ...placed(state, from, degraded)];
   state.follows.set(edge, (state.follows.get(edge) ?? 0) + 1);
   state.edges.push({ from, to, reason, index: edge });
   state.leaving = undefined;

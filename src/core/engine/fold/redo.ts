@@ -40,7 +40,13 @@ function takeUp(state: State, from?: string): void {
   } else if (unfinished) {
     state.steps.pop();
     stepBack(state, state.path.length - 1);
-    state.path.push({ node: unfinished.node, key: unfinished.key, via: state.upcoming?.via, result: undefined });
+    state.path.push({
+      node: unfinished.node,
+      key: unfinished.key,
+      via: state.upcoming?.via,
+      result: undefined,
+      degraded: [],
+    });
     markFailed(state, unfinished.key, false);
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
@@ -61,6 +67,7 @@ function takeUpCall({ run }: State, { key, items }: Visit): void {
     if (inner.inside?.prefix !== `${key}/` || item?.key !== undefined || item?.outcome?.status !== "failed") continue;
     item.outcome = undefined;
     items.failed = 0;
+    items.degraded.length = 0;
     items.running.set(at, item);
     takeUp(inner);
   }

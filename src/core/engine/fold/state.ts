@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/values.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
-import type { RunError, RunStatus, Waiting } from "../event/end.ts";
+import type { Degraded, RunError, RunStatus, Unrouted, Waiting } from "../event/end.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
 import type { RunContext } from "../event/prompt.ts";
@@ -22,8 +22,6 @@ export interface Whole {
   changedFrom: number;
   /** The same as of the last visit of each node, by the node's path. */
   readonly changedAt: Map<string, ChangedSkills>;
-  /** The last results of nodes inside other nodes whose calls or claims may fall short, by their path: `each[a]/look`. */
-  readonly inside: Map<string, NodeResult>;
   /** How many times the run was taken up after its end: step keys carry it. */
   resumes: number;
   /** How many records were made after an end: of a resume, of a person's word, and of what was applied. */
@@ -147,6 +145,8 @@ export interface PathStep {
   readonly key: string;
   readonly via: number | undefined;
   result: NodeResult | undefined;
+  /** The shortfalls of the visit and of the runs inside it. */
+  degraded: readonly Degraded[];
   /** What the result's claims rest on. */
   cited?: readonly string[];
 }
@@ -188,6 +188,9 @@ interface End {
   readonly reason: string;
   readonly waiting: readonly Waiting[] | undefined;
   readonly verdict: string | undefined;
+  /** Empty in older records. */
+  readonly degraded: readonly Degraded[];
+  readonly unrouted: Unrouted | undefined;
   readonly error: RunError | undefined;
 }
 
@@ -202,7 +205,6 @@ export function begin(record: RunRecord, epoch = 0): State {
     changed: [],
     changedFrom: 0,
     changedAt: new Map(),
-    inside: new Map(),
     resumes: 0,
     afterwards: 0,
     calls: new Map(),

@@ -2,7 +2,7 @@ import type { ShownImage } from "../../base/image.ts";
 import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import type { Audience, Failure } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
-import type { RunError } from "../event/end.ts";
+import type { Degraded, RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ToolCall } from "../event/node-result.ts";
 import type { Turn } from "../event/prompt.ts";
@@ -56,6 +56,8 @@ export interface Items {
   /** Those before this position were begun, or need not be. */
   begun: number;
   failed: number;
+  /** The shortfalls of those that have ended. */
+  readonly degraded: Degraded[];
   /** Those under way, by their place. */
   readonly running: Map<string, Item>;
 }

@@ -129,7 +129,8 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
   if (body.type === "inner:start") return { ...body, input: value(body.input) };
   if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
   if (body.type !== "node:exit") return body;
-  return { ...body, result: { ...body.result, data: value(body.result.data) } };
+  const degraded = body.degraded?.map((each) => ({ ...each, reason: text(each.reason) }));
+  return { ...body, result: { ...body.result, data: value(body.result.data) }, ...defined("degraded", degraded) };
 }
 
 function changedSkills({ skills }: { readonly skills?: ChangedSkills | undefined }, text: Redactor["text"]) {

@@ -1,12 +1,8 @@
-import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { Skimmed, SkimmedRun } from "../event/skim.ts";
-import { degradedNodes } from "../fold/degraded.ts";
 import { addUsage } from "../fold/fold-reply.ts";
 import { noUsage } from "../fold/state.ts";
 import { costOf, type RunResult, statusOf } from "../result/result.ts";
-
-import { unroutedNode } from "../result/unrouted.ts";
 import { takesUp } from "../result/waiting.ts";
 
 /** A run on a line of a list (`skillflow.runs/1`). */
@@ -33,20 +29,9 @@ export interface RunSummary {
 
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   const usage = noUsage();
-  const visited = new Set<string>();
-  const inside = new Set<string>();
-  let last: string | undefined;
-  let left: string | undefined;
   let { model } = record.settings;
   let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
   for (const event of events) {
-    if (event.type === "node:enter" && event.at === undefined) {
-      visited.add(event.node);
-      last = event.node;
-      left = event.node;
-    }
-    if (event.type === "route" && event.at === undefined) left = undefined;
-    if (event.type === "node:enter" && event.at !== undefined) inside.add(nodePath(documentOf(event.at), event.node));
     if (event.type === "model:reply") addUsage(usage, event.usage);
     if (event.type === "workflow:end") end = event;
     if (event.type !== "run:resume" && event.type !== "approval:given") continue;
@@ -55,8 +40,6 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     end = undefined;
   }
   const { status, exitCode } = statusOf(end);
-  const { workflow, input } = record;
-  const data = left === undefined ? undefined : end?.results[left]?.data;
   return {
     id: record.run,
     kind: record.kind,
@@ -65,10 +48,8 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     status,
     exitCode,
     verdict: end?.verdict ?? null,
-    unrouted: unroutedNode({ workflow, input, status, last: left, data }) ?? null,
-    degraded:
-      end?.degraded ??
-      degradedNodes(record, { visited, inside, last, results: new Map(Object.entries(end?.results ?? {})) }),
+    unrouted: end?.unrouted?.node ?? null,
+    degraded: end?.degraded ?? [],
     model,
     costUsd: costOf(usage),
     inputTokens: usage.inputTokens,

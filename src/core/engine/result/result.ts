@@ -2,16 +2,21 @@ import * as z from "zod";
 import { exitCodeOf } from "../../base/errors.ts";
 import { defined, type Fitting, lazy } from "../../base/values.ts";
 import { planOf } from "../decide/planning.ts";
-import { degradedSchema, RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
+import {
+  degradedSchema,
+  RUN_STATUSES,
+  type RunError,
+  runErrorSchema,
+  unroutedSchema,
+  waitingSchema,
+} from "../event/end.ts";
 import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
 import { operationSchema } from "../event/operation.ts";
 import { type RunRecord, skippedSchema } from "../event/record.ts";
 import { resolvedSourceSchema } from "../event/resolved-source.ts";
 import { sumEvidence } from "../evidence/check.ts";
-import { degradedIn } from "../fold/degraded-in.ts";
 import { evidenceIn } from "../fold/fold-inner.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
-import { describeUnrouted, unroutedSchema } from "./unrouted.ts";
 
 const stepsSchema = lazy(() =>
   z.array(
@@ -84,8 +89,8 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     ...(status === "skipped" ? defined("skipped", record.skipped) : {}),
     exitCode,
     ...defined("verdict", state.end?.verdict),
-    degraded: degradedIn(record, state),
-    ...defined("unrouted", describeUnrouted(record, state)),
+    degraded: [...(state.end?.degraded ?? [])],
+    ...defined("unrouted", state.end?.unrouted),
     results: Object.fromEntries(state.results),
     trace: {
       ...traceOf(state),

@@ -37,16 +37,16 @@ export function waitsOf(state: State): Wait[] {
 /** Asks, and goes on once it was answered; a denial is an answer. */
 export function askWord(scene: Scene): SingleStep {
   const { visit, node } = scene;
-  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  if (visit.failure) return leaveFailed(scene, visit.failure);
   const unmet = visit.asked ? undefined : unmetRequirement(scene);
-  if (unmet) return leave(visit, unmet);
+  if (unmet) return leave(scene, unmet);
   const { word } = visit.asked ?? {};
   if (!word) return asking(scene);
   if (word.late && node.approval?.on_timeout !== "deny") {
-    return leaveFailed(visit, node, { message: `nobody answered in time: ${visit.asked?.ask}` });
+    return leaveFailed(scene, { message: `nobody answered in time: ${visit.asked?.ask}` });
   }
   const data = { approved: word.approved, by: word.by, note: word.note ?? null };
-  return leave(visit, { status: "success", data, toolCalls: [] });
+  return leave(scene, { status: "success", data, toolCalls: [] });
 }
 
 function asking({ program, state, visit, node }: Scene): SingleStep {

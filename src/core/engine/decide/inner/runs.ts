@@ -27,7 +27,7 @@ import { itemsData } from "./outcome.ts";
 /** What is to be decided about them; undefined while all goes on by itself. */
 export function manage(scene: Scene): SingleStep | undefined {
   const { visit, node } = scene;
-  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  if (visit.failure) return leaveFailed(scene, visit.failure);
   if (!visit.items) return open(scene);
   const { items } = visit;
   const isFailing = node.map?.on_error === "fail" && items.failed > 0;
@@ -77,12 +77,12 @@ function toBegin({ all, begun }: Items, most: number): Item[] {
 function open(scene: Scene): SingleStep {
   const { visit, node } = scene;
   const unmet = unmetRequirement(scene);
-  if (unmet) return leave(visit, unmet);
+  if (unmet) return leave(scene, unmet);
   const filled = fill(scene);
-  if ("problem" in filled) return leaveFailed(visit, node, { message: filled.problem });
+  if ("problem" in filled) return leaveFailed(scene, { message: filled.problem });
   if (!node.map) return begin(scene, [{ key: undefined, index: 0, outcome: undefined }]);
   const list = listAt(node.map.over, contextOf(scene, [node.map.over]));
-  if (!list) return leaveFailed(visit, node, { message: `map over ${node.map.over}: not a list` });
+  if (!list) return leaveFailed(scene, { message: `map over ${node.map.over}: not a list` });
   const choice: Choice = chooseItems(node.map, list, seenBy(scene, node.map));
   return {
     kind: "decide",
@@ -156,7 +156,7 @@ function close(scene: Scene, items: Items, isFailing: boolean): SingleStep {
   const data = itemsData(visit, node);
   if (isFailing) {
     const broken = items.all.find(({ outcome }) => outcome?.status === "failed");
-    return leaveFailed(visit, node, { message: `item ${broken?.key} failed: ${broken?.outcome?.data.error}` });
+    return leaveFailed(scene, { message: `item ${broken?.key} failed: ${broken?.outcome?.data.error}` });
   }
   const problems = node.output ? compileSchema(node.output)(data) : [];
   if (problems.length === 0) return evaluate(scene, data);

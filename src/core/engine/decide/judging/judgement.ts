@@ -42,7 +42,7 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   const evidence = counts.length === 0 ? undefined : sumEvidence(counts);
   if (evals.every((result) => result.pass)) {
     const judged = { ...(node.eval ? { evals } : {}), ...defined("evidence", evidence) };
-    return leave(visit, { status: "success", data, toolCalls: visit.calls, ...judged });
+    return leave(scene, { status: "success", data, toolCalls: visit.calls, ...judged });
   }
   return leaveOrRetry(scene, {
     data,
@@ -122,7 +122,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
   const { data, error, failures, evals, evidence } = shortfall;
   if (!node.retry || visit.attempt >= node.retry.max) {
-    return leave(visit, {
+    return leave(scene, {
       status: "failed",
       data: { ...data, error },
       toolCalls: visit.calls,
