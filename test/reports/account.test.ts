@@ -67,6 +67,26 @@ describe("what a run found", () => {
     });
   });
 
+  it("is marked where its sentence is a claim that evidence does not show, although another claim is shown", () => {
+    const report = { headline: "find.headline", cause: "find.cause" };
+    const data = { headline: "Checkout fails", cause: "The disk is full." };
+    const claim = (text: string, supported: boolean) => ({ claim: { claim: text }, supported, cites: [] });
+    const checked = (...claims: ReturnType<typeof claim>[]) => {
+      const { record: ran, events } = runOf({ find: data }, { report });
+      const body: EventBody = { type: "evidence:checked", node: "find", evaluator: "e", claims, excerpts: {} };
+      const [entered, ...others] = events as [RunEvent, ...RunEvent[]];
+      return accountOf(reportOf(ran, [entered, { ...entered, ...body }, ...others])).finding;
+    };
+    const other = claim("Errors rose at 14:38", true);
+    expect(checked(claim("The disk  is full", false), other)).toMatchObject({
+      isUnshown: true,
+      headline: "Cause not shown by evidence: Checkout fails",
+      cause: { text: "not shown by evidence: The disk is full." },
+    });
+    expect(checked(claim("The disk is full", true), other)).not.toHaveProperty("isUnshown");
+    expect(checked(claim("The pool is empty", false), other)).not.toHaveProperty("isUnshown");
+  });
+
   it("is nothing where its nodes gave nothing, and the run's reason is the headline", () => {
     const { finding, headline } = accountOf(runOf({ gather: {} }));
     expect([finding.headline, headline]).toEqual([undefined, "Incident triage: done"]);
@@ -109,6 +129,24 @@ describe("how a run stands", () => {
       "the limit of $2 was reached",
       "raise the limit and carry on",
     ]);
+  });
+
+  it("does not say of a node that had its skills that it lost them, although a later resume lacks them", () => {
+    const [skill] = triageRun().record.skills;
+    const workflow = { ...record.workflow, nodes: { a: { name: "A", skills: [skill?.id ?? ""] }, b: { name: "B" } } };
+    const { events } = runOf({ a: { done: true }, b: {} });
+    const resumed: RunEvent = {
+      ...(events[2] as RunEvent),
+      type: "run:resume",
+      settings: {},
+      skills: [{ id: skill?.id ?? "", available: false, reason: "TOKEN is not set" }],
+    } as RunEvent;
+    const report = reportOf({ ...record, workflow } as typeof record, [
+      ...events.slice(0, 2),
+      resumed,
+      ...events.slice(2),
+    ]);
+    expect(accountOf(report).deeds.undone).toEqual([]);
   });
 
   it("says of what was not done why, in plain words", () => {

@@ -1,6 +1,7 @@
 import { followPath } from "../../core/base/path.ts";
 import { isObject, type Json, type JsonObject, shorten } from "../../core/base/values.ts";
 import { hasNothingShown } from "../../core/engine/fold/degraded.ts";
+import { evidenceOf } from "./evidence.ts";
 import type { Report } from "./report.ts";
 import type { Visit } from "./visit.ts";
 
@@ -13,7 +14,7 @@ export interface Finding {
   /** The first step. */
   readonly action?: string;
   readonly verdict?: string;
-  /** The claims of the node that names the cause were checked, and none of them is shown by evidence. */
+  /** Evidence shows no claim of the node that names the cause, or not the one that the cause or the headline repeats. */
   readonly isUnshown?: true;
   /** The visits whose data speak, best first. */
   readonly from: readonly Visit[];
@@ -36,7 +37,24 @@ export function findingOf({ record, result }: Report, visits: readonly Visit[]):
   const verdict = result.verdict === undefined ? {} : { verdict: result.verdict };
   const { node, ...found } = report ? namedIn(record.input, result.results, report) : guessedIn(from);
   const of = node === undefined || !Object.hasOwn(result.results, node) ? undefined : result.results[node];
-  return { ...(of && hasNothingShown(of) ? unshown(found) : found), ...verdict, from };
+  const isUnshown = (of && hasNothingShown(of)) || repeatsUnshown(found, visits);
+  return { ...(isUnshown ? unshown(found) : found), ...verdict, from };
+}
+
+/** Whether the cause or the headline is the sentence of a claim that evidence does not show. */
+function repeatsUnshown({ headline, cause }: Found, visits: readonly Visit[]): boolean {
+  const { claims } = evidenceOf(visits);
+  const sentences = (isShown: boolean) => {
+    return new Set(claims.flatMap(({ text, supported }) => (supported === isShown ? plain(text) : [])));
+  };
+  const [shown, dropped] = [sentences(true), sentences(false)];
+  const leads = [headline, cause?.text].flatMap((text) => (text === undefined ? [] : plain(text)));
+  return leads.some((text) => dropped.has(text) && !shown.has(text));
+}
+
+/** A sentence without what does not change it: white space and the final period. */
+function plain(text: string): string {
+  return text.trim().split(/\s+/).join(" ").replace(/\.$/, "");
 }
 
 type Found = Omit<Finding, "verdict" | "from"> & {
