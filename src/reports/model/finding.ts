@@ -41,7 +41,7 @@ export function findingOf({ record, result }: Report, visits: readonly Visit[]):
   return { ...(isUnshown ? unshown(found) : found), ...verdict, from };
 }
 
-/** Whether the cause or the headline is the sentence of a claim that evidence does not show. */
+/** Finds the cause or the headline among the claims that evidence does not show. */
 function repeatsUnshown({ headline, cause }: Found, visits: readonly Visit[]): boolean {
   const { claims } = evidenceOf(visits);
   const sentences = (isShown: boolean) => {
