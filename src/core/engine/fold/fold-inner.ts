@@ -1,5 +1,5 @@
 import { defined } from "../../base/values.ts";
-import { encodeKey } from "../../document/inner/place.ts";
+import { documentOf, encodeKey, nodePath } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { mapMet, mapPut } from "../state/unseen.ts";
@@ -7,11 +7,11 @@ import { degradedIn } from "./degraded-in.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
 import { beginInside, type State } from "./state.ts";
-import type { Item, Visit } from "./visit.ts";
+import type { Item, Items, Visit } from "./visit.ts";
 
 /** What happens to the runs inside a visit, and to the words that visits wait for. */
 
-export function foldMap({ visit, run }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
+export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
   if (!visit) return;
   const { items, left, state, time: at } = event;
   const met = state === undefined ? [] : items.filter(({ seen }) => seen);
@@ -21,7 +21,7 @@ export function foldMap({ visit, run }: State, event: EventOf<"map:start"> & Pic
     return { key, index, outcome: error === undefined ? undefined : { status: "failed", data: { error } } };
   });
   const failed = all.filter(({ outcome }) => outcome?.status === "failed").length;
-  visit.items = { all, left, begun: 0, failed, degraded: [], running: new Map() };
+  visit.items = itemsAt({ run, inside }, visit, { all, left, failed });
 }
 
 export function foldInnerStart(state: State, event: EventOf<"inner:start">): void {
@@ -30,26 +30,40 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
   const { visit, run } = state;
   if (!item || !visit?.items) return;
   visit.items.running.set(at, item);
+  visit.items.active.add(at);
   const prefix = `${visit.key}${key === undefined ? "" : `[${encodeKey(key)}]`}/`;
   run.inner.set(at, beginInside({ at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined }, input));
 }
 
+type Listed = Pick<Items, "all" | "left" | "failed">;
+
+function itemsAt({ run, inside }: Pick<State, "run" | "inside">, { node }: Visit, listed: Listed): Items {
+  const path = nodePath(inside && documentOf(inside.at), node);
+  const items = { ...listed, begun: 0, stopsAtFailure: run.stopsAtFailure.has(path) };
+  passSettled(items);
+  return { ...items, degraded: [], running: new Map(), active: new Set() };
+}
+
+/** Advances to the next item that has no outcome, so that no decision passes over the others again. */
+function passSettled(items: Pick<Items, "all" | "begun">): void {
+  while (items.all[items.begun]?.outcome) items.begun += 1;
+}
+
 /** The item that begins next; a call has but one. */
-function beginning({ visit }: State, key: string | undefined): Item | undefined {
+function beginning(state: State, key: string | undefined): Item | undefined {
+  const { visit } = state;
   if (!visit) return undefined;
-  visit.items ??= {
+  visit.items ??= itemsAt(state, visit, {
     all: [{ key: undefined, index: 0, outcome: undefined }],
     left: 0,
-    begun: 0,
     failed: 0,
-    degraded: [],
-    running: new Map(),
-  };
+  });
   const { items } = visit;
   for (; items.begun < items.all.length; items.begun++) {
     const item = items.all[items.begun];
     if (!item || item.outcome || item.key !== key) continue;
     items.begun += 1;
+    passSettled(items);
     return item;
   }
   return undefined;
@@ -65,6 +79,7 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   if (status === "failed") visit.items.failed += 1;
   if (event.judged && key !== undefined) run.touches.push({ ...putOf(event.judged, key, event), visit: visit.key });
   visit.items.running.delete(at);
+  visit.items.active.delete(at);
   const inner = run.inner.get(at);
   if (inner) {
     keepTrace(inner);

@@ -3,6 +3,7 @@ import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
+import { noteActive } from "./active.ts";
 import { degradedInside, placed } from "./degraded-in.ts";
 import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
@@ -19,6 +20,7 @@ export function fold(run: State, event: RunEvent): State {
   if (event.type === "approval:given") foldWord(run, state, event);
   else if (state) foldInto(state, event);
   else if (event.type === "model:reply") addUsage(run.usage, event.usage);
+  if (state) noteActive(state);
   return run;
 }
 

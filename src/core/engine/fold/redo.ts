@@ -1,5 +1,6 @@
 import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../event/prompt.ts";
+import { noteActive } from "./active.ts";
 import { isUnder } from "./limits.ts";
 import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State } from "./state.ts";
 import type { Visit } from "./visit.ts";
@@ -69,7 +70,9 @@ function takeUpCall({ run }: State, { key, items }: Visit): void {
     items.failed = 0;
     items.degraded.length = 0;
     items.running.set(at, item);
+    items.active.add(at);
     takeUp(inner);
+    noteActive(inner);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/values.ts";
+import { nodePath } from "../../document/inner/place.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError, RunStatus, Unrouted, Waiting } from "../event/end.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
@@ -53,6 +54,8 @@ export interface Whole {
   readonly redactions: Map<string, number>;
   /** `text` is its `time` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
+  /** Paths of the maps with `on_error: fail`: `each`, `top/each`. */
+  readonly stopsAtFailure: ReadonlySet<string>;
   /** The inner runs under way, and those that a resume may take up, by their place. */
   readonly inner: Map<string, State>;
   /** What inner runs that are over went through, by their place; of several at one place the last. */
@@ -221,10 +224,22 @@ export function begin(record: RunRecord, epoch = 0): State {
     warned: new Set(),
     redactions: new Map(),
     lastEvent: undefined,
+    stopsAtFailure: new Set(mapsThatStop(record)),
     inner: new Map(),
     traces: new Map(),
   };
   return scope(run, record.input, undefined);
+}
+
+function mapsThatStop({ workflow, inner = {} }: RunRecord): string[] {
+  const documents = [
+    [undefined, workflow] as const,
+    ...Object.entries(inner).map(([at, each]) => [at, each.workflow] as const),
+  ];
+  return documents.flatMap(([at, { nodes }]) => {
+    const stopping = Object.keys(nodes).filter((id) => nodes[id]?.map?.on_error === "fail");
+    return stopping.map((id) => nodePath(at, id));
+  });
 }
 
 /** A run inside another, which begins without an event of its own. */

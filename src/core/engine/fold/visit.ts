@@ -53,13 +53,17 @@ export interface Items {
   readonly all: readonly Item[];
   /** How many are for the next run, as there are more than the map takes. */
   readonly left: number;
-  /** Those before this position were begun, or need not be. */
+  /** Position of the next item to begin: every item before it was begun or has an outcome already. */
   begun: number;
   failed: number;
-  /** The shortfalls of those that have ended. */
+  /** Shortfalls of the items that have ended. */
   readonly degraded: Degraded[];
-  /** Those under way, by their place. */
+  /** Whether no item begins after one has failed: `on_error: fail`. */
+  readonly stopsAtFailure: boolean;
+  /** Items in progress, by their place. */
   readonly running: Map<string, Item>;
+  /** Places of the running items that do not wait for an approval. An item that gets its answer goes to the end. */
+  readonly active: Set<string>;
 }
 
 export interface Item {

@@ -144,8 +144,8 @@ describe("an approval", () => {
       if (event.type === "inner:end") return [`inner:end ${event.inner}`];
       return event.type === "node:enter" ? [`node:enter ${event.at}`] : [];
     });
-    // One place: the second item that was answered continues once the first has ended.
-    expect(taken).toEqual(["node:enter each[0]", "inner:end each[0]", "node:enter each[2]", "inner:end each[2]"]);
+    // One place, taken in the order of the answers: the second continues once the first has ended.
+    expect(taken).toEqual(["node:enter each[2]", "inner:end each[2]", "node:enter each[0]", "inner:end each[0]"]);
     expect(waiting(record, last)).toEqual(["each[1]/ask"]);
   });
 

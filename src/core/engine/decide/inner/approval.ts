@@ -1,6 +1,7 @@
 import { defined, parseDuration } from "../../../base/values.ts";
 import type { EventBody } from "../../event/event.ts";
 import { planDigest } from "../../event/operation.ts";
+import { isWaiting } from "../../fold/active.ts";
 import type { State } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { Asked, Visit } from "../../fold/visit.ts";
@@ -10,11 +11,6 @@ import { unmetRequirement } from "../requirement.ts";
 import type { Scene } from "../scene.ts";
 
 /** A person's word (extensions G25). */
-
-/** Whether a visit can do nothing before somebody has spoken. */
-export function isWaiting({ asked, failure }: Visit): boolean {
-  return asked !== undefined && asked.word === undefined && failure === undefined;
-}
 
 interface Wait {
   /** As `signal` takes it: `top/each[fp-81]/ask`. */

@@ -6,9 +6,8 @@ import { type Choice, chooseItems, inputOf, listAt, type Seen, valuesOf } from "
 import { placeOf } from "../../../document/inner/place.ts";
 import type { MapSettings } from "../../../document/workflow/node.ts";
 import type { EventBody } from "../../event/event.ts";
-import type { Program } from "../../fold/program.ts";
+import { mayBegin } from "../../fold/active.ts";
 import { touchesOf } from "../../fold/redo.ts";
-import type { State } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { Item, Items } from "../../fold/visit.ts";
 import { viewOf } from "../../state/delta.ts";
@@ -18,8 +17,7 @@ import { leave, leaveFailed } from "../leave.ts";
 import { foundIn } from "../planning.ts";
 import { unmetRequirement } from "../requirement.ts";
 import { contextFor } from "../route.ts";
-import { type Scene, sceneOf } from "../scene.ts";
-import { isWaiting } from "./approval.ts";
+import type { Scene } from "../scene.ts";
 import { itemsData } from "./outcome.ts";
 
 /** The runs inside a visit: a map's items, or a call's one (extensions G20-G22). */
@@ -30,11 +28,9 @@ export function manage(scene: Scene): SingleStep | undefined {
   if (visit.failure) return leaveFailed(scene, visit.failure);
   if (!visit.items) return open(scene);
   const { items } = visit;
-  const isFailing = node.map?.on_error === "fail" && items.failed > 0;
-  const free = placesOf(scene) - activeIn(scene).length;
-  const waiting = isFailing || free <= 0 ? [] : toBegin(items, free);
-  if (waiting.length > 0) return begin(scene, waiting);
-  return items.running.size === 0 ? close(scene, items, isFailing) : undefined;
+  const free = placesOf(scene) - items.active.size;
+  if (free > 0 && mayBegin(items)) return begin(scene, toBegin(items, free));
+  return items.running.size === 0 ? close(scene, items) : undefined;
 }
 
 /** How many inner runs may be active at once. */
@@ -44,25 +40,9 @@ function placesOf({ node }: Scene): number {
 
 /** The inner runs that may take steps now: after several answers at once, no more than there are places. */
 export function turnsIn(scene: Scene): readonly string[] {
-  return activeIn(scene).slice(0, placesOf(scene));
-}
-
-/** The inner runs that do not wait for a person. One that waits leaves its place to the next item. */
-function activeIn({ program, state, visit }: Scene): readonly string[] {
-  const inner = program.inner(visit.node);
-  return [...(visit.items?.running.keys() ?? [])].filter((place) => {
-    const run = state.run.inner.get(place);
-    return !run || !isParked(inner, run);
-  });
-}
-
-/** Whether an inner run, and all inside it, can only wait for a person. */
-function isParked(program: Program, state: State): boolean {
-  const { visit, halt } = state;
-  if (!visit || halt || visit.failure) return false;
-  if (!visit.items) return isWaiting(visit);
-  const scene = sceneOf(program, state, visit);
-  return visit.items.running.size > 0 && manage(scene) === undefined && activeIn(scene).length === 0;
+  const turns: string[] = [];
+  for (const place of scene.visit.items?.active ?? []) if (turns.push(place) >= placesOf(scene)) break;
+  return turns;
 }
 
 function toBegin({ all, begun }: Items, most: number): Item[] {
@@ -151,10 +131,10 @@ function contextOf({ state }: Scene, paths: readonly string[]): JsonObject {
 }
 
 /** Its data are judged like an answer. */
-function close(scene: Scene, items: Items, isFailing: boolean): SingleStep {
+function close(scene: Scene, items: Items): SingleStep {
   const { visit, node } = scene;
   const data = itemsData(visit, node);
-  if (isFailing) {
+  if (items.stopsAtFailure && items.failed > 0) {
     const broken = items.all.find(({ outcome }) => outcome?.status === "failed");
     return leaveFailed(scene, { message: `item ${broken?.key} failed: ${broken?.outcome?.data.error}` });
   }
