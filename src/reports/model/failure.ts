@@ -1,5 +1,7 @@
 import { nodePath } from "../../core/document/inner/place.ts";
 import { parseModel } from "../../core/document/model-name.ts";
+import type { RunError } from "../../core/engine/event/end.ts";
+import type { FailureCause } from "../../core/engine/event/node-result.ts";
 import { resumeCommand } from "../../core/engine/result/resume-command.ts";
 import { doctorCommand, shellWord } from "../../core/engine/result/signal-command.ts";
 import type { Place, Report } from "./report.ts";
@@ -32,7 +34,7 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
   const { error, status } = report.result;
   if (!error || status === "waiting") return undefined;
   const first = status === "failed" ? firstFailed(visits) : undefined;
-  const isFirst = first === undefined || (first.node === error.node && complaintOf(first.result) === error.message);
+  const isFirst = first === undefined || isEndedBy(error, first, visits);
   const node = first?.node ?? error.node;
   const visit = first ?? visits.findLast((each) => each.node === error.node);
   const message = first && !isFirst ? complaintOf(first.result) : error.message;
@@ -51,8 +53,15 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
     ...(visit === undefined ? {} : { visit: { number: visit.number, anchor: visit.anchor } }),
     ...(place === undefined ? {} : { place }),
     ...(isFirst ? {} : { end: error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}` }),
-    next: nextSteps(report, { code, message, node, visit }),
+    next: nextSteps(report, { code, node, visit }),
   };
+}
+
+/** Whether a visit's own failure ended the run: it was the last one, and no error of the routing took its place. */
+function isEndedBy(error: RunError, visit: Visit, visits: readonly Visit[]): boolean {
+  if (visit !== visits.at(-1) || visit.node !== error.node || error.code === "route.unresolved") return false;
+  const last = visit.turns.findLast((turn) => turn.kind === "asked");
+  return last?.purpose !== "route" || last.answer.type !== "model:error";
 }
 
 /** What failed and was done again with success is not what went wrong. */
@@ -71,13 +80,12 @@ function placedName({ name, at }: Visit): string {
 
 interface Failed {
   readonly code: string;
-  readonly message: string;
   readonly node: string | undefined;
   readonly visit: Visit | undefined;
 }
 
 /** What to do, by the kind of what went wrong. */
-function nextSteps(report: Report, { code, message, node, visit }: Failed): Step[] {
+function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
   const { run } = report.record;
   const again: Step = { text: "carry on from there", command: resumeCommand(report) };
   const look: Step[] =
@@ -110,12 +118,12 @@ function nextSteps(report: Report, { code, message, node, visit }: Failed): Step
   if (code === "route.unresolved")
     return [{ text: "make the conditions of its edges exclude each other" }, ...look, again];
   if (code === "run.no_work") return [{ text: "see why each node was skipped", command: `runs show ${run}` }];
-  const raise = TOO_LITTLE.find(([pattern]) => pattern.test(message));
-  return [...(raise ? [raise[1]] : []), ...look, again];
+  return [...(visit?.cause ? [{ text: ADVICE[visit.cause] }] : []), ...look, again];
 }
 
-const TOO_LITTLE: readonly (readonly [RegExp, Step])[] = [
-  [/limit of \d+ turns/, { text: "raise max_turns of the node, or ask it for less" }],
-  [/time limit/, { text: "give the node more time: its `timeout`, or --node-timeout" }],
-  [/^eval failed|evals? /, { text: "look at what its evaluators want, and whether its tools can show it" }],
-];
+const ADVICE: Readonly<Record<FailureCause, string>> = {
+  max_turns: "raise max_turns of the node, or ask it for less",
+  timeout: "give the node more time: its `timeout`, or --node-timeout",
+  limits: "raise the `limits` of the node that runs the workflow",
+  evals: "look at what its evaluators want, and whether its tools can show it",
+};

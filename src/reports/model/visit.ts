@@ -1,7 +1,7 @@
 import type { BlobInfo } from "../../core/base/blobs.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
-import type { NodeResult } from "../../core/engine/event/node-result.ts";
+import type { FailureCause, NodeResult } from "../../core/engine/event/node-result.ts";
 import type { Purpose } from "../../core/engine/event/reply.ts";
 
 /** One visit of a node, as its events tell it. */
@@ -34,6 +34,8 @@ export interface Visit {
   result: NodeResult | undefined;
   /** A limit or an interrupt stopped it: its result is what it had by then. */
   isStopped: boolean;
+  /** What it failed by, if the executor itself decided so. */
+  cause: FailureCause | undefined;
   route: EventOf<"route"> | undefined;
   /** The runs inside it, in the order of a map's list. */
   readonly inner: InnerRun[];

@@ -120,6 +120,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
       visit.result = event.result;
       visit.isStopped = event.stopped === true;
       visit.degraded.push(...(event.degraded ?? []).map(shortfallText));
+      visit.cause = event.cause;
       visit.endedAt = event.time;
       break;
     case "route":
@@ -157,6 +158,7 @@ function enter(
     costUsd: 0,
     result: undefined,
     isStopped: false,
+    cause: undefined,
     route: undefined,
     inner: [],
     left: 0,

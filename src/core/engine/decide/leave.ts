@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../base/values.ts";
+import { defined, type JsonObject } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
-import type { NodeResult } from "../event/node-result.ts";
+import type { FailureCause, NodeResult } from "../event/node-result.ts";
 import { dataLeft } from "../evidence/weigh.ts";
 import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
@@ -18,24 +18,42 @@ export function leaveFailed(scene: Scene, failure: AgentFailure): SingleStep {
   const data = { ...partialData(visit, node), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(scene, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  return leave(scene, { status: "failed", data, toolCalls }, failure.code !== undefined);
+  const unfinished = failure.code !== undefined;
+  return leave(scene, { status: "failed", data, toolCalls }, { unfinished, ...defined("cause", failure.cause) });
 }
 
 export function leaveUnfinished(scene: Scene): SingleStep {
   const { state, visit, node } = scene;
   const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(scene, { status: "failed", data, toolCalls }, true, state.halt?.status !== "failed");
+  const stopped = state.halt?.status !== "failed";
+  const step = leave(
+    scene,
+    { status: "failed", data, toolCalls },
+    {
+      unfinished: true,
+      stopped,
+      // An inner run is only ever stopped by its own limits.
+      ...(stopped && state.inside ? { cause: "limits" } : {}),
+    },
+  );
   return { ...step, key: `${step.key}/halt` };
 }
 
-export function leave(scene: Scene, result: NodeResult, unfinished = false, stopped = false): SingleStep {
+interface Manner {
+  readonly unfinished?: boolean;
+  readonly stopped?: boolean;
+  readonly cause?: FailureCause;
+}
+
+export function leave(scene: Scene, result: NodeResult, { unfinished, stopped, cause }: Manner = {}): SingleStep {
   const { program, state, visit, node } = scene;
   const degraded = shortfallsOf(program.record.skills, { node, result, changed: state.run.changed });
   const how = {
     ...(degraded.length > 0 ? { degraded } : {}),
     ...(unfinished ? { unfinished } : {}),
     ...(stopped ? { stopped: true as const } : {}),
+    ...defined("cause", cause),
   };
   const body: EventBody = { type: "node:exit", node: visit.node, result, ...how };
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };

@@ -41,7 +41,7 @@ export function carryOut(scene: Scene): SingleStep {
   const most = mostTurns(scene);
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached`;
-    if (visit.replies > most) return leaveFailed(scene, { message });
+    if (visit.replies > most) return leaveFailed(scene, { message, cause: "max_turns" });
     const failure = refusedCall(`${message}: this call was not carried out`, "limit.reached");
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };

@@ -34,7 +34,7 @@ export function work(scene: Scene): SingleStep {
 function askTurn(scene: Scene): SingleStep {
   const { program, state, visit } = scene;
   const most = mostTurns(scene);
-  if (visit.replies > most) return leaveFailed(scene, { message: `the limit of ${most} turns was reached` });
+  if (visit.replies > most) return leaveAtTurnLimit(scene);
   const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
   return ask(program, state, {
     key,
@@ -83,7 +83,7 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
   const { data, problems } = readAnswer(node, answer.text);
   const silent = answer.text.trim() === "";
   if (silent && visit.replies > mostTurns(scene)) {
-    return leaveFailed(scene, { message: `the limit of ${mostTurns(scene)} turns was reached` });
+    return leaveAtTurnLimit(scene);
   }
   if (problems.length > 0 || silent) {
     const told = silent ? ["it is empty"] : misfits(node, answer.text, problems);
@@ -96,6 +96,11 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
     });
   }
   return evaluate(scene, data);
+}
+
+function leaveAtTurnLimit(scene: Scene): SingleStep {
+  const message = `the limit of ${mostTurns(scene)} turns was reached`;
+  return leaveFailed(scene, { message, cause: "max_turns" });
 }
 
 /** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */

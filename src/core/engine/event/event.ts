@@ -11,7 +11,7 @@ import {
   unroutedSchema,
   waitingSchema,
 } from "./end.ts";
-import { nodeResultSchema, ref } from "./node-result.ts";
+import { FAILURE_CAUSES, nodeResultSchema, ref } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
 import { changedSkillsSchema } from "./record.ts";
 import { part, purpose, stop, usageSchema } from "./reply.ts";
@@ -78,6 +78,12 @@ const bodies = lazy(
         node: z.string(),
         result: nodeResultSchema(),
         unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
+        cause: z
+          .enum(FAILURE_CAUSES)
+          .optional()
+          .describe(
+            "what the node failed by: its turns, its timeout, the limits of the workflow it runs, its evaluators",
+          ),
         stopped: z.literal(true).optional().describe("a limit or an interrupt stopped the node: it has not failed"),
         degraded: shortfallsSchema().optional().describe("why the visit did less than the node is for"),
       }),

@@ -37,6 +37,10 @@ export function callFailure({ error, output }: Pick<ToolCall, "error" | "output"
   return said ? String(typeof said === "object" ? JSON.stringify(said) : said) : undefined;
 }
 
+/** Reasons for which the executor itself fails a node. The words of its error may come from a provider or a tool. */
+export const FAILURE_CAUSES = ["max_turns", "timeout", "limits", "evals"] as const;
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
+
 export const evidenceCountsSchema = lazy(() =>
   z.object({
     claims: z.int().describe("before any is taken out"),

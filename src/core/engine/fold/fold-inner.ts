@@ -89,7 +89,8 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   if (!isOpen) run.inner.delete(at);
   if (key === undefined && status === "failed") {
     const { code, message = String(data.error), hint } = error ?? {};
-    visit.failure = { message, ...(isOpen ? { ...defined("code", code), ...defined("hint", hint) } : {}) };
+    const cause = code === "limit.reached" ? { cause: "limits" as const } : {};
+    visit.failure = { message, ...cause, ...(isOpen ? { ...defined("code", code), ...defined("hint", hint) } : {}) };
   }
 }
 

@@ -255,7 +255,7 @@ function foldLimit(state: State, event: EventOf<"limit:reached">): void {
   if (event.limit !== "node_timeout") {
     state.halt = { status: "stopped", reason: event.message, limit: event.limit };
   } else if (state.visit) {
-    state.visit.failure = { message: event.message };
+    state.visit.failure = { message: event.message, cause: "timeout" };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Audience, Failure } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
-import type { ToolCall } from "../event/node-result.ts";
+import type { FailureCause, ToolCall } from "../event/node-result.ts";
 import type { Turn } from "../event/prompt.ts";
 
 export interface Visit {
@@ -142,6 +142,7 @@ export interface PendingCall {
 /** The node's own work failed: turn cap, early end, timeout, a model that cannot be reached (N39). */
 export interface AgentFailure {
   readonly message: string;
+  readonly cause?: FailureCause;
   /** A model's error code: the run can be resumed inside the node. */
   readonly code?: string;
   readonly hint?: string;

@@ -24,7 +24,7 @@ import { itemsData } from "./outcome.ts";
 
 /** What is to be decided about them; undefined while all goes on by itself. */
 export function manage(scene: Scene): SingleStep | undefined {
-  const { visit, node } = scene;
+  const { visit } = scene;
   if (visit.failure) return leaveFailed(scene, visit.failure);
   if (!visit.items) return open(scene);
   const { items } = visit;

@@ -122,13 +122,9 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
   const { data, error, failures, evals, evidence } = shortfall;
   if (!node.retry || visit.attempt >= node.retry.max) {
-    return leave(scene, {
-      status: "failed",
-      data: { ...data, error },
-      toolCalls: visit.calls,
-      ...defined("evals", evals),
-      ...defined("evidence", evidence),
-    });
+    const judged = { ...defined("evals", evals), ...defined("evidence", evidence) };
+    const result = { status: "failed", data: { ...data, error }, toolCalls: visit.calls, ...judged } as const;
+    return leave(scene, result, evals ? { cause: "evals" } : {});
   }
   const guide = node.retry.instruction;
   if (isObject(guide) && visit.reflection === undefined) {

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { accountOf } from "../../src/reports/model/account.ts";
+import { calls, NODE_TIMEOUT, OPS, type PlayOptions, play, recordOf, says, workflowOf } from "../harness/harness.ts";
+import { reportOf } from "./triage-run.ts";
+
+/** The advice for a node that failed, which goes by the recorded cause and never by the words of an error. */
+
+type Nodes = Parameters<typeof workflowOf>[0];
+type Edges = Parameters<typeof workflowOf>[1];
+
+function failureOf(nodes: Nodes, options: PlayOptions, edges: Edges = []) {
+  const record = recordOf(workflowOf(nodes, edges), { skills: [OPS], files: FILES, settings: { max_turns: 1 } });
+  return accountOf(reportOf(record, play(record, options).events)).failure;
+}
+
+const FILES = { "b.yml": workflowOf({ b: {}, c: {} }, ["b -> c"]) };
+
+const firstAdvice = (...run: Parameters<typeof failureOf>) => failureOf(...run)?.next[0]?.text;
+
+const judge = { name: "good", kind: "judge", rubric: "Is it good?" } as const;
+
+test("a node that ran out of turns", () => {
+  const always = () => calls(["ops_look", {}]);
+  expect(firstAdvice({ a: { skills: ["ops"] } }, { answers: always })).toMatch(/^raise max_turns/);
+});
+
+test("a node that ran out of time", () => {
+  expect(firstAdvice({ a: {} }, { answers: [{ ...NODE_TIMEOUT, message: "late" }] })).toMatch(
+    /^give the node more time/,
+  );
+});
+
+test("a node whose workflow reached the node's limits", () => {
+  const called = { a: { call: "b.yml", limits: { max_tokens: 1 } } };
+  expect(firstAdvice(called, {})).toMatch(/^raise the `limits`/);
+});
+
+test("a node whose evaluators did not pass", () => {
+  expect(firstAdvice({ a: { eval: [judge] } }, { answers: ["x", "VERDICT: no"] })).toMatch(
+    /^look at what its evaluators/,
+  );
+});
+
+test.each(["the limit of 3 turns", "the time limit of 5 s", "eval failed", "2 evals failed"])(
+  "a model that refuses with the words %j gets none of this advice",
+  (words) => {
+    const refusal = { parts: [{ type: "text", text: words }], stop: "refusal" } as const;
+    expect(firstAdvice({ a: {} }, { answers: [refusal] })).toMatch(/^see what was asked/);
+  },
+);
+
+test("a first failure is not the end of the run because a later one has the same words", () => {
+  const refusal = { parts: [{ type: "text", text: "no" }], stop: "refusal" } as const;
+  const answers = [refusal, says('{"choice":"a"}'), refusal, says('{"choice":"none"}')];
+  const failure = failureOf({ a: {} }, { answers }, ["a -> a: it may work again"]);
+  expect(failure).toMatchObject({ visit: { number: 1 }, end: "a: the model refused: no" });
+});
