@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { NothingDone, refusalOf } from "../core/base/errors.ts";
 import type { Json, JsonObject, JsonSchema } from "../core/base/values.ts";
+import { nothingSent, type Sent, sentBy } from "../core/skill/sent.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 
 /**
@@ -62,34 +64,39 @@ export interface Requests {
   failure(error: unknown, message: string): Error;
 }
 
-const known = new WeakMap<ToolContext, Requests>();
+const known = new WeakMap<object, Requests>();
+const sending = new AsyncLocalStorage<true>();
 
-/** The requests of the call that this context belongs to. */
+/**
+ * The requests of the call that this context belongs to, or is a copy of. A request that is made by `context.fetch`
+ * outside of `send` counts as a write, unless it was refused.
+ */
 export function requestsOf(context: ToolContext): Requests {
-  const requests = known.get(context) ?? followRequests();
-  known.set(context, requests);
+  const sent = sentBy(context.fetch);
+  const requests = known.get(sent ?? context) ?? followRequests(sent ?? nothingSent());
+  known.set(sent ?? context, requests);
   return requests;
 }
 
-function followRequests(): Requests {
-  let isSent = false;
-  let mayHaveActed = false;
+function followRequests(sent: Sent): Requests {
+  const isFollowed = sent.isFollowed;
+  sent.isFollowed = () => isFollowed() || sending.getStore() === true;
   return {
     async send(effect, request) {
-      isSent = true;
+      sent.isTried = true;
       try {
-        const answer = await request();
-        mayHaveActed ||= effect === "write";
+        const answer = await sending.run(true, request);
+        sent.mayHaveActed ||= effect === "write";
         return answer;
       } catch (error) {
-        mayHaveActed ||= effect === "write" && refusalOf(error) === undefined;
+        sent.mayHaveActed ||= effect === "write" && refusalOf(error) === undefined;
         throw error;
       }
     },
     failure(error, message) {
-      if (mayHaveActed) return new Error(message);
+      if (sent.mayHaveActed) return new Error(message);
       // A check of the input or the config fails in the same way every time, and before any request.
-      const isLasting = !isSent || refusalOf(error) === "lasting";
+      const isLasting = !sent.isTried || refusalOf(error) === "lasting";
       return new NothingDone(message, { passing: !isLasting });
     },
   };

@@ -8,6 +8,7 @@ import { compileSchema } from "../core/base/schema/schema.ts";
 import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
 import { blobsIn } from "../core/engine/tools/blob.ts";
+import { attachSent, nothingSent, type Sent } from "../core/skill/sent.ts";
 import {
   type Audience,
   audienceOf,
@@ -97,7 +98,8 @@ export function createReach(options: CallOptions): AskReach {
     const handler = options.findHandler(call);
     if (!handler) return "public";
     const ending = openEnding(Math.min(options.timeoutMs, MOST_REACH_MS), stopping);
-    const ask = async () => audienceOf(handler.tool, copyJson(call.input), contextOf(means, handler, call, ending));
+    const ask = async () =>
+      audienceOf(handler.tool, copyJson(call.input), contextOf(means, handler, call, { ending, sent: nothingSent() }));
     try {
       return await ending.orFailure(suspected(ending, ask));
     } catch (error) {
@@ -117,20 +119,10 @@ interface Means extends CallOptions {
 async function runHandler(means: Means, handler: Handler, call: Call, outer: Stopping): Promise<Outcome> {
   const ending = openEnding(means.timeoutMs, outer);
   const acted = call.tool.effect === "write" ? "unknown" : "no";
-  let isSent = false;
-  const fetch: typeof globalThis.fetch = async (...request) => {
-    try {
-      const answer = await means.fetch(...request);
-      isSent = true;
-      return answer;
-    } catch (error) {
-      isSent ||= refusalOf(error) === undefined;
-      throw error;
-    }
-  };
+  const sent = nothingSent();
   try {
     const input = copyJson(call.input);
-    const work = () => callHandler(handler.tool, input, contextOf({ ...means, fetch }, handler, call, ending));
+    const work = () => callHandler(handler.tool, input, contextOf(means, handler, call, { ending, sent }));
     const given = await ending.orFailure(suspected(ending, work));
     const outcome = checked(given, call.tool.output_schema);
     return typeof outcome === "string" ? { error: outcome, code: "output.invalid", acted } : outcome;
@@ -139,13 +131,18 @@ async function runHandler(means: Means, handler: Handler, call: Call, outer: Sto
     if (ended) return { ...ended, acted };
     const failure = failureOf(call.tool, error);
     // One request that is not allowed says nothing about those before it.
-    return isSent && failure.code === "offline.refused" ? { ...failure, acted } : failure;
+    return sent.mayHaveActed && failure.code === "offline.refused" ? { ...failure, acted } : failure;
   } finally {
     ending.close();
   }
 }
 
-function contextOf(means: Means, { config }: Handler, call: Call, ending: Ending): ToolContext {
+interface Watching {
+  readonly ending: Ending;
+  readonly sent: Sent;
+}
+
+function contextOf(means: Means, { config }: Handler, call: Call, { ending, sent }: Watching): ToolContext {
   const { run, workDir, offline = false, shared } = means;
   const guarded: typeof fetch = (input, init) => {
     const { signal } = ending;
@@ -158,10 +155,26 @@ function contextOf(means: Means, { config }: Handler, call: Call, ending: Ending
     get signal() {
       return ending.signal;
     },
-    fetch: guarded,
+    fetch: attachSent(counted(guarded, sent), sent),
     offline,
     logger: shared.loggerOf(call.tool.skill),
     blobs: shared.blobs,
+  };
+}
+
+/** Counts the requests that no `send` judges: each may have written, unless it was refused. */
+function counted(fetch: typeof globalThis.fetch, sent: Sent): typeof globalThis.fetch {
+  return async (...request) => {
+    sent.isTried = true;
+    if (sent.isFollowed()) return fetch(...request);
+    try {
+      const answer = await fetch(...request);
+      sent.mayHaveActed ||= answer.redirected || refusalOf(answer) === undefined;
+      return answer;
+    } catch (error) {
+      sent.mayHaveActed ||= refusalOf(error) === undefined;
+      throw error;
+    }
   };
 }
 

@@ -107,6 +107,55 @@ describe("a failed write", () => {
     expect(await acted(both)).toBe("unknown");
   });
 
+  const failing = (context: ToolContext) => Promise.reject(requestsOf(context).failure(new Error("too long"), "no"));
+  test.each<[string, Handler, "no" | "unknown"]>([
+    [
+      "a write that a copy of the context sent",
+      async (_, context) => {
+        await requestsOf({ ...context, signal: context.signal }).send("write", async () => "done");
+        return failing(context);
+      },
+      "unknown",
+    ],
+    [
+      "a request by the call's own fetch",
+      async (_, context) => {
+        await context.fetch("https://x.example/", { method: "POST" });
+        return failing(context);
+      },
+      "unknown",
+    ],
+    [
+      "the same while another request is read",
+      async (_, context) => {
+        const { send } = requestsOf(context);
+        const read = send("read", () => context.fetch("https://x.example/", { method: "POST" }));
+        await Promise.all([read, context.fetch("https://x.example/", { method: "POST" })]);
+        return failing(context);
+      },
+      "unknown",
+    ],
+    [
+      "a read that is posted",
+      async (_, context) => {
+        await requestsOf(context).send("read", () => context.fetch("https://x.example/", { method: "POST" }));
+        return failing({ ...context });
+      },
+      "no",
+    ],
+    [
+      "a request by the call's own fetch that was refused",
+      async (_, context) => {
+        await context.fetch("https://x.example/no", { method: "POST" });
+        return failing(context);
+      },
+      "no",
+    ],
+  ])("that failed after %s", async (_, handler, expected) => {
+    const fetch = async (url: unknown) => new Response("", { status: String(url).endsWith("/no") ? 422 : 200 });
+    expect(await acted(handler, { fetch })).toBe(expected);
+  });
+
   test("is unknown after its time limit, or if its result is not valid", async () => {
     expect(await acted(() => new Promise(() => undefined), { timeoutMs: 1 })).toBe("unknown");
     const value = {

@@ -64,10 +64,9 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
     return servers.entries.get(reference);
   };
   try {
-    const chosen = { ...(await chooseTool({ find }, call)), input: call.arguments };
-    return await callTool(workspace, chosen, { ...options, redactor });
-  } catch (error) {
-    return refusedCall(redactor.text(messageOf(error)), callCodeOf(error));
+    const chosen = await chooseTool({ find }, call).catch((error: unknown) => ({ refusal: error }));
+    if ("refusal" in chosen) return refusedCall(redactor.text(messageOf(chosen.refusal)), callCodeOf(chosen.refusal));
+    return await callTool(workspace, { ...chosen, input: call.arguments }, { ...options, redactor });
   } finally {
     for (const servers of opened) await servers.close();
   }
@@ -103,7 +102,11 @@ async function callTool(
     offline,
     ...options,
   });
-  return call({ key: entry.skill.id, tool: descriptor, input }, signal);
+  return call({ key: entry.skill.id, tool: descriptor, input }, signal).catch((error: unknown) => {
+    // The handler has run: what failed is keeping its result.
+    const acted = descriptor.effect === "write" ? "unknown" : "no";
+    return { error: options.redactor.text(messageOf(error)), code: callCodeOf(error), acted };
+  });
 }
 
 /** A skill that can be used, and its tools as other programs see them. */

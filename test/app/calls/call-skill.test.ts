@@ -107,6 +107,16 @@ describe("an invocation of a skill", () => {
     });
   });
 
+  it("that may have written when its result cannot be kept is not said to have done nothing", async () => {
+    const full = () => Promise.reject(new Error("ENOSPC: no space left on device"));
+    const code = "console.log(JSON.stringify({ limit: 3, text: 'x'.repeat(50_000) }))";
+    expect(await invoke({}, code, { blobs: { ...memoryBlobs(), create: full } })).toEqual({
+      error: "ENOSPC: no space left on device",
+      code: "tool.failed",
+      acted: "unknown",
+    });
+  });
+
   it("is answered with an error when the result breaks its guarantee", async () => {
     const outcome = await invoke({}, 'console.log(\'{"limit": "many"}\')');
     expect(outcome).toEqual({
