@@ -84,7 +84,7 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
       warn: (message: string) => logger.warn(message),
       error: (message: string) => logger.warn(message),
     },
-    request: { fetch: context.fetch, signal },
+    request: { fetch: directWrites(context.fetch), signal },
   });
   octokit.hook.wrap("request", (request, options) =>
     patiently({ method: options.method, signal }, () =>
@@ -93,6 +93,7 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
           const isLimit = isHttpFailure(error) && limitedFor(error) !== undefined;
           throw isLimit ? Object.assign(error, { acted: "no", passing: true }) : error;
         });
+        if (response.status >= 300 && response.status < 400) throw redirected(response);
         if (typeof response.data === "string") throw new Error(NOT_JSON);
         return response;
       }),
@@ -136,4 +137,26 @@ async function isReadable(rest: Rest, at: RepositoryClient["at"]): Promise<boole
     if (isHttpFailure(error)) return false;
     throw error;
   }
+}
+
+/** Follows redirects of reads only: the failure of a redirected write looks like one that was never sent. */
+function directWrites(fetch: ToolContext["fetch"]): ToolContext["fetch"] {
+  return (input, init) => fetch(input, init?.method === "GET" ? init : { ...init, redirect: "manual" });
+}
+
+/** A write that was redirected. Only 307 and 308 ask for the same request elsewhere, so that nothing was done here. */
+function redirected({
+  status,
+  headers,
+}: {
+  readonly status: number;
+  readonly headers: { readonly location?: string | undefined };
+}) {
+  const to = headers.location === undefined ? "" : ` to ${headers.location.slice(0, 200)}`;
+  const isUndone = status === 307 || status === 308;
+  const outcome = isUndone ? "Nothing was done" : "Whether it took effect is unclear";
+  const error = new Error(
+    `GitHub redirected the write${to} (${status}): name the repository by its present name. ${outcome}.`,
+  );
+  return isUndone ? Object.assign(error, { acted: "no", passing: false }) : error;
 }

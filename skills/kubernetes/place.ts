@@ -14,6 +14,9 @@ export interface Place {
   readonly namespace: string;
 }
 
+/** The kubeconfig is right, but its user's token comes from a program. */
+class TokenMissing extends Error {}
+
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 function isInCluster(): boolean {
@@ -33,7 +36,8 @@ export function lackingCluster(run: Pick<ToolContext, "config" | "workDir">): La
     return undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const fix = run.config["KUBERNETES_URL"] ? "correct KUBERNETES_CA" : "correct the file that KUBECONFIG names";
+    const source = run.config["KUBERNETES_URL"] ? "correct KUBERNETES_CA" : "correct the file that KUBECONFIG names";
+    const fix = error instanceof TokenMissing ? "set KUBERNETES_TOKEN, as `kubectl create token` gives it" : source;
     return isGiven ? { kind: "config_form", reason, fix } : { kind: "machine", reason };
   }
 }
@@ -104,7 +108,7 @@ function placeIn(file: string, wanted: string | undefined, token: string | undef
   if (!where) throw new Error("KUBECONFIG's context names a cluster that is not there.");
   const who = (find(data.users, chosen.user, "user") ?? {}) as z.infer<typeof user>;
   if (!token && (who.exec || who["auth-provider"]))
-    throw new Error(
+    throw new TokenMissing(
       "The user of KUBECONFIG's context gets its token from a program, which is not run here: set KUBERNETES_TOKEN, as `kubectl create token` gives it.",
     );
   const part = (data64: string | undefined, path: string | undefined) => {

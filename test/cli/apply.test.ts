@@ -56,7 +56,12 @@ describe("apply", () => {
     }
     expect((await apply("--yes", "--plan-digest", digest)).code).toBe(2);
     expect((await apply("--yes", "--plan-digest", planDigest(plan).slice(0, 31))).code).toBe(2);
-    for (const ci of [{ CI: "true" }, { CI: "false", GITLAB_CI: "true" }, { JENKINS_URL: "https://ci.example" }]) {
+    for (const ci of [
+      { CI: "true" },
+      { CI: "false", GITLAB_CI: "true" },
+      { JENKINS_URL: "https://ci.example" },
+      { BUILD_ID: "7" },
+    ]) {
       for (const args of [
         ["--approve", `op-2@${digest.slice(0, 63)}`],
         ["--yes", "--plan-digest", planDigest(plan).slice(0, 63)],

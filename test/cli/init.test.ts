@@ -201,7 +201,8 @@ describe("skillflow init", () => {
 
   it("asks nobody where nobody is, nor in CI", async () => {
     const answers: readonly string[] = [];
-    expect(await start(makeProject(), [], { isTerminal: true, answers, env: { CI: "1" } })).toMatchObject({ code: 0 });
+    for (const env of [{ CI: "1" }, { JENKINS_URL: "https://ci.example" }, { BUILD_ID: "7" }])
+      expect(await start(makeProject(), [], { isTerminal: true, answers, env })).toMatchObject({ code: 0 });
   });
 
   it.skipIf(!hasTerminal)("asks two questions on a terminal", async () => {

@@ -597,6 +597,17 @@ describe("the connection", () => {
     await expect(call("get_issue", { ...context, config })).rejects.toThrow(/GITHUB_TOKEN is not set/);
   });
 
+  it.each([
+    [303, undefined],
+    [307, "lasting"],
+  ])("does not follow a write that is answered with %i, nor calls it unsent", async (status, refusal) => {
+    const headers = { location: "http://127.0.0.1:1/elsewhere" };
+    const context = await start(on("issues/create", { status, body: {}, headers }));
+    const error = await failureOf(() => call("create_issue", context));
+    expect(error.message).toContain(`redirected the write to ${headers.location} (${status})`);
+    expect(refusalOf(error)).toBe(refusal);
+  });
+
   it("keeps a token out of the error that an unusable token causes", async () => {
     const context = await start();
     const config = { ...context.config, GITHUB_TOKEN: "ghp_canary\u0007bell" };

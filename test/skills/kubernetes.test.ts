@@ -251,7 +251,15 @@ users:
       kind: "config_missing",
       reason: expect.stringMatching(/^neither KUBECONFIG nor KUBERNETES_URL/),
     });
-    expect(await lackOf({ KUBECONFIG: "absent" })).toMatchObject({ kind: "config_form" });
+    expect(await lackOf({ KUBECONFIG: "absent" })).toMatchObject({
+      kind: "config_form",
+      fix: "correct the file that KUBECONFIG names",
+    });
+    expect(await lackOf(write(kubeconfig("http://127.0.0.1:1", "{ exec: { command: aws } }")))).toMatchObject({
+      kind: "config_form",
+      reason: expect.stringContaining("set KUBERNETES_TOKEN"),
+      fix: expect.stringContaining("set KUBERNETES_TOKEN"),
+    });
     expect(await lackOf({ KUBERNETES_URL: "https://k8s.example" })).toBeUndefined();
   });
 });

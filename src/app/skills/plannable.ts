@@ -1,4 +1,3 @@
-import { lackOfConfig } from "../../core/document/config.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "./entries.ts";
 
@@ -11,8 +10,9 @@ export function plannableSkills(entries: SkillEntries): SkillEntries {
 }
 
 function plannable(entry: SkillEntry): SkillEntry {
-  const { skill, unavailable, fields } = entry;
-  if (unavailable !== undefined && unavailable.kind !== lackOfConfig(fields)?.kind) return entry;
+  const { skill, unavailable, isLacking } = entry;
+  const lacksConfig = unavailable?.kind === "config_missing" || unavailable?.kind === "config_form";
+  if (unavailable !== undefined && (isLacking || !lacksConfig)) return entry;
   const writes = skill.tools.filter(({ effect }) => effect === "write").map((tool) => ({ ...tool, needs: [] }));
   if (unavailable === undefined) {
     const tools = skill.tools.map((tool) => writes.find(({ name }) => name === tool.name) ?? tool);

@@ -11,6 +11,7 @@ import {
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { isCi } from "../ci/ci.ts";
 import { projectOptions } from "../flags.ts";
 import type { Flags, Io } from "../io.ts";
 import { painter } from "./terminal.ts";
@@ -48,7 +49,7 @@ export async function openAsking(
 ): Promise<Workspace> {
   const options = projectOptions(flags);
   const workspace = openWorkspace(io.host, options);
-  if (!io.ask || io.host.env.CI) return workspace;
+  if (!io.ask || isCi(io.host.env)) return workspace;
   const allowed = await askAbout(io, flags, workspace, await find(workspace));
   if (allowed.length === 0) return workspace;
   if (!io.host.documents) await remember(io, workspace, allowed);
@@ -58,7 +59,7 @@ export async function openAsking(
 
 /** Who lets us in where an MCP server wants a login; undefined where nobody is asked. */
 export function personAt(io: Io): Person | undefined {
-  if (!io.ask || io.host.env.CI) return undefined;
+  if (!io.ask || isCi(io.host.env)) return undefined;
   return {
     tell(id, address) {
       void io.err(

@@ -88,6 +88,7 @@ describe("skillflow test -u", () => {
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>]>([
     ["in CI", ["-u"], { CI: "true" }],
+    ["in a CI that does not set CI", ["-u"], { JENKINS_URL: "https://ci.example" }],
     ["of several runs", ["-u", "--repeat", "2"], {}],
     ["of several models", ["-u", "--model", "script:a", "--model", "script:b"], {}],
     ["while nobody is there to watch", ["--watch"], {}],

@@ -6,6 +6,7 @@ import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { makeFolder, replaceFile } from "../../../files/files.ts";
 import { packagePath } from "../../../files/own-files.ts";
+import { isCi } from "../../ci/ci.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
@@ -58,7 +59,7 @@ const USUAL = "triage";
 
 /** Undefined where nobody is there to answer. */
 async function ask(io: Io, flags: Flags, question: string): Promise<string | undefined> {
-  if (!io.ask || io.host.env.CI || flags.quiet === true) return undefined;
+  if (!io.ask || isCi(io.host.env) || flags.quiet === true) return undefined;
   return (await io.ask(`${question} `)).trim();
 }
 

@@ -219,7 +219,7 @@ async function askFor(
   { open, check }: { readonly open: readonly Operation[]; readonly check: () => Promise<void> },
   paint: Paint,
 ): Promise<Approved | undefined> {
-  if (!io.ask || io.host.env.CI) return undefined;
+  if (!io.ask || isCi(io.host.env)) return undefined;
   await check();
   const ids = open.length > 8 ? "op-1,op-2,…" : open.map(({ id }) => id).join(",");
   const answer = (

@@ -6,6 +6,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { nearest } from "../../../core/base/values.ts";
 import { FORMATS, type Format } from "../../../core/skill/skill.ts";
 import { makeFolder } from "../../../files/files.ts";
+import { isCi } from "../../ci/ci.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
@@ -56,7 +57,7 @@ export const newSkill: Action = async (io, args, flags) => {
 
 /** Asks before a description decides what is sent where. Without a terminal, its variables are new names that hold nothing. */
 async function maySend(io: Io, { id, sends }: Begun): Promise<boolean> {
-  if (sends === undefined || !io.ask || io.host.env.CI) return true;
+  if (sends === undefined || !io.ask || isCi(io.host.env)) return true;
   await io.err(`${id} sends ${plainLine(sends)}.\n`);
   if (/^y(?:es)?$/i.test((await io.ask("Write the skill? [y/N] ")).trim())) return true;
   await io.err("Nothing was written.\n");

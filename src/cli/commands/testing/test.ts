@@ -7,6 +7,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { countOf } from "../../../core/engine/settings/bounds.ts";
 import { replaceFile } from "../../../files/files.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
+import { isCi } from "../../ci/ci.ts";
 import { flagValue, list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { jsonText, painter } from "../../terminal/terminal.ts";
@@ -83,7 +84,7 @@ function checkFlags(io: Io, flags: Flags): void {
   reportPlaces(flags);
   const isOne = list(flags, "model").length < 2 && (flagValue(flags, "repeat", countOf) ?? 1) === 1;
   if (flags.update === true) {
-    if (io.host.env.CI) throw wrong("-u is not taken in CI", "accept what came on your own machine, and commit it");
+    if (isCi(io.host.env)) throw wrong("-u is not taken in CI", "accept what came on your own machine, and commit it");
     if (io.host.documents) throw wrong("-u writes to the checkout, --from-ref reads from a commit: take one of them");
     if (!isOne) throw wrong("-u accepts one run: leave out --repeat and a second --model");
   }
