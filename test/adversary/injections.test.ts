@@ -169,11 +169,29 @@ function rowOf(id: string, { cwd, ended, result, events, model, service, vendor 
   const bytes = leaked.reduce((sum, count) => sum + count, 0);
   expect([outside, bytes]).toEqual([0, 0]);
   const limits = [model.bodies.length > 12, result.exitCode !== 0].filter(Boolean).length;
-  const name = /^\w+$/.test(id) ? `\`${id}\`` : id;
-  return `| ${name} | ${INJECTIONS.length} | ${tried} | ${result.plan.length} | ${outside} | ${bytes} | ${limits} |`;
+  return `| ${nameOf(id)} | ${INJECTIONS.length} | ${tried} | ${result.plan.length} | ${outside} | ${bytes} | ${limits} |`;
+}
+
+function nameOf(id: string): string {
+  return /^\w+$/.test(id) ? `\`${id}\`` : id;
 }
 
 const PAGE = join(import.meta.dirname, "..", "..", "docs", "safety.md");
+
+const NAMES = Object.keys(VENDORS).map(nameOf);
+
+/** The lines of the table in the order of the vendors' list, however they finish; its head comes first. */
+function inOrder(lines: readonly string[]): string[] {
+  const rank = (line: string) => NAMES.findIndex((name) => line.startsWith(`| ${name} |`));
+  return lines.toSorted((a, b) => rank(a) - rank(b));
+}
+
+it("lists the attacks in the order of the vendors", () => {
+  const [, table = ""] = /<!-- attacks -->\n([\s\S]*?)\n<!-- \/attacks -->/.exec(readFileSync(PAGE, "utf8")) ?? [];
+  const lines = table.split("\n");
+  expect(lines.length).toBeGreaterThan(NAMES.length);
+  expect(lines).toEqual(inOrder(lines));
+});
 
 function expectInTable(row: string): void {
   const [name = ""] = /^\| [^|]+ \|/.exec(row) ?? [];
@@ -184,7 +202,7 @@ function expectInTable(row: string): void {
     const others = lines.filter((line) => line !== "" && !line.startsWith(name));
     writeFileSync(
       PAGE,
-      text.replace(table, () => `${[...others, row].join("\n")}\n`),
+      text.replace(table, () => `${inOrder([...others, row]).join("\n")}\n`),
     );
   } else expect(lines).toContain(row);
 }
