@@ -201,8 +201,10 @@ describe("skillflow init", () => {
 
   it("asks nobody where nobody is, nor in CI", async () => {
     const answers: readonly string[] = [];
-    for (const env of [{ CI: "1" }, { JENKINS_URL: "https://ci.example" }, { BUILD_ID: "7" }])
+    for (const name of ["CI", "JENKINS_URL", "BUILD_ID"]) {
+      const env = { [name]: "1" };
       expect(await start(makeProject(), [], { isTerminal: true, answers, env })).toMatchObject({ code: 0 });
+    }
   });
 
   it.skipIf(!hasTerminal)("asks two questions on a terminal", async () => {

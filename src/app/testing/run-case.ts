@@ -9,7 +9,7 @@ import type { Said } from "../../core/engine/result/waiting.ts";
 import { chooseBounds, strictest, type Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { type CaseFailure, checkExpectations } from "../../core/outward/testing/expectations.ts";
-import { findFixture } from "../../core/outward/testing/fixtures.ts";
+import { actedIn, findFixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
 import { exposedName } from "../../core/skill/skill.ts";
@@ -210,14 +210,17 @@ function asRecorded(skill: RunRecord["skills"][number], { recorded }: Props): Ru
 }
 
 /** Fixtures answer whatever `writes` says (fine-print Q28), and nobody is asked who would read what is written. */
-function recallOf({ fixtures, isLive }: Props, { redactor }: PreparedRun, past: readonly RunEvent[]): Recall {
+function recallOf({ fixtures, isLive }: Props, { redactor, record }: PreparedRun, past: readonly RunEvent[]): Recall {
   const answered = (body: EventBody, beside: readonly EventBody[]): EventBody => {
     if (body.type !== "tool:result" || !body.planned || !Object.hasOwn(fixtures, body.tool)) return body;
     const call = beside.find((other) => other.type === "tool:call" && other.id === body.id);
     const row = call?.type === "tool:call" ? findFixture(fixtures[body.tool] ?? [], call.input) : undefined;
     if (!row) return body;
     const { planned: _planned, output: _output, ...rest } = body;
-    if (row.error !== undefined) return { ...rest, error: redactor.text(row.error), code: "tool.failed", acted: "no" };
+    if (row.error !== undefined) {
+      const tool = record.skills.flatMap(({ tools }) => tools).find(({ exposed }) => exposed === body.tool);
+      return { ...rest, error: redactor.text(row.error), code: "tool.failed", acted: actedIn(row, tool) };
+    }
     return { ...rest, output: redactor.value(row.output ?? null) };
   };
   const bodies = (step: SingleStep): readonly Entry[] | undefined => {

@@ -1,9 +1,9 @@
-import { NothingDone } from "../../core/base/errors.ts";
+import { reportedError } from "../../core/base/errors.ts";
 import { defined, type Json } from "../../core/base/values.ts";
 import type { SkillRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
-import { type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
+import { actedIn, type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
 import { alike, describeTools, exposedName, type Tool } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "../skills/entries.ts";
@@ -112,13 +112,12 @@ function withAnswers(tool: Tool, exposed: string, { fixtures, isLive }: Props): 
   const rows = Object.hasOwn(fixtures, exposed) ? fixtures[exposed] : undefined;
   if (!rows && isLive) return tool;
   const { audience, output_schema: _, ...rest } = tool;
-  const handler = (input: Json) => answer(exposed, rows ?? [], input);
+  const handler = (input: Json) => answer(tool, findFixture(rows ?? [], input), exposed);
   return { ...rest, ...(audience === undefined ? {} : { audience: audience === "team" ? "team" : "public" }), handler };
 }
 
-function answer(exposed: string, rows: NonNullable<Fixtures[string]>, input: Json): Json {
-  const row = findFixture(rows, input);
+function answer(tool: Tool, row: ReturnType<typeof findFixture>, exposed: string): Json {
   if (!row) throw new Error(noFixture(exposed));
-  if (row.error !== undefined) throw new NothingDone(row.error);
+  if (row.error !== undefined) throw reportedError(row.error, actedIn(row, tool));
   return row.output ?? null;
 }

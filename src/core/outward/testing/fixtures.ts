@@ -1,3 +1,4 @@
+import type { Acted } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/values.ts";
 
 /** What stands in for tools: the first row whose `when` fits a call answers it, and none is used up. */
@@ -8,6 +9,8 @@ export interface Fixture {
   readonly output?: Json;
   /** In place of `output`: the call fails with it. */
   readonly error?: string;
+  /** Whether the failed write may have happened. */
+  readonly acted?: Acted;
 }
 
 /** By a tool's name as the model sees it (`sentry_get_issue`): the first row that fits answers, and none is used up. */
@@ -54,4 +57,15 @@ export function escapeGlobs(value: Json): Json {
   if (Array.isArray(value)) return value.map(escapeGlobs);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapeGlobs(item as Json)]));
+}
+
+interface Nature {
+  readonly effect: "read" | "write";
+  readonly idempotent?: boolean | undefined;
+}
+
+/** Whether a call that fails with a row may have written: as the row states, else as far as the tool's nature shows. */
+export function actedIn(row: Fixture, tool: Nature | undefined): Acted {
+  if (tool?.effect === "read") return "no";
+  return row.acted ?? (tool?.idempotent ? "no" : "unknown");
 }

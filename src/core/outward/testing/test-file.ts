@@ -22,6 +22,10 @@ const fixture = lazy(() =>
         .describe("objects by the keys named here, * in a text is any characters; default: anything"),
       output: json().optional().describe('what the call comes to: a value, or "@file"'),
       error: z.string().optional().describe("in place of output: the call fails with it"),
+      acted: z
+        .enum(["no", "unknown"])
+        .optional()
+        .describe("with error: whether the write may have happened; default unknown unless the tool is idempotent"),
     })
     .refine(
       ({ output, error }) => (output === undefined) !== (error === undefined),
