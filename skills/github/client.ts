@@ -19,11 +19,11 @@ export type WorkflowJob = Data<"actions", "listJobsForWorkflowRun">["jobs"][numb
 /** GitHub for one tool call, about one repository. */
 export interface RepositoryClient {
   readonly rest: Rest;
-  /** The repository, as every method of `rest.repos` and its kin takes it. */
+  /** Parameters that name the repository in calls of `rest.repos` and similar. */
   readonly at: { readonly owner: string; readonly repo: string };
 }
 
-/** Does a tool's work on the repository that its input or the configuration names. */
+/** Runs a tool on the repository that its input or the config names. */
 export async function inRepository(
   input: { readonly repository?: string | undefined },
   context: ToolContext,
@@ -41,7 +41,7 @@ export async function inRepository(
   });
 }
 
-/** Who reads what a call writes: all the world in a repository that is not private. */
+/** Returns the audience of a write: everyone, unless the repository is private. */
 export async function audienceOf(
   input: { readonly repository?: string | undefined },
   context: ToolContext,
@@ -53,7 +53,7 @@ export async function audienceOf(
   return told === "team" ? "team" : "public";
 }
 
-/** Does a tool's work on GitHub: what goes wrong is explained, what comes out is trimmed. */
+/** Runs a tool on GitHub, explains its errors and trims its result. */
 export async function withGitHub(context: ToolContext, work: (rest: Rest) => Promise<unknown>): Promise<Json> {
   try {
     const octokit = await openOctokit(context);
@@ -64,7 +64,7 @@ export async function withGitHub(context: ToolContext, work: (rest: Rest) => Pro
   }
 }
 
-/** The number of the page after this one, from the Link header. */
+/** Returns the number of the next page, from the Link header. */
 export function nextPage(response: { readonly headers: { readonly link?: string | undefined } }): number | undefined {
   const next = response.headers.link?.split(",").find((link) => link.includes('rel="next"'));
   const number = /[?&]page=(\d+)/.exec(next ?? "")?.[1];
@@ -102,7 +102,7 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
   return octokit;
 }
 
-// The SDK hands over as text what it cannot parse.
+// The SDK returns a body that it cannot parse as text.
 const NOT_JSON = "GitHub answered with something that is not JSON: check GITHUB_API_URL, and any proxy before it.";
 
 function secretOf(context: ToolContext): string {
@@ -128,7 +128,7 @@ function parseRepository(name: string | undefined): RepositoryClient["at"] {
   return { owner, repo };
 }
 
-/** Tells a wrong number or path from a wrong or hidden repository: GitHub answers 404 to both. */
+/** Distinguishes a wrong number or path from a wrong or hidden repository, as GitHub answers 404 to both. */
 async function isReadable(rest: Rest, at: RepositoryClient["at"]): Promise<boolean> {
   try {
     await rest.repos.get(at);
@@ -144,7 +144,7 @@ function directWrites(fetch: ToolContext["fetch"]): ToolContext["fetch"] {
   return (input, init) => fetch(input, init?.method === "GET" ? init : { ...init, redirect: "manual" });
 }
 
-/** A write that was redirected. Only 307 and 308 ask for the same request elsewhere, so that nothing was done here. */
+/** Explains a redirected write. Only 307 and 308 mean that nothing was done, as they ask for the same request elsewhere. */
 function redirected({
   status,
   headers,

@@ -4,10 +4,10 @@ import { keyOf, type Lack, type ToolContext } from "skillflow";
 import { parse } from "yaml";
 import * as z from "zod";
 
-/** Where the cluster is, and what lets in. */
+/** The cluster's address and credentials. */
 export interface Place {
   readonly url: string;
-  /** What errors call the place where the address is told. */
+  /** The setting that gives the address, as errors name it. */
   readonly told: "KUBERNETES_URL" | "KUBECONFIG";
   readonly token?: string | undefined;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly insecure?: boolean };
@@ -141,7 +141,7 @@ function names(list: Named): string {
   return list?.map((entry) => String(entry["name"])).join(", ") || "none";
 }
 
-/** Neither its content nor where in it something is wrong is told: it holds keys. */
+/** Reads the file. Errors do not quote it, because it holds keys. */
 function parsed(content: string): unknown {
   try {
     return parse(content);

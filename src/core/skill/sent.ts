@@ -1,10 +1,10 @@
-/** What the requests of one tool call may have done, counted at the call's own `fetch`. */
+/** Counts the requests of one tool call at the call's own `fetch`, to know what they may have done. */
 export interface Sent {
   /** Whether any request was attempted. */
   isTried: boolean;
   /** Whether a request may have written. */
   mayHaveActed: boolean;
-  /** Whether the current request is judged by the code around it: `Requests.send`. */
+  /** Marks requests that `Requests.send` judges itself. */
   isFollowed: () => boolean;
 }
 

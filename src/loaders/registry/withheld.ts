@@ -4,7 +4,7 @@ import type { Contents } from "../folder/skill-contents.ts";
 import { handedVariables } from "../mcp/variables.ts";
 import { isRemembered, type Trust } from "../trust/trust-memory.ts";
 
-/** What of a skill waits for the operator's word (trust 6): its code, and the server that is named for it. */
+/** The parts of a skill that need the operator's trust: its code, and the server that it names. */
 export interface Held {
   /** The folder whose code waits; undefined where none does. */
   readonly code: (Trustable & { readonly loaded: LoadedSkill }) | undefined;
@@ -27,11 +27,11 @@ export interface OwnedServer extends Trustable {
 export interface Withheld {
   readonly reason: string;
   readonly remedy: string;
-  /** What waits: a yes is bound to all of it. */
+  /** The withheld parts. Trust is bound to all of them. */
   readonly parts: readonly Contents[];
 }
 
-/** What is left once everything that somebody vouches for is taken away. */
+/** Returns the parts that no one trusts yet, or undefined. */
 export function heldOf(id: string, { code, server }: Held, trust: Trust): Held {
   return {
     code: code && isTrusted(id, code, trust) ? undefined : code,
@@ -64,7 +64,7 @@ export function describeWithheld(id: string, { code, server }: Held, trust: Trus
     : { reason: "its server is not trusted", remedy: `${flags} connects it`, parts };
 }
 
-/** What would happen if nothing were held back, in words. */
+/** Describes what the withheld parts would do. */
 export function describeHeldBack({ code, server }: Held): readonly string[] {
   const runs = code ? [...code.loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(code.loaded.code ?? [])] : [];
   return [...runs.map((program) => `runs ${program}`), ...(server ? describeServer(server.config) : [])];

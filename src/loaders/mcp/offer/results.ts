@@ -3,11 +3,11 @@ import { type Json, parseJson } from "../../../core/base/values.ts";
 import { type Keeping, readBlocks } from "./blocks.ts";
 
 interface Reading extends Keeping {
-  /** Of the tool's results. */
+  /** Schema of the tool's results. */
   readonly hasSchema: boolean;
 }
 
-/** What a call came to, as data for the model. Throws what failed. */
+/** Returns a call's result as data for the model. Throws if the call failed. */
 export async function readResult(result: CallToolResult, { hasSchema, ...keeping }: Reading): Promise<Json> {
   const { content, structuredContent, isError } = result;
   if (isError) throw new Error(failureText(content) || "the tool failed and did not say why");
