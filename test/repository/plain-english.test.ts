@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
-/** Comments are written as in any well-kept project: docs/development.md#language. */
+/** Comments are written in plain technical English: docs/development.md#language. */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
