@@ -13,20 +13,20 @@ import { checkFiles } from "../loaders/sources/sources.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 
-/** A workflow document as it was read, with the skills that it brings along. */
+/** Loaded workflow document with its inline skills. */
 export interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;
 }
 
-/** A workflow as a program names it: the path of its document, or the value that one would hold. */
+/** Workflow document: a path, or the parsed value of such a file. */
 export type WorkflowDocument = string | JsonObject;
 
-/** What people call it. */
+/** Returns the name of the document for messages. */
 export function titleOf(document: WorkflowDocument): string {
   return typeof document === "string" ? document : "the workflow";
 }
 
-/** A workflow document and everything that is wrong with it. */
+/** Reads a workflow document and all findings about it. */
 export function readWorkflow(workspace: Workspace, document: WorkflowDocument): ReadWorkflow {
   const { host, skills } = workspace;
   const known = knownSkills(skills);
@@ -35,7 +35,7 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
     typeof document === "string" && path !== undefined
       ? loadWorkflow(path, known, document)
       : loadWorkflowValue(document, known);
-  // Where a value is from nobody knows: it counts as the checkout's.
+  // The origin of a value is unknown, so it is not trusted.
   const trusted = path !== undefined && isUsersOwn(path, host.cwd, ownFolders(host));
   const inline = { skills: loaded.workflow?.skills, trusted };
   const held = loaded.workflow ? withheldSkills(skills, loaded.workflow, inline) : [];
@@ -45,7 +45,7 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
   return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
 }
 
-/** The skills that a record brings along. A record may be forged, so a bare skill id does not trust them. */
+/** Returns the inline skills of a record. A record may be forged, so a bare skill id does not trust them. */
 export function recordedSkills({ skills }: Workflow): InlineSkills {
   return { skills, trusted: false, recorded: true };
 }
@@ -54,11 +54,11 @@ function pathOf(host: Host, document: WorkflowDocument): string | undefined {
   return typeof document === "string" ? resolve(documentsOf(host), document) : undefined;
 }
 
-/** Where the files of Sources may lie: in the document's repository, else its folder, or where the operator says (D63). */
+/** Returns the roots for source files: the document's repository or folder, or the folder that the operator names. */
 export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot, inputSources }: SourceChoices) {
   const { cwd } = host;
   const path = pathOf(host, document);
-  const baseDir = path === undefined ? documentsOf(host) : dirname(path); // D16
+  const baseDir = path === undefined ? documentsOf(host) : dirname(path);
   const root = fileRoot === undefined ? undefined : resolve(cwd, fileRoot);
   return {
     baseDir,
@@ -70,7 +70,7 @@ export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot,
 
 export type SourceChoices = Pick<RunChoices, "fileRoot" | "inputSources">;
 
-/** What is wrong with the files that a document names as Sources; nothing is fetched. */
+/** Checks the files that a document names as sources, without network requests. */
 export function sourceFindings(
   { host }: Workspace,
   document: WorkflowDocument,
@@ -80,13 +80,13 @@ export function sourceFindings(
   return checkFiles(workflow, { ...sourcePlaces(host, document, choices), offline: true, auth: {} });
 }
 
-/** What is to be told of the places where its skills are looked for. */
+/** Returns findings about the folders that are searched for the workflow's skills. */
 function skillFindings(set: SkillSet, { nodes }: Workflow, inline: InlineSkills): Diagnostic[] {
   const ids = new Set(Object.values(nodes).flatMap(({ skills = [] }) => skills));
   return [...ids].flatMap((id) => set.about(id, inline));
 }
 
-/** One for each skill that is held back (trust 6), where the workflow first lists it. */
+/** Reports each untrusted skill where the workflow first lists it. */
 function withheldSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Diagnostic[] {
   const found = new Map<string, Diagnostic>();
   for (const [node, { skills = [] }] of Object.entries(workflow.nodes)) {

@@ -9,87 +9,87 @@ import type { SkillSet } from "../loaders/registry/skill-set.ts";
 import { followProcess } from "../sandbox/processes.ts";
 import type { SkillChoices, SkillFlags } from "./skills/choices.ts";
 
-/** The workflow, config and skills as of a commit, in a folder of their own. */
+/** Workflow, config and skills of a commit, in a separate folder. */
 export interface DocumentsAt {
-  /** Stands for the working directory. */
+  /** Replaces the working directory for documents. */
   readonly folder: string;
   readonly commit: string;
-  /** Why this one: `--from-ref main`, `the base of pull_request`. */
+  /** Reason for this commit, such as `--from-ref main` or `the base of pull_request`. */
   readonly by: string;
-  /** True if only a record names the commit, and the history that decides does not have it. */
+  /** True if only a record names the commit, and the trusted history does not contain it. */
   readonly isForeign: boolean;
-  /** The CI event asks for it: the checkout may be an untrusted author's. */
+  /** True if the CI event requires it, because the checkout may be an untrusted author's. */
   readonly ofEvent: boolean;
   remove(): void;
 }
 
-/** What a program knows of the world around it; the command line takes it from its process. */
+/** Environment of the program. The command line takes it from its process. */
 export interface Host {
   readonly env: Environment;
   /** Absolute. */
   readonly cwd: string;
   /** The file that `--env-from` names. */
   readonly envFrom?: string;
-  /** What stands for it where documents, config and skills are looked for; undefined: it does itself. */
+  /** Replaces `cwd` for documents, config and skills. Undefined to use `cwd` itself. */
   readonly documents?: DocumentsAt | undefined;
-  /** In place of the variables that hold keys of models, which hold the first of them. */
+  /** Provides model keys that expire. The environment variables hold their first values. */
   readonly keys?: ShortLivedKeys | undefined;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** Registers work for the end of the process. */
   readonly atExit?: (work: () => void) => void;
-  /** The Node program that runs us. */
+  /** Path of the Node.js executable. */
   readonly execPath: string;
-  /** Undefined where users have no number (Windows). */
+  /** Undefined if users have no numeric id (Windows). */
   readonly uid: number | undefined;
-  /** A line for the person who waits, about what takes a while; undefined where nobody does. */
+  /** Shows progress of a slow operation to the user. Undefined if no user is watching. */
   readonly note?: (line: string) => void;
-  /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
+  /** Sends a signal to a process, or to a group by its negative id. Ignores processes that have ended. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 }
 
-/** Where the workflow, the project's config and its skills are looked for. */
+/** Returns the folder of the workflow, the project's config and its skills. */
 export function documentsOf({ cwd, documents }: Pick<Host, "cwd" | "documents">): string {
   return documents?.folder ?? cwd;
 }
 
-/** What MCP servers are ended with. */
+/** Returns the process functions that stop MCP servers. */
 export function processesOf({ self, kill, isAlive }: Host): Processes {
   return { self, kill, isAlive: (pid) => isAlive({ ...self, pid, started: "" }), follow: followProcess };
 }
 
-/** Choices that every command shares. */
+/** Settings that every command shares. */
 export interface Workspace {
   readonly host: Host;
-  /** The root of the project that the working directory belongs to. */
+  /** Root of the project that contains the working directory. */
   readonly root: string;
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
-  /** What a file that a command is about says of its runs. */
+  /** Settings from the file that the command names. */
   readonly nearest?: Pick<ProjectConfig, "model" | "writes"> | undefined;
-  /** What the user's own file says where it raises trust: nothing, where it lies in the checkout. */
+  /** Settings that may raise trust, from the user's own config. Empty if that file is in the checkout. */
   readonly operator: ProjectConfig;
   readonly skills: SkillSet;
   readonly choices: SkillChoices;
   readonly store: Store;
-  /** Where it keeps runs as files; undefined where it keeps none. */
+  /** Folder of the run files. Undefined if the store keeps no files. */
   readonly storeDirectory: string | undefined;
-  /** What workers take runs from; undefined where runs are files, or in a store of another program's. */
+  /** Queue that workers take runs from. Undefined for file stores and custom stores. */
   readonly queue?: RunQueue | undefined;
-  /** Takes runs in that this process drives when it has room; undefined in a store of another program's. */
+  /** Accepts runs that this process executes later. Undefined for custom stores. */
   readonly intake?: Intake | undefined;
-  /** Where runs remember. */
+  /** Store for the state that runs share. */
   readonly state: StateStore;
-  /** Models of the program that uses us, by their prefixes. */
+  /** Models of the calling program, by prefix. */
   readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
-  /** The options that a command needs again to continue a run that begins here. */
+  /** Options that the user must repeat to continue this run. */
   readonly again: readonly RecordedOption[];
 }
 
 export type StorePlace = string | Store | EnginePlace | undefined;
 
-/** The distributed engine, and its database by its address: the environment's, where none is given. */
+/** The distributed engine and its database URL. Without one, the environment's is used. */
 export interface EnginePlace {
   readonly engine: "dbos";
   readonly url: string | undefined;
@@ -99,17 +99,17 @@ export interface WorkspaceOptions {
   readonly overrides: ReadonlyMap<string, string>;
   readonly skillDirs: readonly string[];
   readonly discover: boolean;
-  /** A folder of run files, a database, or a store of one's own; `.skillflow/runs` where nothing is said. */
+  /** Folder of run files, database, or custom store. Default: `.skillflow/runs`. */
   readonly store: StorePlace;
-  /** A folder, `git:BRANCH`, or a place of one's own; `.skillflow/state` where nothing is said. */
+  /** Folder, `git:BRANCH`, or custom store. Default: `.skillflow/state`. */
   readonly state?: string | StateStore | undefined;
-  /** Nobody but this machine is to be contacted. */
+  /** Makes no network requests except to this machine. */
   readonly offline?: boolean;
-  /** Skills of the program that uses us: they stand above all that are found, and need no trust. */
+  /** Skills of the calling program. They override all others and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;
-  /** Absent: nothing was said. */
+  /** Undefined if no flag was given. */
   readonly skillFlags?: SkillFlags;
-  /** Code in the sandbox may write to the working directory. */
+  /** Lets sandboxed code write to the working directory. */
   readonly writableWorkdir?: boolean;
 }

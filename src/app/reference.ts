@@ -9,15 +9,15 @@ import { projectRoot } from "../loaders/documents/project-config.ts";
 import { isPast, resolveCommit, writeCommit } from "../loaders/sources/commit-files.ts";
 import type { DocumentsAt, Host } from "./host.ts";
 
-/** The commit that decides in place of the checkout: its workflow, config, skills and instructions (trust 14). */
+/** Loads workflow, config, skills and instructions from a trusted commit instead of the checkout. */
 
-/** Whatever names the commit: the flag, the record of the run that continues, or the event of GitHub Actions. */
+/** Commits that the flag and the continued run's record name. A CI event may name another one. */
 interface Named {
   readonly given: string | undefined;
   readonly recorded: string | undefined;
 }
 
-/** Opens the documents of the commit that decides. Undefined if the checkout decides. */
+/** Opens the documents of the trusted commit. Returns undefined if the checkout itself is used. */
 export function openReference(host: Host, { given, recorded }: Named): DocumentsAt | undefined {
   const named = given ?? recorded;
   const event = baseOfEvent(host.env);
@@ -36,7 +36,7 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     writeCommit(repository, commit, folder);
-    // Where the copy ends: nothing is looked for above it.
+    // Marks the root of the copy, so that no search leaves it.
     writeFileSync(join(folder, ".git"), "", { mode: 0o600 });
     const within = join(folder, relative(root, realpathSync(host.cwd)));
     mkdirSync(within, { recursive: true, mode: 0o700 });
@@ -66,17 +66,17 @@ function missing(refs: readonly string[], by: string, isOfEvent: boolean): Skill
 }
 
 interface Wanted {
-  /** The first that is there counts. */
+  /** The first ref that exists counts. */
   readonly refs: readonly string[];
   readonly by: string;
 }
 
-/** Whether the event that started a CI job may decide the documents. */
+/** Checks whether the job runs in a CI service whose events may require a trusted commit. */
 export function mayBeOfEvent({ GITHUB_ACTIONS, GITLAB_CI }: Environment): boolean {
   return GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
 }
 
-/** The commit that decides if the head of the event may be an untrusted author's. */
+/** Returns the trusted commit if an untrusted author may have written the head of the event. */
 function baseOfEvent(env: Environment): Wanted | undefined {
   if (env.GITHUB_ACTIONS !== "true") return env.GITLAB_CI === "true" ? baseOfMergeRequest(env) : undefined;
   const name = env.GITHUB_EVENT_NAME ?? "";
@@ -91,7 +91,7 @@ function baseOfEvent(env: Environment): Wanted | undefined {
   return { refs: refs.length === 0 ? branchRefs(undefined) : refs, by: `the default branch, because of ${name}` };
 }
 
-/** Events about a commit or a pull request whose base they do not name. */
+/** Events about a commit or a pull request that do not name its base. */
 const OF_HEADS: ReadonlySet<string> = new Set([
   "issue_comment",
   "workflow_run",

@@ -14,15 +14,15 @@ import type { SkillEntry } from "./workspace.ts";
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
 
-/** Of what is reported: shorter ones may be ordinary words. */
+/** Shortest value to redact in reports if its name is not secret. Shorter ones may be ordinary words. */
 const SECRET_LENGTH = 16;
 
-/** Keeps the secrets of the environment out of what is said before a run's own are known. */
+/** Redacts the environment's secrets until the run's own redactor exists. */
 export function environmentRedactor(workspace: Workspace): Redactor {
   return createRedactor(secretsOf(workspace.host.env, [], workspace));
 }
 
-/** For what leaves the machine: all that the environment and the command line hold, secret by its name or long. */
+/** Redacts reports that leave the machine: environment values and arguments that have a secret name or are long. */
 export function reportRedactor(env: Environment, argv: readonly string[]): Redactor {
   const held = Object.entries(env).map(([name, value = ""]) => ({ name, value }));
   const given = argv.flatMap((text) => [text, ...text.split("=")]).map((value) => ({ name: "argument", value }));
@@ -31,12 +31,12 @@ export function reportRedactor(env: Environment, argv: readonly string[]): Redac
   );
 }
 
-/** Of a run: no word of its workflow is looked for. */
+/** Creates a run's redactor. It does not redact words of the workflow. */
 export function runRedactor(secrets: readonly Secret[], workflow: Workflow | undefined): Redactor {
   return createRedactor(secrets, workflow && wordsOf(workflow));
 }
 
-/** Said once: whose values may be seen. */
+/** Warns about secrets that are not redacted. */
 export function describeUnsearched({ unsearched }: Redactor): readonly string[] {
   const named = (why: "short" | "word") => [
     ...new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name)),
@@ -49,12 +49,12 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
   ];
 }
 
-/** Those of the environment and the checkout. */
+/** Finds secrets of the environment and the checkout in a workflow. */
 export function documentSecrets(workspace: Workspace, workflow: Workflow): Diagnostic[] {
   return checkDocument(secretsOf(workspace.host.env, [], workspace), workflow);
 }
 
-/** A document is never redacted: what is a secret beyond doubt must not stand in it. */
+/** Finds certain secrets in a workflow. Documents are not redacted, so they must not contain any. */
 export function checkDocument(secrets: readonly Secret[], workflow: Workflow): Diagnostic[] {
   const sure = secrets.filter(({ value }) => isUnmistakable(value));
   return textsOf(workflow, []).flatMap(([path, text]) => {
@@ -72,7 +72,7 @@ function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["p
   return isObject(value) ? Object.entries(value).flatMap(([key, member]) => textsOf(member, [...path, key])) : [];
 }
 
-/** What must not be seen of a run: its skills' secrets, those of the environment, and of files of the checkout. */
+/** Returns all secrets of a run: of its skills, the environment, and the checkout's files. */
 export function secretsOf(
   env: Environment,
   entries: Iterable<SkillEntry | undefined>,
@@ -96,7 +96,7 @@ export function secretsOf(
   ];
 }
 
-/** On a pull request the base's files count: its author could have the words that prove something redacted. */
+/** On a pull request, uses the base's files. Otherwise the author could have evidence redacted. */
 function dotenvFolders({ cwd, documents }: Workspace["host"], root: string): string[] {
   const [at, top] = documents?.ofEvent ? [documents.folder, projectRoot(documents.folder)] : [cwd, root];
   return [...new Set([at, top])];
@@ -108,12 +108,12 @@ function declaredVariables(skills: SkillSet): DeclaredVariables {
   return { isReadable: (name) => declares(name, "readable"), isSecret: (name) => declares(name, "secret") };
 }
 
-/** The variables of the built-in skills, without loading them. */
+/** Variables of the built-in skills, without loading them. */
 const BUILTIN: Readonly<Record<"readable" | "secret", readonly string[]>> = skillVariables;
 
 export const EXPORT_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
 
-/** What an exporter of telemetry sends along, by OpenTelemetry's own variable: `name=value,name=value`, percent-encoded. */
+/** Parses the OpenTelemetry headers variable: `name=value,name=value`, percent-encoded. */
 export function exportHeaders(env: Environment): readonly (readonly [name: string, value: string])[] {
   return (env[EXPORT_HEADERS] ?? "").split(",").flatMap((pair) => {
     const at = pair.indexOf("=");
@@ -125,17 +125,17 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a lone percent sign is one
+    return text; // not percent-encoded
   }
 }
 
-/** An address with a user part is secret as a whole, and so is the part. */
+/** Returns a URL with a user part, and the part itself, as secrets. */
 function addressSecrets(name: string, value: string): Secret[] {
   const parts = /^\s*[a-z][a-z\d+.-]*:\/\//i.test(value) ? userParts(value) : [];
   return parts.length === 0 ? [] : [value, ...parts].map((part) => ({ name, value: part }));
 }
 
-/** Of one skill: its secret fields, and what its MCP server is handed. */
+/** Returns a skill's secret fields and the variables that its MCP server receives. */
 export function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
   const { env: declared = {}, auth } = skill.mcp ?? {};
   const handed = [...Object.keys(declared).filter((name) => !BASE_VARIABLES.includes(name)), ...variablesOf(auth)];

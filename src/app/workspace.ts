@@ -118,7 +118,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
   return found;
 }
 
-/** Once in a process: all of them share its thread. */
+/** Sets the time limit once per process, because all workspaces share its thread. */
 const boundTime = once(() => setTimeBound(createTimeBound()));
 
 function once(work: () => void): () => void {
@@ -133,7 +133,7 @@ function configFinding(message: string): Diagnostic {
   return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
 }
 
-/** The servers of the checkout's own config files that nobody allowed. */
+/** Reports servers of the checkout's config files that the user has not allowed. */
 function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[] {
   return [...servers].flatMap(([id, { path, config, trusted }]) => {
     if (trusted || skills.withheld(id) === undefined) return [];
@@ -143,27 +143,27 @@ function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[]
 
 const builtinSkills = (): string => ownPath("skills", "skills");
 
-/** Keeps the answers that a person gave beside their own config file; gives the path. */
+/** Saves the user's answers next to their own config file and returns its path. */
 export async function rememberTrust({ host }: Workspace, entries: readonly TrustEntry[]): Promise<string> {
   const path = trustMemoryPath(host.env);
   if (path !== undefined && isInCheckout(path, host.cwd)) throw new Error(`${path} lies in the checkout`);
   return writeTrust(host.env, entries);
 }
 
-/** What lies in the checkout may be a stranger's, and raises no trust. */
+/** Reads the saved answers, but ignores a file in the checkout: an untrusted author may have written it. */
 function readMemory({ env, cwd }: Host): TrustMemory {
   const path = trustMemoryPath(env);
   if (path === undefined || !existsSync(path) || !isInCheckout(path, cwd)) return readTrustMemory(env);
   return { entries: [], findings: [`${path} does not count here, because it lies in the checkout`] };
 }
 
-/** What the command's own file, the project's and the user's own say, the nearer one first. */
+/** Returns the config files: the command's own, the project's, the user's. Earlier ones override later ones. */
 export function configFiles(workspace: Pick<Workspace, "nearest" | "project" | "user">): readonly ProjectConfig[] {
   const { nearest: own, project, user } = workspace;
   return [...(own ? [own] : []), ...[project, user].flatMap((file) => (file ? [file.config] : []))];
 }
 
-/** What is wrong with the files and flags that choose skills, rather than with a skill. */
+/** Returns findings about config files and flags, but not about single skills. */
 export function configFindings({ skills }: Workspace): readonly Diagnostic[] {
   return skills.diagnostics.filter(({ code }) => CONFIG_CODES.has(code));
 }
@@ -176,8 +176,8 @@ const CONFIG_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Skills that a flag or a variable names and that nobody declares, with what may have been meant. Workflows declare
- * some themselves; while they are not known, only what is near to a skill is told.
+ * Reports unknown skill ids in flags and variables, with suggestions.
+ * Workflows can declare skills, so before they are known only ids with a suggestion are reported.
  */
 export function unknownSkills(
   { skills, choices }: Workspace,
@@ -196,12 +196,12 @@ export function unknownSkills(
   });
 }
 
-/** Where the project's own folders are: at the root of its repository, else where the program is run. */
+/** Returns the root of the repository, or otherwise the working directory. */
 export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
   return projectRoot(cwd);
 }
 
-/** The options that a command needs again to continue a run. Values of `--set` may be secrets, so only their keys are kept, and trust is never recorded. */
+/** Returns the options to repeat when the run continues. Omits trust, and `--set` values, which may be secret. */
 function optionsAgain({ envFrom }: Pick<Host, "envFrom">, options: WorkspaceOptions): RecordedOption[] {
   const { skillFlags, store } = options;
   const given: readonly (readonly [RecordedOption["name"], string | boolean | undefined])[] = [

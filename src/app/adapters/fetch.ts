@@ -2,12 +2,12 @@ import type { Dispatcher } from "undici";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-/** The `fetch` of runs and calls: through a proxy, or with `--offline` to this machine alone. */
+/** Returns the `fetch` for runs and calls: through a proxy, or with `--offline` limited to this machine. */
 export async function openFetch(env: Environment, offline: boolean): Promise<typeof fetch> {
   return offline ? loopbackOnly() : proxiedFetch(env);
 }
 
-/** `fetch` through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; Node's own fetch knows none. */
+/** Returns a `fetch` that uses HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Node's own `fetch` ignores. */
 export async function proxiedFetch(env: Environment): Promise<typeof fetch> {
   const httpProxy = env.HTTP_PROXY ?? env.http_proxy;
   const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy;
@@ -18,7 +18,7 @@ export async function proxiedFetch(env: Environment): Promise<typeof fetch> {
   return through(fetchWith, dispatcher);
 }
 
-/** `--offline`: nobody but this machine is contacted, also where a redirect leads: each connection is looked at. */
+/** Checks every connection, not only the first URL, so that redirects cannot leave this machine. */
 async function loopbackOnly(): Promise<typeof fetch> {
   const { Agent, buildConnector, fetch: fetchWith } = await import("undici");
   const connect = buildConnector({});
@@ -37,7 +37,7 @@ async function loopbackOnly(): Promise<typeof fetch> {
   };
 }
 
-/** undici's own fetch is Node's in all but its types. */
+/** Casts undici's `fetch`, which differs from Node's only in its types. */
 function through(fetchWith: typeof import("undici").fetch, dispatcher: Dispatcher): typeof fetch {
   return ((input: never, init?: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
 }

@@ -5,16 +5,16 @@ import type { RunEvent } from "../../core/engine/event/event.ts";
 import { replySchema } from "../../core/engine/event/reply.ts";
 import type { Journal, Model, RecordCheck, Store } from "../../core/engine/ports.ts";
 
-/** Models and stores that a program brings along, held to their contracts: what they throw and give may be anything. */
+/** Guards for custom models and stores, which may throw or return anything. */
 
-/** Its failures are those of a model, its replies are ours alone. */
+/** Reports the model's errors as `model.rejected` and checks its replies against the schema. */
 export function guardModel(prefix: string, model: Model): Model {
   return {
     provider: prefix,
     async reply(prompt, call) {
       let reply: unknown;
       try {
-        reply = await model.reply(structuredClone(prompt), call); // which it may make its own
+        reply = await model.reply(structuredClone(prompt), call); // a copy, because the model may change it
       } catch (error) {
         if (error instanceof SkillflowError || call.signal.aborted) throw error;
         throw new SkillflowError("model.rejected", `the model ${prefix}: ${messageOf(error)}`, { cause: error });
@@ -31,11 +31,11 @@ function jsonOf(value: unknown): unknown {
   try {
     return toJson(value);
   } catch {
-    return undefined; // what is no JSON is no reply
+    return undefined; // a value that is not JSON fails the schema
   }
 }
 
-/** Its failures are those of a store. */
+/** Reports the store's errors as `store.failed` and checks what it returns. */
 export function guardStore(store: Store): Store {
   return {
     create: (record) => told(async () => guardJournal(await store.create(record))),
@@ -74,7 +74,7 @@ function idsOf(ids: readonly unknown[]): string[] {
   throw new Error("it gave no list of ids");
 }
 
-/** Its verbs alone: they may be those of a class. */
+/** Copies the methods only, because `blobs` may be an instance of a class. */
 function guardBlobs(blobs: Blobs): Blobs {
   return {
     create: (content, kind) => told(() => blobs.create(content, kind)),
@@ -84,7 +84,7 @@ function guardBlobs(blobs: Blobs): Blobs {
   };
 }
 
-/** What goes on without a record would go on without an end. */
+/** Rejects an empty result: a run that records nothing would never end. */
 function recordOf(events: readonly RunEvent[]): readonly RunEvent[] {
   const isEvent = (event: unknown) =>
     isObject(event) &&

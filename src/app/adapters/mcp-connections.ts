@@ -14,13 +14,13 @@ import { documentsOf, type Host, processesOf } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
 
-/** The MCP servers of a run's skills, connected. */
+/** Connected MCP servers of a run's skills. */
 export interface Servers {
-  /** As they were given, with the tools of their servers; where one cannot be reached, what the skill has without it. */
+  /** The given entries with the tools of their servers. If a server is unreachable, only the skill's own tools. */
   readonly entries: SkillEntries;
-  /** What connecting came upon. */
+  /** Problems found while connecting. */
   readonly warnings: readonly string[];
-  /** Nothing of them is left when this resolves. */
+  /** Resolves once all connections are closed and all server processes have ended. */
   close(): Promise<void>;
 }
 
@@ -29,23 +29,23 @@ export type { Person };
 export interface Connecting {
   readonly host: Host;
   readonly fetch: typeof fetch;
-  /** Keeps secrets out of what servers say. */
+  /** Redacts secrets in messages from servers. */
   readonly redactor: Redactor;
-  /** A program that is started could contact anybody: servers by command are left out. */
+  /** Skips servers that are started by a command, because a program could contact any host. */
   readonly offline: boolean;
-  /** Interrupts connecting: nothing is left of it. */
+  /** Aborts connecting and closes what was opened. */
   readonly signal: AbortSignal;
-  /** A server that has not answered by then is gone without; in any case not later than 30 s. */
+  /** Timeout for a server's answer, at most 30 s. The run continues without servers that exceed it. */
   readonly limitMs?: number | undefined;
-  /** Throws, with nothing left open, where a server is not in the lock or not as it says (fine-print T32). */
+  /** Throws, and closes all connections, if a server is not in the lock or differs from it. */
   readonly frozen?: boolean | undefined;
-  /** Of a run: what the server of a skill may be asked to read; without it, what reads is not offered. */
+  /** Returns the links that a skill's server may read in a run. Without it, reader tools are not offered. */
   readonly links?: ((skill: string) => Links) | undefined;
-  /** Who lets us in where a server wants a login; undefined where nobody is asked. */
+  /** Handles logins that a server asks for. Undefined if no user is present. */
   readonly person?: Person | undefined;
 }
 
-/** The skills of a dry run, whose servers are left alone (fine-print T45). */
+/** Returns the skills of a dry run, which does not connect their servers. */
 export function withoutServers(entries: SkillEntries): SkillEntries {
   const left = [...entries].map(([id, entry]) => {
     const isServed = entry?.skill.mcp !== undefined && entry.unavailable === undefined;
@@ -54,7 +54,7 @@ export function withoutServers(entries: SkillEntries): SkillEntries {
   return new Map(left);
 }
 
-/** Connects the servers of all available skills side by side (S8); a tool that the lock holds otherwise is left out. */
+/** Connects the servers of all available skills in parallel. Leaves out tools that differ from the lock. */
 export async function connectServers(entries: SkillEntries, connecting: Connecting): Promise<Servers> {
   const served = [...entries.values()].filter((entry) => entry?.skill.mcp && entry.unavailable === undefined);
   const lock = served.length === 0 ? undefined : readLock(projectRoot(documentsOf(connecting.host)));
@@ -124,7 +124,7 @@ function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): re
   return Object.keys(effects).filter((name) => !listed.has(name));
 }
 
-/** Tools of its own stay; a skill that has none is not there. */
+/** Keeps the skill's own tools. A skill without any becomes unavailable. */
 function withoutServer(entry: SkillEntry, why: Unavailable): SkillEntry {
   const { mcp: _, ...skill } = entry.skill;
   return skill.tools.length > 0 ? { ...entry, skill, withheld: why.reason } : { ...entry, unavailable: why };
@@ -132,7 +132,7 @@ function withoutServer(entry: SkillEntry, why: Unavailable): SkillEntry {
 
 const OFFLINE = "its MCP server is a command, which was not started: the run is offline";
 
-/** The connection that its server was reached by, or why it was not. */
+/** Connects a skill's server, or returns the reason why it failed. */
 export async function connectSkill(
   { skill, contents }: Pick<SkillEntry, "skill" | "contents">,
   {
@@ -172,7 +172,7 @@ export async function connectSkill(
   }
 }
 
-/** Skill tools before those of the server, which a clash hides (D31). */
+/** Adds the server's tools after the skill's own, which win if names clash. */
 function withTools(skill: Skill, offered: readonly Tool[], warn: (message: string) => void): Skill {
   const taken = new Set(skill.tools.map((tool) => exposedName(skill.id, tool.name)));
   const added = offered.filter((tool) => {

@@ -18,24 +18,24 @@ import type { Workspace } from "../host.ts";
 import { nearFile } from "../workspace.ts";
 import { guardModel } from "./guards.ts";
 
-/** Opens the models that a run names: the one file that names their adapters. */
+/** Opens the models that a run names. Only this file imports the model adapters. */
 
 interface ModelSetup {
   readonly workspace: Workspace;
   readonly model: string;
   readonly serving: Serving | undefined;
   readonly fetch: typeof fetch;
-  /** Of a resumed run. */
+  /** Events of the run before a resume. */
   readonly past: readonly RunEvent[];
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
 }
 
-/** The prefixes that the program which uses us answers itself. */
+/** Returns the prefixes of models that the calling program provides. */
 export function ownPrefixes({ models }: Workspace): ReadonlySet<string> {
   return new Set(models.keys());
 }
 
-/** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
+/** Finds the model for a name. Sets up each provider once and loads its SDK on first use. */
 export function modelFinder(setup: ModelSetup) {
   const own = ownPrefixes(setup.workspace);
   const { provider: usual } = parseModel(setup.model, own);
@@ -62,7 +62,7 @@ async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {
   return { provider: model.provider, reply: async (prompt, call) => forget(used, await model.reply(prompt, call)) };
 }
 
-/** The same keys, each noted as it is given. */
+/** Wraps the keys and notes each value that is used. */
 function noting(keys: ShortLivedKeys, used: Set<string>): ShortLivedKeys {
   const noted = Object.entries(keys).map(([provider, key]) => {
     const note = async () => {
@@ -75,7 +75,7 @@ function noting(keys: ShortLivedKeys, used: Set<string>): ShortLivedKeys {
   return Object.fromEntries(noted);
 }
 
-/** Keys that came after the run's secrets were gathered are taken out of a reply that quotes them (trust 5). */
+/** Redacts keys from replies that quote them. The run's redactor does not know keys issued after it was created. */
 function forget(used: ReadonlySet<string>, reply: Reply): Reply {
   if (used.size === 0) return reply;
   const { value } = createRedactor([...used].map((key) => ({ name: "API_KEY", value: key })));
@@ -89,7 +89,7 @@ interface Opening extends ModelSetup {
   readonly common: { readonly fetch: typeof fetch };
 }
 
-/** What answers behind each prefix, loaded when it is first asked. */
+/** Adapter for each provider, loaded on first use. */
 const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
   async anthropic({ env, keys, common }) {
     const { anthropicModel } = await import("../../models/anthropic.ts");
@@ -120,7 +120,7 @@ const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>>
   },
 };
 
-/** A file that answers every model call of a run: read once, before anything runs. */
+/** File that answers every model call of a run. It is read once, before the run starts. */
 export type Serving =
   | { readonly provider: "replay"; readonly recording: StoredRun; readonly resumed: Resumed }
   | { readonly provider: "script"; readonly script: Script };
@@ -147,7 +147,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** A file outside the project may be named by a checkout: nothing of its text is quoted. */
+/** Reads a script. Quotes no content of a file outside the project, because a checkout could name any file. */
 async function readScript(path: string, root: string) {
   const { parseScript } = await import("../../loaders/documents/test-file.ts");
   if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);

@@ -9,27 +9,27 @@ import type { Host } from "../host.ts";
 import { exportHeaders } from "../secrets.ts";
 import { openFetch } from "./fetch.ts";
 
-/** Sends a run's spans to an OpenTelemetry service, as OTLP/JSON over HTTP. */
+/** Sends a run's spans to an OpenTelemetry service as OTLP/JSON over HTTP. */
 
 export const OTLP_URL = "SKILLFLOW_OTLP_URL";
 
 export interface Export {
-  /** The whole address of traces: `http://localhost:4318/v1/traces`. */
+  /** Full URL of the traces endpoint, such as `http://localhost:4318/v1/traces`. */
   readonly url: string;
-  /** Whether prompts, answers, arguments and results are sent. */
+  /** Includes prompts, replies, tool arguments and results. */
   readonly content: boolean;
-  /** The last part of a run that was resumed; all of it unless told. */
+  /** Sends only the last part of a resumed run. Default: the whole run. */
   readonly isLast?: boolean;
 }
 
-/** Tells the service that the environment names of a run, or of what a resume added to it; what keeps it from that is a warning. */
+/** Sends the last part of a run to the service in `SKILLFLOW_OTLP_URL`, if set. Reports failures as warnings. */
 export async function exportEnded(
   { env }: Pick<Host, "env">,
   run: StoredRun,
   { content, warn }: { readonly content: boolean; readonly warn: (message: string) => void },
 ): Promise<void> {
   const url = env[OTLP_URL];
-  // Tests of workflows are no news.
+  // Workflow tests are not exported.
   if (!url || run.record.kind === "test") return;
   try {
     await exportSpans(env, run, { url, content, isLast: true });
@@ -38,10 +38,10 @@ export async function exportEnded(
   }
 }
 
-/** For all requests of a run together. */
+/** Time limit for all requests of a run together. */
 const MOST_MS = 10_000;
 
-/** Resolves with the number of spans that were taken; throws `output.failed` where not all of them were. */
+/** Sends the spans and returns their number. Throws `output.failed` if the service did not accept all of them. */
 export async function exportSpans(env: Environment, run: StoredRun, wanted: Export): Promise<number> {
   const address = checkAddress(wanted.url);
   const all = spansOf({ ...run, content: wanted.content });
@@ -78,7 +78,7 @@ async function post(to: Post, body: string): Promise<void> {
   if (rejected > 0) throw refused(to, `took all but ${rejected} of the spans`);
 }
 
-/** What the protocol says is worth another try, while there is time. */
+/** Status codes that OTLP/HTTP defines as retryable. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_WAIT_MS = 250;
 
@@ -86,7 +86,7 @@ async function ask(to: Post, body: string): Promise<Response> {
   const { address, send, signal, env } = to;
   const headers = { ...Object.fromEntries(exportHeaders(env)), "content-type": "application/json" };
   for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
-    // Where a redirect leads, the headers are nobody's business.
+    // Do not follow redirects: the headers may hold credentials for this host only.
     const answer = await send(address, { method: "POST", headers, body, signal, redirect: "manual" }).catch((error) => {
       throw refused(to, signal.aborted ? `did not answer within ${MOST_MS / 1000} s` : causeOf(error));
     });
@@ -111,7 +111,7 @@ function causeOf(error: unknown): string {
   return `cannot be reached: ${messageOf(cause ?? error)}`;
 }
 
-/** Of the address only what holds no secret. */
+/** Shows only the origin of the address, because the rest may contain secrets. */
 function refused({ address }: Post, why: string): SkillflowError {
   return new SkillflowError("output.failed", `the spans were not sent: ${address.origin} ${why}`);
 }

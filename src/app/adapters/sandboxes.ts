@@ -2,7 +2,7 @@ import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { LoaderHost } from "../../loaders/folder/host.ts";
 import type { Host, Workspace } from "../host.ts";
 
-/** The sandboxes, opened when something is first run in them. */
+/** Returns runners that open their sandboxes on first use. */
 export function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {
   const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
     let opened: Promise<Sandbox> | undefined;
@@ -22,7 +22,7 @@ async function foreignSandbox(host: Host): Promise<Sandbox> {
   return (await import("../../sandbox/choose.ts")).openSandbox(host);
 }
 
-/** What runs code of skills on this machine; the name is `missing` where nothing does. */
+/** Returns the name of this machine's sandbox for skill code, or `missing` if there is none. */
 export async function sandboxName({ host }: Workspace): Promise<string> {
   return (await foreignSandbox(host)).name;
 }

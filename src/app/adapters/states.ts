@@ -11,8 +11,8 @@ import type { Host } from "../host.ts";
 const BRANCH = "git:";
 
 /**
- * Where runs remember: a folder, a branch of the checkout's remote, or what is handed over. Where nothing is said, beside
- * the runs: in the engine's database, or in the project's own folder.
+ * Opens the state store: a folder, a branch of the checkout's remote, or a custom store.
+ * Defaults to the engine's database, or to the project's own folder.
  */
 export function openState(host: Host, named: string | StateStore | undefined, around: Around = {}): StateStore {
   const { queue, offline = false } = around;
@@ -22,7 +22,7 @@ export function openState(host: Host, named: string | StateStore | undefined, ar
   if (named?.startsWith(BRANCH)) return gitState({ branch: named.slice(BRANCH.length), directory: cwd, env, offline });
   const isOurs = named === undefined;
   const directory = resolve(cwd, named ?? join(".skillflow", "state"));
-  // What no link may lead it out of, where the operator did not name it.
+  // Links must not lead out of the default folder. The operator may name any folder.
   const root = isOurs ? projectRoot(cwd) : undefined;
   const folder = folderState({ directory, root, isPrivate: isOurs, self, isAlive });
   return root === undefined ? folder : guardState(folder, () => refuseCommitted(directory, root, env));
@@ -30,16 +30,16 @@ export function openState(host: Host, named: string | StateStore | undefined, ar
 
 interface Around {
   readonly queue?: RunQueue | undefined;
-  /** Nobody but this machine is to be contacted. */
+  /** Makes no network requests except to this machine. */
   readonly offline?: boolean | undefined;
 }
 
-/** What came with the checkout may be a stranger's: by it runs would leave out what they are to look at (trust 6). */
+/** Refuses state that was committed: an untrusted author could make runs skip items that they should check. */
 async function refuseCommitted(directory: string, root: string, env: Host["env"]): Promise<void> {
   if (!existsSync(directory) || !existsSync(join(root, ".git"))) return;
   const git = gitIn({ directory: root, env, config: [["safe.directory", "*"]] });
   const listing = git(["--literal-pathspecs", "ls-files", "-z", "--", directory]);
-  // Without a git nobody has committed anything here.
+  // Without git, nothing was committed.
   const { stdout } = await listing.catch(() => ({ stdout: Buffer.alloc(0) }));
   const [committed] = stdout
     .toString("utf8")
@@ -54,7 +54,7 @@ async function refuseCommitted(directory: string, root: string, env: Host["env"]
   });
 }
 
-/** Its failures are those of a store. */
+/** Reports errors of the state store as `store.failed`. */
 function guardState(store: StateStore, check: () => Promise<void> = async () => undefined): StateStore {
   const told = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     try {

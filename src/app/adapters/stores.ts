@@ -11,12 +11,12 @@ import { fileStore, planOfRun } from "../../stores/file/store.ts";
 import type { EnginePlace, Host, StorePlace, Workspace } from "../host.ts";
 import { guardStore } from "./guards.ts";
 
-/** A folder of run files, by default the project's own; a store that is handed over is held to its contract. */
+/** Opens a folder of run files, by default the project's own, or wraps a custom store. */
 export function openStore(host: Host, named: StorePlace): OpenedStore {
   if (typeof named === "object") return { storeDirectory: undefined, ...openOther(host, named) };
   const { cwd, self, isAlive } = host;
   const storeDirectory = resolve(cwd, named ?? join(".skillflow", "runs"));
-  // What no link may lead the store out of, where the operator did not name it.
+  // Links must not lead out of the default folder. The operator may name any folder.
   const root = named === undefined ? projectRoot(cwd) : undefined;
   const { intake, ...store } = fileStore({ directory: storeDirectory, root, self, isAlive });
   return { store, intake, storeDirectory };
@@ -24,7 +24,7 @@ export function openStore(host: Host, named: StorePlace): OpenedStore {
 
 type OpenedStore = Pick<Workspace, "store" | "storeDirectory" | "queue" | "intake">;
 
-/** The queue of the database that the environment names. */
+/** Opens the queue of the database that the environment names. */
 export function openQueue(host: Host): RunQueue | undefined {
   return openStore(host, { engine: "dbos", url: undefined }).queue;
 }
@@ -68,7 +68,7 @@ function intakeOf(queue: RunQueue): Intake {
 
 const ignored = () => undefined;
 
-/** The user's own, one for each project: what came with a checkout could make a database that runs anything (trust 6). */
+/** Returns a folder per project in the user's cache: a database from a checkout could run arbitrary code. */
 function embeddedFolder({ env, cwd }: Host): string {
   const base = env.XDG_CACHE_HOME || (env.HOME ? join(env.HOME, ".cache") : undefined);
   const root = projectRoot(cwd);
@@ -81,24 +81,24 @@ function embeddedFolder({ env, cwd }: Host): string {
   });
 }
 
-/** Where a run's plan is written that was to go nowhere else; undefined where the store keeps no files. */
+/** Returns the default path of a run's plan, or undefined if the store keeps no files. */
 export function planPlace({ host, storeDirectory }: Workspace, run: string): string | undefined {
   return storeDirectory === undefined ? undefined : relative(host.cwd, planOfRun(storeDirectory, run));
 }
 
-/** A recording, and the path that names it to the replay model. */
+/** Recording, and the path that names it to the replay model. */
 export interface Recording {
   readonly stored: StoredRun;
   readonly path: string;
 }
 
-/** A recorded run outside of any store; undefined where there is no such file. */
+/** Reads a recorded run from a file outside any store. Returns undefined if the file does not exist. */
 export function openRecording({ host }: Workspace, path: string): Recording | undefined {
   const file = resolve(host.cwd, path);
   return existsSync(file) ? { stored: readRecording(file), path } : undefined;
 }
 
-/** A recorded run: a file of its own, or a run of the store. */
+/** Finds a recorded run: a file, or a run of the store. */
 export async function findRecording(workspace: Workspace, given: string): Promise<Recording> {
   const file = openRecording(workspace, given);
   if (file) return file;
@@ -108,13 +108,13 @@ export async function findRecording(workspace: Workspace, given: string): Promis
   return { stored: await store.read(run), path };
 }
 
-/** Whether a recorded run is what was written: a file of its own, or a run of the store. */
+/** Checks that a recorded run was not changed: a file, or a run of the store. */
 export async function checkRun({ host, store }: Workspace, given: string): Promise<RecordCheck> {
   const file = resolve(host.cwd, given);
   return existsSync(file) ? verifyRecording(file) : store.verify(await findRun(store, given));
 }
 
-/** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
+/** Resolves a run's id, a unique prefix of it, or `latest`. */
 export async function findRun(store: Store, given: string): Promise<string> {
   const ids = await store.list();
   if (given === "latest") return latestRun(store, ids);
@@ -133,7 +133,7 @@ export async function findRun(store: Store, given: string): Promise<string> {
   });
 }
 
-/** Of what was really done: a replay, a dry run and a test are no news. */
+/** Returns the newest real run, and skips replays, dry runs and tests. */
 async function latestRun(store: Store, ids: readonly string[]): Promise<string> {
   for (const id of ids) if ((await store.skim(id)).record.kind === "run") return id;
   throw new SkillflowError("run.unknown", "there is no run yet", { hint: "skillflow run WORKFLOW" });

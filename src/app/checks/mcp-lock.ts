@@ -8,19 +8,19 @@ import { runRedactor, secretsOf } from "../secrets.ts";
 import { allSkills } from "../skills/states.ts";
 import type { InlineSkills, SkillEntry } from "../workspace.ts";
 
-/** The skills that workflows bring along, and where they were found. */
+/** Skills that a workflow defines inline, and the workflow's file. */
 export interface Brought {
   readonly file: string;
   readonly inline: InlineSkills;
 }
 
-/** A skill with an MCP server of its own, connected or held back. */
+/** Skill with its own MCP server, which may be withheld. */
 export interface ServedSkill {
   readonly entry: SkillEntry;
   readonly inline?: InlineSkills;
 }
 
-/** Each of the project's and of the workflows', once. */
+/** Returns the skills with servers, of the project and of the workflows, each once. */
 export async function servedSkills(workspace: Workspace, brought: readonly Brought[]): Promise<readonly ServedSkill[]> {
   const served = new Map<string, ServedSkill>();
   for (const entry of await allSkills(workspace)) if (hasServer(entry)) served.set(entry.skill.id, { entry });
@@ -50,13 +50,13 @@ function ambiguous(id: string, file: string): SkillflowError {
   );
 }
 
-/** What became of each server, in the order of their ids. */
+/** Result for each server, sorted by id. */
 export interface Locking {
   readonly path: string;
   readonly locked: readonly { readonly id: string; readonly tools: number }[];
-  /** Not asked: those that are not trusted, or lack their config. What the lock holds of them stays. */
+  /** Servers that were skipped because they are untrusted or lack config. Their entries in the lock stay. */
   readonly leftOut: readonly Missed[];
-  /** Asked in vain; so it is with those. */
+  /** Servers that could not be used. Their entries in the lock stay, too. */
   readonly failed: readonly Missed[];
   readonly warnings: readonly string[];
 }
@@ -66,7 +66,7 @@ interface Missed {
   readonly reason: string;
 }
 
-/** Asks the servers that are trusted for their tools, and writes them down. */
+/** Lists the tools of the trusted servers and writes them to the lock. */
 export async function lockServers(
   workspace: Workspace,
   served: readonly ServedSkill[],

@@ -9,7 +9,7 @@ import { connectServers } from "../adapters/mcp-connections.ts";
 import type { Workspace } from "../host.ts";
 import { skillSecrets } from "../secrets.ts";
 
-/** What a skill's read-only probe came to, and whether its MCP server answers; undefined for a skill with neither. */
+/** Runs a skill's read-only probe and checks that its MCP server answers. Undefined for a skill with neither. */
 export async function probeSkill(
   workspace: Workspace,
   entry: SkillEntry,

@@ -12,7 +12,7 @@ import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import { configFiles, type InlineSkills } from "../workspace.ts";
 
-/** The taint of a workflow as it would be run here, with the skills that there are; no server is connected for it. */
+/** Computes the taint of a workflow with the installed skills, without connecting their servers. */
 export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise<Taint> {
   return taintWith(
     workspace,
@@ -21,14 +21,14 @@ export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise
   );
 }
 
-/** A workflow, and those that its nodes run. */
+/** Workflow and the inner workflows of its nodes. */
 interface ReadWorkflow {
   readonly workflow: Workflow;
   readonly inline: InlineSkills;
   readonly inner: InnerWorkflows;
 }
 
-/** What can be known of its skills and their tools before a run, where it stands: their taint, and names that no tool has. */
+/** Finds problems of skills and tools that are known before a run: taint, invalid config and unknown tool names. */
 export async function skillProblems(
   workspace: Workspace,
   read: ReadWorkflow & Pick<InnerWorkflow, "place">,
@@ -44,7 +44,7 @@ export async function skillProblems(
   return found.flatMap((finding) => placeInside(read, finding));
 }
 
-/** Of what is found inside another workflow: in its file, or below the node that holds it. */
+/** Places a finding in the file of the inner workflow, or otherwise at the node of the outer workflow. */
 function placeInside(read: ReadWorkflow & Pick<InnerWorkflow, "place">, finding: Finding): Finding[] {
   const [first, node, ...rest] = finding.path;
   const isInside = typeof node === "string" && !Object.hasOwn(read.workflow.nodes, node);
@@ -57,7 +57,7 @@ function placeInside(read: ReadWorkflow & Pick<InnerWorkflow, "place">, finding:
 
 type DeclaredSkills = ReadonlyMap<string, DeclaredSkill>;
 
-/** Reports config values of the wrong form, at the first node that lists their skill. Values may still be missing here. */
+/** Reports malformed config values at the first node that lists the skill. Missing values are not errors here. */
 function configProblems({ nodes }: Pick<Workflow, "nodes">, gathered: SkillEntries): Finding[] {
   return [...gathered].flatMap(([id, entry]): Finding[] => {
     const { unavailable, fields = [] } = entry ?? {};

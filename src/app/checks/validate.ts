@@ -8,7 +8,7 @@ import { documentSecrets } from "../secrets.ts";
 import { configFindings, unknownSkills } from "../workspace.ts";
 import { skillProblems } from "./taint.ts";
 
-/** Everything that is wrong with workflows, and with what they are run with; nothing is fetched and nobody asked. */
+/** Finds all problems of workflows, their skills and their config, without network requests or prompts. */
 export async function findProblems(
   workspace: Workspace,
   documents: readonly WorkflowDocument[],
@@ -20,7 +20,7 @@ export async function findProblems(
   return [...about, ...found.flatMap(({ findings }) => findings)];
 }
 
-/** With the secrets that stand in the document, and its taint. */
+/** Reads a workflow and adds findings about its sources, secrets, inner workflows and skills. */
 async function readDiscreetly(
   workspace: Workspace,
   document: WorkflowDocument,
@@ -41,7 +41,7 @@ async function readDiscreetly(
   return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
 }
 
-/** A file that two nodes run is told of once. */
+/** Removes duplicates: a file that two nodes run is reported once. */
 function once(findings: readonly Finding[]): Finding[] {
   return [...new Map(findings.map((found) => [JSON.stringify(found), found])).values()];
 }

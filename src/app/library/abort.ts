@@ -1,7 +1,7 @@
-/** What runs that share a signal want to hear of it: one listener for all, as Node.js takes more than ten for a leak. */
+/** Callbacks per signal, behind one listener: Node.js reports more than ten listeners as a leak. */
 const hearers = new WeakMap<AbortSignal, { readonly all: Set<() => void>; readonly listener: () => void }>();
 
-/** Calls back once the signal is aborted; gives what takes that back. */
+/** Calls `hear` when the signal is aborted. Returns a function that removes the callback. */
 export function onAbort(signal: AbortSignal, hear: () => void): () => void {
   const { all, listener } = hearers.get(signal) ?? listen(signal);
   all.add(hear);

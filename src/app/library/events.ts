@@ -1,10 +1,10 @@
 import type { RunEvent } from "../../core/engine/event/event.ts";
 
-/** The events of a run as they come, for as many readers as there are: each begins with the first one, and what it gets is its own. */
+/** Events of a run for any number of readers. Each reader starts at the first event and gets its own copies. */
 interface EventLog extends AsyncIterable<RunEvent> {
   readonly events: readonly RunEvent[];
   push(event: RunEvent): void;
-  /** No more will come: because the run is over, or because `failure` kept it from beginning. */
+  /** Ends the log: the run is over, or `failure` prevented its start. */
   end(failure?: { readonly error: unknown }): void;
 }
 

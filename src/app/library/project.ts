@@ -29,41 +29,41 @@ import { asOption } from "./wording.ts";
 
 export type { ReportKind, Run, SkillState };
 
-/** Where a project is and what it is given. What is left out is as on the command line. */
+/** Location and settings of a project. The defaults are those of the command line. */
 export interface ProjectOptions {
-  /** Where `.skillflow.yml`, skills and relative paths are looked for. Default: the working directory. */
+  /** Directory of `.skillflow.yml` and skills, and base of relative paths. Default: the working directory. */
   readonly directory?: string;
   /**
-   * Variables: of config, of providers' keys, and `HOME`, `XDG_CONFIG_HOME` and `SKILLFLOW_*`. Default: those of the process,
-   * as they are when the project is opened. With `{}` there is no home, and no config but `config`.
+   * Variables for config, provider keys, `HOME`, `XDG_CONFIG_HOME` and `SKILLFLOW_*`. Default: the process's variables
+   * when the project is opened. With `{}` there is no home directory, and no config but `config`.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Skills of one's own: each stands above all that is found under its id, built-in ones too, and needs no trust. */
+  /** Your own skills. Each overrides any other skill with its id, even a built-in one, and needs no trust. */
   readonly skills?: readonly SkillDefinition[];
-  /** Config values that beat `env`: by key, or by `skill.KEY` where several skills declare the key. */
+  /** Config values that override `env`, by key. Use `skill.KEY` if several skills declare the key. */
   readonly config?: Readonly<Record<string, string | undefined>>;
-  /** False: no skill folders of the project or the user. The built-in skills stay. Default: true. */
+  /** Set to false to ignore the skill folders of the project and the user. Built-in skills stay. Default: true. */
   readonly discover?: boolean;
   /** Ids of skills whose code may run and whose servers may be connected. */
   readonly trust?: readonly string[];
-  /** What answers behind a prefix: `{ acme: model }` serves "acme:large". It beats a provider of that name. */
+  /** Models by prefix: `{ acme: model }` serves "acme:large". Overrides a provider with that name. */
   readonly models?: Readonly<Record<string, Model>>;
-  /** Where runs are kept. Default: files below `.skillflow/runs` of the directory. */
+  /** Store for runs. Default: files in `.skillflow/runs` of the directory. */
   readonly store?: Store;
   /**
-   * Where runs remember what later runs are to know: a folder, `git:BRANCH` of the checkout's remote, or a place of one's
-   * own. Default: files below `.skillflow/state` of the directory.
+   * Store for state that later runs read: a folder, `git:BRANCH` of the checkout's remote, or a custom store.
+   * Default: files in `.skillflow/state` of the directory.
    */
   readonly state?: string | StateStore;
 }
 
-/** What governs a run, where it differs from what its workflow, the project and `env` say. */
+/** Settings of a run that override its workflow, the project and `env`. */
 interface RunSettings {
   /** `provider:name`. */
   readonly model?: string;
-  /** What tools that write may do. */
+  /** Policy for tools that write. */
   readonly writes?: "allow" | "plan" | "deny";
-  /** Each one that is given replaces what is declared. Amounts in US dollars; `timeout` in seconds, or as "10m". */
+  /** Each given limit replaces the declared one. Amounts are in US dollars; `timeout` is in seconds, or like "10m". */
   readonly limits?: Limits;
 }
 
@@ -78,35 +78,35 @@ export interface Limits {
 export interface RunOptions extends RunSettings, Watching {
   /** The run's input, as JSON. `dryRun: true` in it stops the run at its first decision. Default: `{}`. */
   readonly input?: { readonly [key: string]: unknown };
-  /** False: the run does its work although one of the same key has ended within the workflow's cool-down. Default: true. */
+  /** Set to false to run even if a run with the same key ended within the workflow's cool-down. Default: true. */
   readonly coolDown?: boolean;
 }
 
 export interface ResumeOptions extends RunSettings, Watching {
-  /** The node of the run's path from which it is redone. */
+  /** Node on the run's path to restart from. */
   readonly from?: string;
 }
 
 export interface ReplayOptions extends Watching {
-  /** Where tool results come from. Default: `recorded`. */
+  /** Source of tool results. Default: `recorded`. */
   readonly tools?: "recorded" | "live";
-  /** Whether a prompt may differ from its recording; else the replay ends with `replay.changed` (1). Default: false. */
+  /** Allows prompts to differ from the recording. If false, a replay ends with `replay.changed` (1). Default: false. */
   readonly allowChanges?: boolean;
 }
 
-/** Workflows, skills and runs of one directory. Every failure is a SkillflowError; nothing is printed. */
+/** Workflows, skills and runs of a directory. Methods fail only with a SkillflowError, and print nothing. */
 export interface Project {
-  /** Begins a run, of a workflow's path or of the value that such a file holds, and returns at once. Never throws. */
+  /** Starts a run and returns immediately. Takes a workflow's path or its parsed value. Never throws. */
   run(workflow: string | Workflow, options?: RunOptions): Run;
-  /** Goes on with a run that stopped, by its id, an unambiguous beginning of it, or `latest`. Yields what is recorded from now on. */
+  /** Resumes a run by its id, a unique prefix of it, or `latest`. Yields only the new events. */
   resume(run: string, options?: ResumeOptions): Run;
-  /** Runs again with every model reply answered from a recording: a run of the store, or a trace's file. */
+  /** Replays a run with recorded model replies. Takes a run of the store, or the path of a trace file. */
   replay(runOrFile: string, options?: ReplayOptions): Run;
-  /** Everything that is wrong with a workflow; rejects for nothing that is in it. Nothing is fetched, nobody asked. */
+  /** Returns all problems of a workflow and never rejects because of them. Makes no requests and asks no questions. */
   validate(workflow: string | Workflow): Promise<Diagnostic[]>;
-  /** Every skill there is, and what it lacks. */
+  /** Returns all skills, and what each of them lacks. */
   skills(): Promise<SkillState[]>;
-  /** A recorded run's report as text: a run of the store, or a trace's file. */
+  /** Returns the report of a recorded run as text. Takes a run of the store, or the path of a trace file. */
   report(runOrFile: string, kind: ReportKind): Promise<string>;
 }
 
@@ -143,12 +143,12 @@ async function reportOf(workspace: Workspace, given: string, kind: ReportKind): 
   return renderReport(kind, report);
 }
 
-/** What was given as config is no text for others, whoever declares it. */
+/** Returns all config values as secrets, whether or not a skill declares them so. */
 function configSecrets({ overrides }: Workspace): Secret[] {
   return [...overrides].map(([name, value]) => ({ name, value }));
 }
 
-// ---- what a project is given
+// ---- project options
 
 function wrong(message: string, hint?: string): SkillflowError {
   return new SkillflowError("usage.invalid", message, hint === undefined ? {} : { hint });
@@ -159,7 +159,7 @@ function inFolder(host: Host): Host {
   throw wrong(`there is no folder ${host.cwd}`);
 }
 
-/** The texts of a map; what is undefined is not said. */
+/** Returns the string values of a map, without undefined ones. */
 function textsOf(what: string, map: Readonly<Record<string, unknown>> = {}): [name: string, text: string][] {
   return Object.entries(map).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
@@ -181,7 +181,7 @@ async function givenSkills(definitions: readonly SkillDefinition[]): Promise<rea
   return skills;
 }
 
-/** Those two name files, which answer for whole runs. */
+/** Prefixes of files that answer all calls of a run. */
 const FILES: ReadonlySet<string> = new Set(["replay", "script"]);
 
 function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<string, Model> {
@@ -198,10 +198,10 @@ function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<strin
   return new Map(entries);
 }
 
-// ---- the ways to a run
+// ---- run, resume and replay
 
 function runCourse(workspace: Workspace, workflow: string | Workflow, options: RunOptions) {
-  // As they are now: a run is not changed by what its caller does with them later.
+  // Copied now, so that the caller's later changes do not affect the run.
   const given = documentOf(workflow);
   const input = inputOf(options.input);
   const choices = { ...choicesOf(options), coolDown: options.coolDown };
@@ -264,7 +264,7 @@ function nameOf(run: unknown): string {
   throw wrong("a run is named by its id, a beginning of it, or latest");
 }
 
-/** A copy of the document, or why there is none. */
+/** Copies the document, or returns the reason why it is not JSON. */
 function documentOf(workflow: unknown): { readonly document: WorkflowDocument } | { readonly fault: Diagnostic } {
   if (typeof workflow === "string") return { document: workflow };
   try {

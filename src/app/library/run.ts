@@ -14,32 +14,32 @@ import { createEventLog } from "./events.ts";
 import { asOption } from "./wording.ts";
 
 /**
- * A run that has been begun. It goes on whether or not anybody reads or awaits it; leaving a loop over it does not stop
- * it, the signal does. Iterating gives every event that it records, each reader from the first one on, and ends with the
- * run. No thenable: await `result`.
+ * Run in progress. It continues even if its events or result are not read; abort the signal to stop it.
+ * Every iteration yields all recorded events from the first one on, and ends with the run.
+ * A run is not a thenable: await `result`.
  */
 export interface Run extends AsyncIterable<RunEvent> {
-  /** Resolves once the run is in its store; rejects as `result` does where nothing ran. */
+  /** Resolves once the run is stored. Rejects like `result` if the run could not start. */
   readonly id: Promise<string>;
   /**
-   * The result document, once all is over. Whatever came of the run, it resolves, and `status` says how; it rejects with a
-   * SkillflowError where nothing ran: a wrong workflow or input (`exitCode` 2), missing config (3), a store that is locked (4).
-   * A rejection that nobody awaits is no unhandled one.
+   * The result document. Resolves when the run ends, whatever its outcome, which `status` describes.
+   * Rejects with a SkillflowError if nothing ran. `exitCode` is 2 (workflow or input), 3 (config) or 4 (store locked).
+   * Not awaiting it never causes an unhandled rejection.
    */
   readonly result: Promise<RunResult>;
 }
 
-/** Who watches a run, and who may stop it. */
+/** Observers of a run, and the signal that stops it. */
 export interface Watching {
-  /** Told of each event after it was recorded, and of what is shown while it happens. Their failures are their own. */
+  /** Called for each recorded event and for progress. Errors that observers throw do not affect the run. */
   readonly observers?: readonly Observer[];
-  /** Aborted: the run is recorded as interrupted and `result` resolves so; before it has begun, nothing is recorded. */
+  /** Signal that interrupts the run. `result` still resolves. Nothing is recorded if it aborts before the start. */
   readonly signal?: AbortSignal;
 }
 
-/** One way to a run: what it needs, how it is driven, and what is known of it before either. */
+/** Functions that prepare and drive a new run, a resume or a replay. */
 export interface Course {
-  /** Also of a run that never began. */
+  /** Known even if the run never starts. */
   readonly run: string;
   readonly workflow: () => string;
   prepare(signal: AbortSignal): Promise<PreparedRun>;
@@ -47,7 +47,7 @@ export interface Course {
   readonly store: Store;
 }
 
-/** Returns at once, whatever it is given; `clean` keeps secrets out of what is said before a run's own are known. */
+/** Starts a run and returns immediately. `clean` redacts secrets until the run's own redactor exists. */
 export function beginRun(planned: () => Course, given: Watching, clean: (text: string) => string): Run {
   const log = createEventLog();
   const interrupt = new AbortController();
@@ -63,7 +63,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
     signal = read.signal;
     if (signal?.aborted) stop();
     else if (signal) unhear = onAbort(signal, stop);
-    await undefined; // whoever begins it goes on first
+    await undefined; // returns to the caller before any work starts
     const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events };
     return carryOut(course, watching, clean);
   };
@@ -84,7 +84,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   return { id, result, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() };
 }
 
-/** What was given is its caller's: whatever it throws when it is looked at is no fault of ours. */
+/** Reads the caller's options. Errors that their getters throw are usage errors, not internal ones. */
 function readable<Value>(read: () => Value): Value {
   try {
     return read();
@@ -106,10 +106,10 @@ function observersOf(observers: unknown = []): readonly Observer[] {
   throw new SkillflowError("usage.invalid", "observers: each is an object with a function onEvent");
 }
 
-/** `result` tells it to whoever asks. */
+/** Avoids an unhandled rejection of `id`. Callers get the error from `result`. */
 const heard = () => undefined;
 
-/** Sees what no other is given: what one of them changes, nobody else sees. */
+/** Gives an observer its own copies, so that its changes do not affect other observers. */
 function apart(observer: Observer): Observer {
   return {
     onEvent: (event) => observer.onEvent(structuredClone(event)),
@@ -168,7 +168,7 @@ function loggerTelling(observers: readonly Observer[], skill: string): Logger {
   return { debug: say("debug"), info: say("info"), warn: say("warn") };
 }
 
-/** What was prepared, or undefined where the signal came first: what is opened for it then is closed again. */
+/** Waits for the preparation, or returns undefined if the signal aborts first. Closes what it opened too late. */
 async function unlessAborted(preparing: Promise<PreparedRun>, signal: AbortSignal): Promise<PreparedRun | undefined> {
   const stopped = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);
@@ -182,7 +182,7 @@ async function unlessAborted(preparing: Promise<PreparedRun>, signal: AbortSigna
   return undefined;
 }
 
-/** Interrupted before anything ran: nothing is recorded. */
+/** Returns the result of a run that was interrupted before it started. Nothing is recorded. */
 function notBegun({ run, workflow }: Course, why: string): RunResult {
   const code = "run.interrupted";
   return {
@@ -200,14 +200,14 @@ function notBegun({ run, workflow }: Course, why: string): RunResult {
   };
 }
 
-/** As people read it. */
+/** Describes the reason of an abort for users. */
 function reasonOf(reason: unknown): string {
   if (typeof reason === "string" && reason !== "") return `interrupted (${reason})`;
   const isPlain = reason === undefined || (reason instanceof DOMException && reason.name === "AbortError");
   return isPlain ? "interrupted" : `interrupted (${messageOf(reason)})`;
 }
 
-/** Throws whatever went wrong as an error of ours that tells no secret. */
+/** Rethrows any error as a SkillflowError without secrets. */
 export function refuseIn(clean: (text: string) => string): (error: unknown) => never {
   return (error) => {
     throw cleaned(asOurs(error), clean);
@@ -221,7 +221,7 @@ function asOurs(error: unknown): SkillflowError {
   });
 }
 
-/** The same error, or one with a hint for programs; where secrets stood in it, without them and without what caused it. */
+/** Redacts an error and words its hint for programs. Drops the cause if the text contained secrets. */
 function cleaned(error: SkillflowError, clean: (text: string) => string): SkillflowError {
   const { code, message, diagnostics, cause } = error;
   const hint = hintFor(error, asOption);
@@ -237,7 +237,7 @@ interface Told {
   readonly hint?: string | undefined;
 }
 
-/** Without the secrets that stood in it. */
+/** Redacts the message and the hint. */
 export function cleanTold<Given extends Told>(told: Given, clean: (text: string) => string): Given {
   return { ...told, message: clean(told.message), ...(told.hint === undefined ? {} : { hint: clean(told.hint) }) };
 }

@@ -1,6 +1,6 @@
 import type { OptionName, OptionWriter } from "../../core/base/errors.ts";
 
-/** The options of a program that uses the library, where it has them. */
+/** Library options that correspond to command-line options. */
 const OPTIONS: Partial<Record<OptionName, string>> = {
   "allow-changes": "allowChanges",
   from: "from",
@@ -12,7 +12,7 @@ const OPTIONS: Partial<Record<OptionName, string>> = {
   store: "store",
 };
 
-/** `model` NAME, for the library. */
+/** Writes an option as library users know it, such as `model` NAME. */
 export const asOption: OptionWriter = (option, value) => {
   const name = OPTIONS[option];
   const shown = name === undefined ? `--${option}` : `\`${name}\``;

@@ -12,17 +12,17 @@ import { type Day, msToTomorrow } from "./day.ts";
 import { openJoins } from "./joins.ts";
 import type { Setting, Source } from "./setting.ts";
 
-/** A webhook that is genuine. */
+/** Webhook that passed authentication. */
 export interface Delivery {
   readonly source: Source;
-  /** What its sender calls it on every attempt; undefined where the body alone tells it from others. */
+  /** The sender's id, the same for every attempt. Undefined if only the body identifies the delivery. */
   readonly id: string | undefined;
-  /** sha256 of the body, as it arrived. */
+  /** SHA-256 of the raw body. */
   readonly digest: string;
   readonly event: WebhookEvent;
 }
 
-/** What became of a webhook. */
+/** Outcome of a webhook. */
 export type Taken =
   | { readonly kind: "accepted" | "duplicate" | "joined"; readonly run: string }
   | { readonly kind: "ignored" | "invalid"; readonly reason: string }
@@ -31,7 +31,7 @@ export type Taken =
 const USUAL_QUEUE = 1000;
 const QUEUE_AFTER_S = 30;
 
-/** Takes webhooks in: what it calls accepted is recorded as a run, once, whatever becomes of this process. */
+/** Accepts webhooks. Each accepted one is recorded as a run exactly once, even if this process dies. */
 export function openAcceptance(setting: Setting, day: Day, intake: Intake, given: RunChoices) {
   const { workspace, file } = setting;
   const choices = { ...given, detached: true };
@@ -80,7 +80,7 @@ export function openAcceptance(setting: Setting, day: Day, intake: Intake, given
     const { record } = prepared;
     if (record.skipped) return { kind: "joined", run: record.skipped.run };
     const join = choices.coolDown === false ? undefined : (record.cooled ?? joinKey(record.workflow.id, cooling));
-    // One that has ended meanwhile has begun to cool down.
+    // A run that ended in the meantime may have started a cool-down.
     const joined =
       join === undefined ? undefined : ((await joins.underWay(join)) ?? (await coolingNow(workspace, record)));
     if (joined !== undefined) return { kind: "joined", run: joined };
@@ -91,7 +91,7 @@ export function openAcceptance(setting: Setting, day: Day, intake: Intake, given
     const mapped = mapEvent(delivery.source.said, delivery.event);
     if (mapped.kind === "ignored") return mapped;
     if (mapped.kind === "problem") return { kind: "invalid", reason: mapped.problem };
-    // Of two at once with one fingerprint the second is to find the first.
+    // The second of two concurrent deliveries with one fingerprint must find the first.
     return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
   };
 }
@@ -106,17 +106,17 @@ function coolingOf({ said }: Source, fingerprint: Json | undefined): Cooling | u
   return { fingerprint, ...defined("key", key), ...defined("for", cool_down) };
 }
 
-/** Without a time to cool down, alerts of one cause are joined for as long as their run is under way. */
+/** Returns the key that joins alerts of one cause. Without a cool-down they join only while their run is active. */
 function joinKey(workflow: string, cooling: Cooling | undefined): string | undefined {
   return cooling?.fingerprint === undefined ? undefined : keyOf(workflow, cooling.fingerprint);
 }
 
-/** What a delivery without a name is told from a repeated one by: the same body within this time is the same delivery. */
+/** Time in which deliveries without an id and with the same body count as one. */
 const SAME_MS = 5 * 60 * 1000;
 
 type Known = { readonly known: string } | { readonly fresh: string };
 
-/** The run's id is made of the delivery's, so that no delivery begins two, on any machine. */
+/** Derives the run's id from the delivery, so that a delivery starts at most one run on any machine. */
 async function knownRun({ store }: Workspace, { source, id, digest }: Delivery): Promise<Known> {
   const begun = async (run: string) => {
     try {
@@ -143,7 +143,7 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 20);
 }
 
-/** One after another of the same name. */
+/** Runs work with the same name one at a time. */
 export function turns() {
   const last = new Map<string, Promise<unknown>>();
   return <Value>(name: string, work: () => Promise<Value>): Promise<Value> => {

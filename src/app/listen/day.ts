@@ -3,15 +3,15 @@ import type { ListenFile } from "../../core/document/listen/listen-file.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { StateDelta, StateStore, States } from "../../core/engine/ports.ts";
 
-/** What all runs that webhooks begin may use in a day, counted in the state: a restart forgets nothing (fine-print Q43). */
+/** Daily limits for all runs that webhooks start. The state keeps the counts, so a restart does not reset them. */
 export interface Day {
-  /** Why no more is begun today; undefined where there is room. */
+  /** Returns why no more runs may start today, or undefined if there is room. */
   full(): Promise<string | undefined>;
-  /** Counts a run, once a day, with `also` kept beside it; why it is not begun where others took the last room meanwhile. */
+  /** Counts a run once a day and stores `also` with it. Returns why the run may not start if the limit is exceeded. */
   begin(run: string, also: StateDelta["states"]): Promise<string | undefined>;
-  /** Counts what a run has cost by now, once an end. */
+  /** Adds the cost of a run since its previous end. */
   spend(run: string, events: readonly RunEvent[]): Promise<void>;
-  /** Resolves once the day's money allows for a run; true where it was told to stop before. */
+  /** Waits until the day's budget allows a run. Resolves to false if `stop` is aborted first. */
   affords(stop: AbortSignal): Promise<boolean>;
 }
 
@@ -56,13 +56,13 @@ export function openDay(state: StateStore, { limits }: ListenFile): Day {
   };
 }
 
-/** Until the next day of UTC. */
+/** Returns the time until midnight UTC. */
 export function msToTomorrow(): number {
   return DAY_MS - (Date.now() % DAY_MS);
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Clocks are set, and limits raised by a restart. */
+/** Interval between checks: clocks change, and a restart may raise the limits. */
 const LOOK_MS = 10 * 60 * 1000;
 
 const now = () => new Date().toISOString();
@@ -82,7 +82,7 @@ function costOf(events: readonly RunEvent[]): number {
   return events.reduce((sum, event) => sum + (event.type === "model:reply" ? (event.usage?.costUsd ?? 0) : 0), 0);
 }
 
-/** Ends early where it is told to stop. */
+/** Waits, but ends early if `stop` is aborted. */
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);

@@ -5,12 +5,12 @@ import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Workspace } from "../host.ts";
 import { hasUnwritten } from "../runs/memory.ts";
 
-/** Which run is about a fingerprint, from when its alert was accepted: a cool-down counts from its end on alone. */
+/** State that maps a fingerprint to its run from acceptance on. A cool-down starts only when the run ends. */
 
 const STATE = "_listen_joined";
 const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
 
-/** A run that never comes to its end does not swallow its alerts for ever. */
+/** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
 const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
 
 export function openJoins({ state, store }: Workspace) {
@@ -25,12 +25,12 @@ export function openJoins({ state, store }: Workspace) {
         const end = endOf(stored.events);
         return end === undefined || end.status === "waiting" || hasUnwritten(stored) ? run : undefined;
       } catch (error) {
-        // It was to be recorded, and was not; or it was pruned.
+        // The run was never recorded, or was pruned.
         if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
         throw error;
       }
     },
-    /** What is to be kept of a run that begins. */
+    /** Returns the state change that records a new run. */
     begun(key: string, run: string): StateDelta["states"] {
       const at = new Date().toISOString();
       const change = { key, first: at, last: at, runs: 1, seen: 1, data: { run } };

@@ -10,20 +10,20 @@ import { recordWord } from "../runs/drive.ts";
 import { turns } from "./acceptance.ts";
 
 /**
- * One-time links of runs that wait for a person (extensions G25). A link is a random token; what is kept of it is its
- * digest, with the run, the node and the moment of the question that it answers, so that it is good for this one alone.
+ * One-time approval links of waiting runs. The state keeps only the digest of a link's random token, with the run, the
+ * node and the time of the question, so that a link answers exactly one question.
  */
 
-/** A link as it is handed out. Its token is known here, and nowhere else. */
+/** Link for an approver. Only this object contains the token. */
 export interface Link {
   readonly run: string;
   readonly waiting: Waiting;
-  /** Whose it is. */
+  /** Name of the approver. */
   readonly by: string;
   readonly token: string;
 }
 
-/** What a link leads to. */
+/** Run and question that a token refers to, or the reason why it cannot be used. */
 export type Asked =
   | { readonly kind: "open"; readonly link: Omit<Link, "token">; readonly stored: StoredRun }
   | { readonly kind: "unknown" }
@@ -37,7 +37,7 @@ export interface Word {
 
 const STATE = "_listen_links";
 const KEPT = { keepMs: 365 * 24 * 60 * 60 * 1000, maxEntries: 10_000 };
-/** Of one whom nobody was named for. */
+/** Name of the approver if the configuration lists none. */
 const ANYBODY = "one-time link";
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -48,7 +48,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
   const entriesNow = async () => (await state.read([STATE])).get(STATE) ?? [];
   const goOn = (run: string) => intake.requeue(run).catch(ignoreLocked);
 
-  /** Nobody's word in time is an answer, too. */
+  /** Requeues the run when the approval's deadline passes, so that its timeout applies. */
   const expire = (run: string, { node, until }: Pick<Waiting, "node" | "until">) => {
     if (until === undefined) return;
     const key = `${run}\n${node}`;
@@ -84,7 +84,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
 
   return {
     find,
-    /** Records the word of whoever has the link; what it led to before says whether it counted. */
+    /** Records the decision. Returns the state of the link before it, which shows whether the decision counted. */
     async decide(token: string, { approved, note }: Word): Promise<Asked> {
       return inTurn("", async () => {
         const asked = await find(token);
@@ -100,7 +100,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
         return asked;
       });
     },
-    /** The links of what a run waits for that has none yet. */
+    /** Creates links for all pending approvals that have none yet. */
     async issue({ record: { run }, events }: StoredRun): Promise<readonly Link[]> {
       const waits = waitsIn(events);
       if (waits.length === 0) return [];
@@ -123,7 +123,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
       await state.apply({ id, states: { [STATE]: { changes, limits: KEPT } } });
       return links;
     },
-    /** After a restart: what still waits is waited for, what was decided goes on, what is over needs its links no more. */
+    /** Restores timers after a restart, requeues runs that did not end, and removes links of ended runs. */
     async restore(): Promise<void> {
       const entries = (await entriesNow()).map(({ key, data }) => ({ key, kept: keptIn(data) }));
       const over: string[] = [];
@@ -143,7 +143,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
   };
 }
 
-/** A link that was used once says so for as long as these are not too many. */
+/** Number of links of ended runs to keep, so that a used link can still show its outcome. */
 const KEPT_OVER = 1000;
 
 export type Links = ReturnType<typeof openLinks>;
@@ -154,7 +154,7 @@ interface Kept {
   readonly since: string;
   readonly by: string;
   readonly until?: string;
-  /** Of the plan that is asked about. */
+  /** Digest of the plan to approve. */
   readonly digest?: string;
 }
 
@@ -181,7 +181,7 @@ function wordBefore({ events }: StoredRun, path: string): string {
   return `it was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;
 }
 
-/** Whoever drives it goes on with it. */
+/** Ignores the lock: the process that holds it continues the run. */
 function ignoreLocked(error: unknown): void {
   if (!(error instanceof SkillflowError) || error.code !== "store.locked") throw error;
 }

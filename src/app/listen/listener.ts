@@ -15,20 +15,20 @@ export interface ListenerOptions {
   readonly watch: (prepared: PreparedRun) => Watch;
   readonly onEnd: (finished: FinishedRun) => void;
   readonly onLink: (link: Link) => void;
-  /** A run that cannot be driven stays accepted. */
+  /** Called if a run cannot be executed. It stays accepted. */
   readonly onGivenUp: (run: string, error: unknown) => void;
 }
 
 export interface Listener {
   take(delivery: Delivery): Promise<Taken>;
   readonly links: Pick<Links, "find" | "decide">;
-  /** Drives what was accepted until it is told to stop; then resolves once all runs under way are over. */
+  /** Executes accepted runs until `stop` is aborted. Resolves once all active runs have ended. */
   work(stop: AbortSignal, onReady: () => void): Promise<void>;
 }
 
 const USUAL_CONCURRENCY = 4;
 
-/** Webhooks that start runs, and the runs that they have started (people "Triggers"). */
+/** Opens a listener, which accepts webhooks and executes the runs that they start. */
 export function openListener(setting: Setting, options: ListenerOptions): Listener {
   const { workspace, file } = setting;
   const { intake, store } = workspace;

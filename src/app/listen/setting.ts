@@ -11,7 +11,7 @@ import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
 import { settingsOf } from "../runs/prepare.ts";
 
-/** What a listener goes by, once all of it was found to be sound. */
+/** Validated settings of a listener. */
 export interface Setting {
   readonly workspace: Workspace;
   readonly file: ListenFile;
@@ -21,13 +21,13 @@ export interface Setting {
 export interface Source {
   readonly name: string;
   readonly said: ListenSource;
-  /** What shows that a request is this source's. */
+  /** Secret that authenticates the source's requests. */
   readonly secret: string;
-  /** The workflow's file, as the workspace names it. */
+  /** Path of the workflow's file, as the workspace names it. */
   readonly document: string;
 }
 
-/** Reads the file, its workflows and its variables; throws all that is wrong with them. */
+/** Reads the file, its workflows and its variables. Throws one error with all findings. */
 export function readSetting(opened: Workspace, given: string, choices: RunChoices): Setting {
   const folder = documentsOf(opened.host);
   const path = resolve(folder, given);
@@ -69,12 +69,12 @@ function readWorkflows(workspace: Workspace, documents: ReadonlySet<string>) {
   );
 }
 
-/** The file is not there, or is none: that is a mistake of whoever names it. */
+/** Checks whether the workflow file is missing or unreadable, which is a mistake in the file that names it. */
 function isLost({ code, line }: Diagnostic): boolean {
   return code === "IO" && line === undefined;
 }
 
-/** As people name it: from where they are, unless it is elsewhere. */
+/** Returns a path relative to the folder, or unchanged if it is outside. */
 function shown(folder: string, path: string): string {
   const near = relative(folder, path);
   return near.startsWith("..") || isAbsolute(near) ? path : near;
@@ -85,7 +85,7 @@ function noVariable(name: string, { secret }: ListenSource): Diagnostic {
   return { severity: "error", code: "VARIABLE_MISSING", path: ["sources", name, "secret"], message };
 }
 
-/** Where nothing but variables are missing, the file is right and its surroundings are not. */
+/** Creates the error. If only variables are missing, the environment is at fault, not the file. */
 function wrong(given: string, diagnostics: readonly Diagnostic[]): SkillflowError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const isUnset = errors.every(({ code }) => code === "VARIABLE_MISSING");

@@ -32,7 +32,7 @@ import {
 import { applyPut } from "./memory.ts";
 import { openPace } from "./rates.ts";
 
-/** Carries out what was approved, in order; goes on after a failure with what does not depend on it. */
+/** Applies the approved operations in order. After a failure, continues with operations that do not depend on it. */
 export async function applyPlan(
   workspace: Workspace,
   prepared: PreparedApply,
@@ -41,14 +41,14 @@ export async function applyPlan(
   const { record } = prepared.reviewed.stored;
   const opened = await workspace.store.open(record.run);
   try {
-    // Another process may have applied some of it since it was reviewed, and changed nothing else.
+    // Since the review, another process may have applied operations, but must not have changed anything else.
     const { planned, operations } = reviewPlan(opened, undefined);
     holdToReview(prepared.reviewed.operations, operations);
     const ledger = await openLedger(opened);
     const call = callerOf(workspace, prepared, request, recordedSettings(record.settings, opened.events));
     const outcomes: AppliedOperation[] = [];
     for (const one of planned) {
-      // Signals and timers are heard in between; checks against schemas share the time of a turn (workflow-format D59).
+      // Yields to the event loop, so that signals and timers are handled and schema checks get a new time limit.
       await nextTurn();
       const outcome = prepared.approved.has(one.operation.id)
         ? await applyOne({ prepared, request, planned, ledger, call }, one)
@@ -106,7 +106,7 @@ async function carryOut({ prepared, request, planned, ledger, call }: Applying, 
   if ("missing" in filled) return refused(`${filled.missing.join(", ")}: the result has no such value`);
   const misfit = misfitOf(tool, filled.input);
   if (misfit !== undefined) return refused(misfit);
-  // A secret that the run did not know is in no digest's place to be replaced: what is approved is sent whole or not at all.
+  // The run did not know this secret, so it is in the approved input. Redacting it would change what was approved.
   if (prepared.redactor.value(filled.input) !== filled.input)
     return refused("its input holds a secret, which is not sent");
   const { standing, call: begun } = one.application;
@@ -124,7 +124,7 @@ function refused(error: string): Told {
   return { status: "refused", error };
 }
 
-/** The same in every run: what another run's apply has written is found at the sink by it (fine-print T16; extensions G42). */
+/** Returns an id that is the same in every run, so that the target finds what another run has written. */
 function callId({ digest, marker }: Operation, { reviewed }: PreparedApply, { again }: ApplyRequest): string {
   return again ? `${marker ?? digest}~${reviewed.stored.record.run}` : (marker ?? digest);
 }
@@ -148,7 +148,7 @@ function outputOf(planned: readonly PlannedOperation[], id: string): Json | unde
   return planned.find(({ operation }) => operation.id === id)?.application.output;
 }
 
-/** The tool as it is now: what was planned is held to its schema anew. */
+/** Returns the tool as it is now. Its current schema must accept the planned input. */
 function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | undefined {
   if (isStatePut(bareOf(operation))) return plannedPut();
   const id = skillOf(operation);
@@ -160,13 +160,13 @@ function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | u
 interface Operating {
   readonly tool: ToolDescriptor;
   readonly input: Json;
-  /** The id that its handler knows the call by. */
+  /** Id of the call for its handler. */
   readonly name: string;
   readonly operation: Operation;
 }
 type CallOperation = (operating: Operating) => Promise<Outcome>;
 
-/** Of a result that later operations may refer to, this much is kept as it is. */
+/** Size limit of a result, which later operations may refer to and which is therefore kept whole. */
 const MOST_RESULT = 1024 * 1024;
 
 function callerOf(
@@ -212,9 +212,9 @@ async function attempted(tool: ToolDescriptor, work: () => Promise<Json>): Promi
   }
 }
 
-/** The run's journal, past all that is recorded. */
+/** Journal of the run, positioned after its recorded events. */
 interface Ledger {
-  /** What comes of an operation, which stands accordingly from then on. */
+  /** Records an event about an operation and updates the operation's state. */
   note(one: PlannedOperation, body: EventBody): Promise<void>;
 }
 

@@ -22,20 +22,20 @@ import { runRedactor, secretsOf } from "../secrets.ts";
 import { reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 
-/** Carries out what a run planned: each operation at most once, whatever kills us (trust 2; fine-print T5, T15). */
+/** Applies what a run planned. Each operation is carried out at most once, even if the process is killed. */
 
 export interface ApplyRequest {
   readonly approved: Approved;
-  /** What the digest of the whole plan has to be. */
+  /** Expected digest of the whole plan. */
   readonly planDigest?: string | undefined;
-  /** A person's word about operations in doubt: whether they were applied. */
+  /** The user's answers for operations in doubt: true if the operation was applied. */
   readonly resolved: ReadonlyMap<string, boolean>;
-  /** Writes anew what another run's plan has written already. */
+  /** Repeats writes that another run's plan has already made. */
   readonly again: boolean;
-  /** What MCP servers offer is what the lock says, or nothing is applied. */
+  /** Fails before any write if the tools of an MCP server differ from the lock. */
   readonly frozen?: boolean;
   readonly person?: Person | undefined;
-  /** Who says so. */
+  /** Name of the user who approves. */
   readonly by: string;
   readonly signal: AbortSignal;
   readonly loggerFor: (skill: string) => Logger;
@@ -47,19 +47,19 @@ export interface AppliedOperation {
   readonly digest: string;
   readonly status: ApplyStatus;
   readonly result?: Json;
-  /** The sink had it already. */
+  /** The target already had it. */
   readonly existing?: true;
   readonly error?: string;
 }
 
-/** A plan that can be reviewed. */
+/** Plan that can be reviewed. */
 export interface ReviewedPlan {
   readonly stored: StoredRun;
   readonly operations: readonly Operation[];
   readonly planned: readonly PlannedOperation[];
 }
 
-/** The plan of a recorded run, held against the copy of it that is being reviewed. */
+/** Returns the plan of a recorded run. Throws if the reviewed copy differs from it. */
 export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedPlan {
   const { record, events } = stored;
   if (isUnchained(stored)) {
@@ -96,7 +96,7 @@ function wrong(message: string, hint?: string): SkillflowError {
   return new SkillflowError("usage.invalid", message, defined("hint", hint));
 }
 
-/** Operations whose approval would do something: all but those that were applied, or may have been. */
+/** Returns the operations that are still to be approved: those not known to be applied. */
 export function openOperations({ planned }: ReviewedPlan): readonly Operation[] {
   return planned.filter((one) => !isApplied(one)).map(({ operation }) => operation);
 }
@@ -105,7 +105,7 @@ export function isApplied({ application }: PlannedOperation): boolean {
   return application.standing === "applied";
 }
 
-/** Ready to carry out: the skills of the operations are there, and nothing was written. */
+/** Approved plan with its skills connected. Nothing has been written yet. */
 export interface PreparedApply {
   readonly reviewed: ReviewedPlan;
   readonly approved: ReadonlySet<string>;
@@ -115,7 +115,7 @@ export interface PreparedApply {
   close(): Promise<void>;
 }
 
-/** Throws where something that an approved operation needs is missing or cannot be reached. */
+/** Connects the skills of the approved operations. Throws if something is missing or unreachable. */
 export async function prepareApply(
   workspace: Workspace,
   reviewed: ReviewedPlan,
@@ -150,10 +150,7 @@ export async function prepareApply(
   }
 }
 
-/**
- * The skills of the operations. An installed skill counts first. Only if it cannot have the tools does the one that the
- * recorded workflow defines count.
- */
+/** Finds the skills of the operations. The recorded workflow's skill counts only if the installed one lacks a tool. */
 async function skillsFor(
   { skills, host }: Workspace,
   { record }: StoredRun,
@@ -173,17 +170,17 @@ async function skillsFor(
   return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
 }
 
-/** The skill whose code an operation runs. */
+/** Returns the id of the skill whose code an operation runs. */
 export function skillOf({ skill, input }: Operation): string {
   return skill === EXECUTOR && isObject(input) ? String(input.skill_name) : skill;
 }
 
-/** The tool that it calls, by its own name. */
+/** Returns the tool that an operation calls, by the skill's own name for it. */
 export function bareOf({ skill, tool }: Operation) {
   return { skill, name: tool };
 }
 
-/** `writes: deny` of the operator's file stops it (fine-print T14). */
+/** Refuses to write if the operator's config or environment says `writes: deny`. */
 function refuseDenied({ operator, host }: Workspace): void {
   if (operator.writes === "deny") throw wrong("nothing is written here: your own config file says writes: deny");
   if (host.env.SKILLFLOW_WRITES === "deny") throw wrong("nothing is written here: SKILLFLOW_WRITES is deny");
@@ -197,14 +194,14 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
   }
 }
 
-/** Throws if open operations need something that is missing, before anybody is asked to approve them. */
+/** Throws if open operations need something that is missing, before the user is asked to approve them. */
 export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
   refuseDenied(workspace);
   const open = planned.filter((one) => !isApplied(one));
   refuseMissing(await skillsFor(workspace, stored, open), open);
 }
 
-/** Names everything that is missing at once. */
+/** Throws one error that names everything that is missing. */
 function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[]): void {
   const missing = new Map<string, string[]>();
   for (const { operation } of wanted) {
@@ -226,7 +223,7 @@ function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[
   });
 }
 
-/** The config or the trust that an operation lacks. */
+/** Returns the config or the trust that an operation lacks. */
 function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation): string | undefined {
   if (!entry) return "no skill has this id";
   if (skill === EXECUTOR && entry.holdsScripts) return `its scripts are not trusted: --trust-skill ${entry.skill.id}`;

@@ -41,32 +41,32 @@ import { changedSkills, changesNow, resumption } from "./resumption.ts";
 
 export interface Watch {
   readonly observers: readonly Observer[];
-  /** Aborted by whoever interrupts the run. */
+  /** Interrupts the run. */
   readonly signal: AbortSignal;
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
-  /** A replay whose prompts differ from the recording fails, and the hint names options so. */
+  /** If set, a replay fails when prompts differ from the recording. Formats the options in the hint. */
   readonly refusesChanges?: OptionWriter | undefined;
   readonly loggerFor: (skill: string) => Logger;
-  /** Whether what was said goes along where the run is told to an OpenTelemetry service. */
+  /** Includes prompts and replies in the export to OpenTelemetry. */
   readonly tellsContent?: boolean;
-  /** The run is in its store: what goes wrong from now on breaks it off. */
+  /** Called once the run is stored. Later errors break the run off. */
   readonly onOpened?: () => void;
 }
 
 export interface FinishedRun {
-  /** As it is recorded. */
+  /** The record as stored. */
   readonly record: RunRecord;
-  /** From the run's beginning, whoever recorded them. */
+  /** All events of the run, including those of earlier processes. */
   readonly events: readonly RunEvent[];
   readonly state: State;
   readonly result: RunResult;
-  /** The folder of its blobs, there or not; undefined where the store keeps none in files. */
+  /** Folder of the run's blobs, which may not exist. Undefined if the store keeps no files. */
   readonly blobs: string | undefined;
-  /** The skills that this process was told to trust. */
+  /** Ids of the skills that this process was allowed to trust. */
   readonly trusted?: readonly string[];
 }
 
-/** Opens a prepared run in its store and drives it to its end. */
+/** Stores a prepared run and executes it. */
 export async function startRun(workspace: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
   const { replay } = prepared;
   const day = await countedDay(workspace, prepared.record, prepared.record);
@@ -81,8 +81,8 @@ export async function startRun(workspace: Workspace, prepared: PreparedRun, watc
 }
 
 /**
- * Goes on with a stored run: after a crash where it was, after its end as `run:resume` says. What is to change takes
- * effect between an end and a resume, so a crashed run is brought to an end first.
+ * Continues a stored run: after a crash where it stopped, after its end with a `run:resume` event.
+ * Changes apply only between an end and a resume, so a crashed run with changes is ended first.
  */
 export async function resumeRun(
   workspace: Workspace,
@@ -126,15 +126,15 @@ export async function resumeRun(
   return resumeRun(workspace, prepared, watch, { from });
 }
 
-/** What a recorded run goes on with. */
+/** Options for continuing a recorded run. */
 export interface Onwards {
-  /** The node to redo from. */
+  /** Node to restart from. */
   readonly from?: string | undefined;
-  /** A word that it waits for. */
+  /** Decision that the run is waiting for. */
   readonly said?: Said | undefined;
 }
 
-/** Records that a run that has ended is taken up, and leaves it to whoever goes on with it; one that was cut off just goes on. */
+/** Records the resumption of an ended run and leaves its execution to a worker. A crashed run needs no such event. */
 export async function recordResume(
   workspace: Workspace,
   run: string,
@@ -156,7 +156,7 @@ export async function recordResume(
 
 const CUT_OFF = "--from goes with --detach once a run has come to an end: this one was cut off";
 
-/** Records a person's word, and leaves the run to whoever goes on with it: at once, or when it is resumed. */
+/** Records an approval decision. The run continues when a worker takes it, or when it is resumed. */
 export async function recordWord(
   workspace: Workspace,
   run: string,
@@ -174,13 +174,13 @@ export async function recordWord(
   }
 }
 
-/** The same for whoever takes up no run that has ended. */
+/** Saves the state changes of an ended run without continuing it. */
 export async function settleRun(workspace: Workspace, run: string): Promise<void> {
   const opened = await workspace.store.open(run);
   if (!(await settle(workspace, { observers: [] }, opened))) await opened.journal.close();
 }
 
-/** Of a run that has ended and was not taken up: writes what it leaves, where that was not done. */
+/** Saves the state changes of an ended run if that is still to be done. Returns undefined if there are none. */
 async function settle(
   workspace: Workspace,
   watch: Pick<Watch, "observers" | "onOpened">,
@@ -207,7 +207,7 @@ async function settle(
   }
 }
 
-/** A run that its day had no room for is counted when it is taken up. */
+/** Counts a resumed run that the daily limit had refused. */
 function dayAgain(workspace: Workspace, { record, events }: StoredRun, changes: Partial<Settings>) {
   const settings = { ...recordedSettings(record.settings, events), ...changes };
   const resumes = events.filter(({ type }) => type === "run:resume").length;
@@ -217,7 +217,7 @@ function dayAgain(workspace: Workspace, { record, events }: StoredRun, changes: 
   return presentDay(workspace, record, settings);
 }
 
-/** Its process died while it brought the run to an end before its time. */
+/** Checks whether the process died while it was stopping the run. */
 function isHalted(events: readonly RunEvent[]): boolean {
   const last = events.findLast(({ type }) =>
     ["run:interrupt", "run:fail", "limit:reached", "run:resume", "approval:given"].includes(type),
@@ -241,7 +241,7 @@ interface Paced {
   readonly onProgress: (node: string | undefined, message: string) => void;
 }
 
-/** Whatever keeps a run from being driven leaves it free for the next who tries. */
+/** Closes the journal if `work` throws, so that another process can take the run. */
 async function closingOnFailure<Value>(journal: Journal, work: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -332,7 +332,7 @@ async function driveOpened(
   };
 }
 
-/** A replay fails if its prompts differ from the recording. */
+/** Returns the error of a replay whose prompts differ from the recording. */
 function changedError(count: number, write: OptionWriter): RunError {
   return {
     code: "replay.changed",
@@ -345,7 +345,7 @@ function blobsAt({ storeDirectory }: Workspace, { run }: RunRecord): string | un
   return storeDirectory && blobsOfRun(storeDirectory, run);
 }
 
-/** What those change that took the run up, the latest last. */
+/** Returns the settings that resumes and approvals change. Later ones win. */
 function changedLast(afterwards: readonly Afterwards[]): Partial<Settings> {
   const changes = afterwards.flatMap(({ body }) =>
     body.type === "run:resume" || body.type === "approval:given" ? body.settings : [],

@@ -13,40 +13,40 @@ import { type ReadWorkflow, readWorkflow, recordedSkills, sourcePlaces, type Wor
 import type { Workspace } from "../host.ts";
 import type { InlineSkills } from "../workspace.ts";
 
-/** A workflow that a node runs, and where it was. */
+/** Inner workflow of a node, and the place where it is defined. */
 export interface InnerWorkflow {
   readonly workflow: Workflow;
-  /** Undefined where the document itself holds it. */
+  /** Undefined if the outer document defines it. */
   readonly file: string | undefined;
-  /** What its relative paths start from. */
+  /** Document that its relative paths start from. */
   readonly document: WorkflowDocument;
   readonly inline: InlineSkills;
-  /** What is found of it, where it stands in its file. */
+  /** Places findings in its file. */
   readonly place: LoadedWorkflow["place"];
-  /** Of a recording's: what its sources were. */
+  /** Sources of the recorded run, if it comes from a recording. */
   readonly sources?: RunRecord["sources"] | undefined;
 }
 
-/** By the path of the node that runs it: `each`, `top/each`. */
+/** Inner workflows by the path of the node that runs them: `each`, `top/each`. */
 export type InnerWorkflows = ReadonlyMap<string, InnerWorkflow>;
 
-/** The outermost counted (extensions G22). */
+/** Deepest nesting, including the outermost workflow. */
 const MOST_DEEP = 8;
-/** Files that run files that run files are very many soon. */
+/** Limit for nested files, whose number can grow exponentially with the depth. */
 const MOST_WORKFLOWS = 1000;
 
 interface Outer extends Omit<InnerWorkflow, "file"> {
   readonly path: string;
-  /** The real paths of the documents around it. */
+  /** Real paths of the enclosing documents. */
   readonly files: readonly string[];
 }
 
-/** The document whose nodes are asked for, and what a recording of it knows of them: what is gone is taken from there. */
+/** Outermost document, and the recorded inner workflows that replace files that no longer exist. */
 export type Outermost = Pick<InnerWorkflow, "workflow" | "document" | "inline" | "place"> & {
   readonly recorded?: RunRecord["inner"];
 };
 
-/** Every workflow that a document's nodes run, and theirs, with all that is wrong with them; each file is read once. */
+/** Reads all inner workflows of a document, at any depth, and all findings. Reads each file once. */
 export function readInner(
   workspace: Workspace,
   { recorded = {}, ...outer }: Outermost,
@@ -97,7 +97,7 @@ export function readInner(
   return { inner, findings };
 }
 
-/** Checks paths into the results of workflows in other files: once for each workflow that is written somewhere. */
+/** Checks paths into the results of workflows in other files, once for each workflow document. */
 function pathFindings(outer: Pick<Outer, "workflow" | "place" | "document">, inner: InnerWorkflows): Diagnostic[] {
   if (![...inner.values()].some(({ file }) => file !== undefined)) return [];
   const find =
@@ -121,12 +121,12 @@ function readOnce(workspace: Workspace): (document: string) => ReadWorkflow {
   };
 }
 
-/** As of a recording: nobody vouches for what they bring along. */
+/** Treats inline skills as recorded ones, which are not trusted. */
 export function withRecordedSkills(inner: InnerWorkflows): InnerWorkflows {
   return new Map([...inner].map(([path, each]) => [path, { ...each, inline: recordedSkills(each.workflow) }]));
 }
 
-/** Those that a run was begun with. */
+/** Returns the inner workflows that a run started with. */
 export function recordedInner({ inner = {} }: RunRecord): InnerWorkflows {
   const documents = Object.entries(inner).map(([path, document]): [string, InnerWorkflow] => {
     return [path, asRecorded(document)];
@@ -164,17 +164,17 @@ function inlineIn({ workflow, document, inline, place }: Outer, id: string, node
 interface Means {
   readonly workspace: Workspace;
   readonly read: (document: string) => ReadWorkflow;
-  /** What the node ran when it was recorded. */
+  /** Inner workflow of the node when it was recorded. */
   readonly recorded: InnerDocument | undefined;
 }
 
-/** A string says why it is none. */
+/** Reads a workflow file. Returns a message if it is missing or not allowed. */
 function fileFor(from: Outer, written: string, { workspace, read, recorded }: Means): Found | string {
   const { baseDir, documentRoot } = sourcePlaces(workspace.host, from.document, {});
   const located = locateInner(written, baseDir, documentRoot);
   const shown = typeof from.document === "string" ? join(dirname(from.document), written) : written;
   if (typeof located === "string") {
-    // It is gone, and was this one.
+    // The file is gone, but the recording has its content.
     if (recorded?.file !== shown) return located;
     return { ...asRecorded(recorded), document: shown, real: undefined };
   }

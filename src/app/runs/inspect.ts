@@ -18,12 +18,12 @@ import { completeReport } from "../views/reports.ts";
 
 export type { NodeVisits, RunDiff };
 
-/** A stored run as reports are drawn from it. */
+/** Returns the report of a stored run. */
 export function reportOf({ record, events }: StoredRun): Report {
   return { record, events, result: describeResult(record, events.reduce(fold, begin(record))) };
 }
 
-/** All that is written of a recorded run: of the store, or of a file of its own. */
+/** Returns the full report and the plan of a recorded run from the store or a file. */
 export async function recordedReport(
   workspace: Workspace,
   given: string,
@@ -36,7 +36,7 @@ export async function recordedReport(
   return { report: completeReport(workspace.host, report), plan: describePlan({ record, state, events }) };
 }
 
-/** The visits of `NODE`, or the one that `NODE#2` names. */
+/** Returns the visits of `NODE`, or the one visit that `NODE#2` names. */
 export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   const { nodes } = stored.record.workflow;
   const visited = pathsIn(stored);
@@ -59,12 +59,12 @@ export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   });
 }
 
-/** The nodes that were visited, those of inner runs by their place: `each[fp-81]/look`. */
+/** Returns the visited nodes. Nodes of inner runs have a path, such as `each[fp-81]/look`. */
 function pathsIn({ events }: StoredRun): ReadonlySet<string> {
   return new Set(events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])));
 }
 
-/** Two runs beside each other: ids of the store, or files of recordings. */
+/** Compares two runs, each an id of the store or a recording file. */
 export async function compareRuns(workspace: Workspace, a: string, b: string): Promise<RunDiff> {
   const read = async (given: string) => reportOf((await findRecording(workspace, given)).stored);
   return diffRuns(await read(a), await read(b));

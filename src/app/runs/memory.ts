@@ -24,23 +24,23 @@ import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
 import { tell } from "../../run/drive.ts";
 import type { Workspace } from "../host.ts";
 
-/** What runs remember: read before one begins, written once it has ended (extensions G31, G33). */
+/** State that a run reads before it starts and writes after it ends. */
 
 type Recalled = Pick<RunRecord, "states" | "cooled" | "skipped">;
 
 interface Beginning {
   readonly workflow: Workflow;
-  /** The workflows that its nodes run. */
+  /** Inner workflows of its nodes. */
   readonly inner: RunRecord["inner"];
-  /** As it is recorded: without secrets. */
+  /** Recorded input, without secrets. */
   readonly input: JsonObject;
-  /** Whether a run of the same key, not long ago, is reason enough to do nothing. */
+  /** Skips the run if another one with the same key ended within the cool-down. */
   readonly coolsDown: boolean;
-  /** What stands in place of the workflow's key, where whoever begins the run says so. */
+  /** Value from the caller that replaces the cool-down key of the workflow. */
   readonly fingerprint?: Json | undefined;
 }
 
-/** All that a new run goes by of memory; of a workflow that has none, nothing is read. */
+/** Reads the state that a new run needs. Reads nothing if the workflow declares no state. */
 export async function recallMemory(
   { state }: Workspace,
   { workflow, inner, input, coolsDown, fingerprint }: Beginning,
@@ -59,19 +59,19 @@ export async function recallMemory(
   };
 }
 
-/** The same of a run that is about to begin, as it stands by now. */
+/** Returns the run whose cool-down covers a prepared run now. */
 export async function coolingNow({ state }: Workspace, { workflow, cooled }: RunRecord): Promise<string | undefined> {
   if (cooled === undefined) return undefined;
   const entries = (await state.read([COOL_DOWNS])).get(COOL_DOWNS) ?? [];
   return coolingSince(workflow, cooled, { entries, now: Date.now() })?.run;
 }
 
-/** What a recorded run had recalled. */
+/** Returns the state that a recorded run has read. */
 export function recalledIn({ states, cooled, skipped, day }: RunRecord) {
   return { ...(states && { states }), ...(cooled && { cooled }), ...(skipped && { skipped }), ...(day && { day }) };
 }
 
-/** Counts a run of a workflow with limits of a day before it begins; `again`: it was stopped by them that many times. */
+/** Counts a new run towards the daily limits, if any. `again` is how often they have already stopped it. */
 export async function countedDay(
   { state }: Workspace,
   record: RunRecord,
@@ -83,7 +83,7 @@ export async function countedDay(
   return { day: dayOf(record, at, states.get(DAYS) ?? []) };
 }
 
-/** The same of a run that is taken up again and was counted. */
+/** Returns the day's usage for a resumed run that was already counted. */
 export async function presentDay(
   { state }: Workspace,
   record: RunRecord,
@@ -97,12 +97,12 @@ export async function presentDay(
 interface Ended {
   readonly record: RunRecord;
   readonly state: State;
-  /** Past all that is recorded. */
+  /** Positioned after all recorded events. */
   readonly journal: Journal;
   readonly observers: readonly Observer[];
 }
 
-/** Writes what a run that has ended leaves, once; a crash in between is made good by whoever takes the run up again. */
+/** Saves the state changes of an ended run once. If the process dies first, a resume saves them. */
 export async function writeMemory(workspace: Workspace, { record, state, journal, observers }: Ended): Promise<State> {
   const written = memoryOfEnd(record, state);
   if (!written) return state;
@@ -112,20 +112,20 @@ export async function writeMemory(workspace: Workspace, { record, state, journal
   return noted.reduce(fold, state);
 }
 
-/** Whether a run has ended and what it leaves may not be written yet. */
+/** Checks whether a run has ended and may have unsaved state changes. Cheap, but not exact. */
 export function mayHaveUnwritten(events: readonly RunEvent[]): boolean {
   const last = events.findLast(({ type }) => ENDING.has(type));
   return last?.type === "workflow:end" && last.status !== "interrupted";
 }
 
-/** Whether there is anything. */
+/** Checks whether a run has ended and has unsaved state changes. */
 export function hasUnwritten({ record, events }: StoredRun): boolean {
   return mayHaveUnwritten(events) && memoryOfEnd(record, events.reduce(fold, begin(record))) !== undefined;
 }
 
 const ENDING: ReadonlySet<string> = new Set(["workflow:end", "state:written", "run:resume"]);
 
-/** Writes a put that was planned. */
+/** Applies a planned change of the state. */
 export async function applyPut(
   { state }: Workspace,
   record: RunRecord,

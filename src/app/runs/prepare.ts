@@ -42,54 +42,54 @@ import {
   TOLD_BY_SKILL,
 } from "./warnings.ts";
 
-/** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */
+/** Run that is ready to start: all inputs have been read, and nothing has been recorded. */
 export interface PreparedRun {
   readonly record: RunRecord;
   readonly entries: SkillEntries;
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];
   readonly choices: RunChoices;
-  /** The skills of a resumed run that have lost something since it began. */
+  /** Skills of a resumed run that have lost something since it started. */
   readonly changed?: ChangedSkills;
-  /** What answers in place of models; undefined where they do. */
+  /** Recording or script that answers instead of models. */
   readonly serving: Serving | undefined;
-  /** Of a replay: what it follows, and how. */
+  /** Recorded answers and decisions that a replay follows. */
   readonly replay?: { readonly recall: Recall; readonly afterwards: readonly Afterwards[] };
-  /** What taking up a recorded run came upon; that of a new run is in its record. */
+  /** Warnings of a resume. Those of a new run are in its record. */
   readonly warnings: readonly string[];
-  /** Of its time, what its MCP servers took to start (workflow-format D62). */
+  /** Milliseconds of the run's time limit that its MCP servers took to start. */
   readonly spentMs: number;
-  /** Ends what was opened for it, whether or not it was driven. */
+  /** Closes what was opened for the run, whether or not it was executed. */
   close(): Promise<void>;
 }
 
-/** Whose tools are to be called, and until when they are waited for; undefined where nobody's are. */
+/** Options for connecting MCP servers. Undefined to connect none. */
 export type Connect = { readonly signal: AbortSignal; readonly person?: Person | undefined } | undefined;
 
 interface RunRequest {
   readonly document: WorkflowDocument;
-  /** The input as given, once the workflow is known. */
+  /** Returns the input as the user gave it. Called once the workflow is known. */
   readonly input: (workflow: Workflow) => unknown;
   readonly runId: string | undefined;
   readonly choices: RunChoices;
   readonly connect: Connect;
-  /** What answers for the models, where it is open already. */
+  /** Recording or script that is already open. */
   readonly serving?: Serving;
-  /** What stands in for the skills, as they are once their servers are opened; what of them can be planned alone is its affair. */
+  /** Replaces the skills after their servers are connected. It also has to apply `writes: plan`. */
   readonly stage?: (entries: SkillEntries, writes: Settings["writes"]) => SkillEntries;
-  /** What names the file: nobody vouches for what it brings along, wherever it is, and what it runs may be gone. */
+  /** Record that names the file. Its inline skills are not trusted, and its inner workflows may no longer exist. */
   readonly recorded?: RunRecord;
-  /** In place of the workflow's own cool-down. */
+  /** Overrides the workflow's own cool-down. */
   readonly cooling?: Cooling | undefined;
 }
 
-/** What a run has in common with others that it is not to follow too soon; what is absent the workflow says, or nobody. */
+/** Cool-down settings that override the workflow's. */
 export interface Cooling extends Partial<CoolDown> {
-  /** The value that the key stands for. */
+  /** Value of the cool-down key. */
   readonly fingerprint: Json | undefined;
 }
 
-/** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
+/** Prepares a new run: reads and checks the workflow, its input, skills, settings and sources. */
 export async function prepareRun(workspace: Workspace, request: RunRequest): Promise<PreparedRun> {
   const { choices } = request;
   const read = withCooling(readRequest(workspace, request), request.cooling);
@@ -149,13 +149,13 @@ interface Read {
   readonly input: JsonObject;
   readonly inline: InlineSkills;
   readonly inner: InnerWorkflows;
-  /** What is to be said of both, and keeps nothing from running. */
+  /** Warnings about the workflow and its input. */
   readonly findings: readonly Diagnostic[];
-  /** Where the workflow was. */
+  /** Path of the workflow's file. */
   readonly file: string | undefined;
 }
 
-/** The workflow and its input; throws what is wrong with them. */
+/** Reads the workflow and its input. Throws all errors. */
 function readRequest(workspace: Workspace, { document, input, recorded }: RunRequest): Read {
   const file = typeof document === "string" ? document : undefined;
   const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
@@ -192,10 +192,10 @@ function withCooling(read: Read, cooling: Cooling | undefined): Read {
   if (!cooling) return read;
   const { cool_down: own, ...workflow } = read.workflow;
   const { for: time, key } = { ...own, ...cooling };
-  // Nothing is known of what it is about: it follows no other too soon.
+  // Without a fingerprint, the run has nothing in common with earlier ones, so there is no cool-down.
   if (cooling.key !== undefined && cooling.fingerprint === undefined) return { ...read, workflow };
   if (time === undefined || key === undefined) return read;
-  // What was found elsewhere is known by its value alone; of what a workflow may say, all of its input is the nearest.
+  // A workflow's key can only refer to its input. If the key refers to anything else, use the whole input.
   return { ...read, workflow: { ...workflow, cool_down: { for: time, key: /^input\b/.test(key) ? key : "input" } } };
 }
 
@@ -203,7 +203,7 @@ function unrunnable(document: WorkflowDocument, diagnostics: readonly Diagnostic
   return new SkillflowError("workflow.invalid", `${titleOf(document)} cannot be run`, { diagnostics });
 }
 
-/** The skills of a run as they are before their servers are opened, and all secrets that its handlers may hold. */
+/** Gathers a run's skills before their servers are connected, and all secrets that their handlers may hold. */
 export async function gatherReach(
   workspace: Workspace,
   { workflow, input, inline, inner }: Pick<Read, "workflow" | "input" | "inline" | "inner">,
@@ -225,7 +225,7 @@ export function settingsOf(workspace: Workspace, workflow: Workflow, choices: Ru
   return chooseSettings({ ...choices, contextMode }, workflow, said);
 }
 
-/** The workflows that nodes run, as they are when the run begins; what is written in the document has its input's rules too. */
+/** Records the inner workflows with their sources. Those in the document itself may also use the run's input. */
 async function pinInner(
   workspace: Workspace,
   { inner, input }: Read,
@@ -262,7 +262,7 @@ async function readSources(
   throw unrunnable(document, located);
 }
 
-/** What was found on the way, by the files that choose skills, the document, the servers and each skill. */
+/** Collects the warnings about config files, the document, servers and skills. */
 function warningsOf(workspace: Workspace, { workflow, findings }: Read, servers: OpenedServers): string[] {
   const all = [...configFindings(workspace), ...unknownSkills(workspace, [workflow]), ...findings];
   const said = all.filter((found) => !TOLD_BY_SKILL.has(found.code));
@@ -273,7 +273,7 @@ function warningsOf(workspace: Workspace, { workflow, findings }: Read, servers:
   ];
 }
 
-/** Short enough for a screen: paths as people write them. */
+/** Shortens absolute paths to relative ones. */
 function shortened({ host }: Workspace, text: string): string {
   return text.replaceAll(`${host.cwd}${sep}`, "");
 }
@@ -291,9 +291,9 @@ interface Opening {
   readonly sources: RunRecord["sources"];
   readonly gathered: SkillEntries;
   readonly redactor: Redactor;
-  /** The run's time, if it has a limit. */
+  /** The run's time limit, if any. */
   readonly limitMs: number | undefined;
-  /** Of a run that goes on. */
+  /** The stored run, if this is a resume. */
   readonly stored?: StoredRun;
 }
 
@@ -333,7 +333,7 @@ export async function openServers(
   }
 }
 
-/** Tokens leave for the hosts alone that the operator lists (trust 6). */
+/** Returns the tokens for source URLs, which are sent only to hosts that the operator lists. */
 function fetchAuth({ host, operator }: Workspace) {
   const auth = Object.fromEntries(
     Object.entries(operator.fetch?.auth ?? {}).map(([name, variable]) => [name, host.env[variable]]),
@@ -341,7 +341,7 @@ function fetchAuth({ host, operator }: Workspace) {
   return { auth, fetchToken: host.env.SWENY_FETCH_TOKEN };
 }
 
-/** `--require-skills`: the skills of every reachable node, before anything runs. */
+/** Throws if a skill of a reachable node is unavailable, for `--require-skills`. */
 function requireSkills(workflow: Workflow, entries: SkillEntries): void {
   const lost = [...entries].flatMap(([id, entry]) => {
     const reason = entry ? faultOf(entry) : describeAbsence(id);
@@ -353,7 +353,7 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
   });
 }
 
-/** Sorts by time, and is short enough to type. */
+/** Creates an id that sorts by time and is short enough to type. */
 export function newRunId(): string {
   const stamp = new Date().toISOString().replace(/[-:]/g, "").slice(0, 15).replace("T", "-");
   return `${stamp}-${randomBytes(4).toString("hex")}`;

@@ -19,13 +19,13 @@ import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
 interface TakeRequest {
   readonly choices: RunChoices;
   readonly connect: Connect;
-  /** Told once the run is known, before it is driven. */
+  /** Called once the run is prepared, before it executes. */
   readonly watch: (prepared: PreparedRun) => Watch;
 }
 
 /**
- * Drives a run of the queue: one that was only recorded from its begin, any other from where it was. Undefined where it had
- * come to an end, or waits for a person who still has time: such a run takes nobody's time.
+ * Executes a queued run from its start, or resumes it.
+ * Returns undefined if the run has ended, or still waits for an approval.
  */
 export async function takeRun(
   workspace: Workspace,
@@ -48,8 +48,8 @@ export async function takeRun(
 }
 
 /**
- * The workflow, its sources, the input and the settings come with a run that was only recorded; the skills, config and
- * models are those of whoever drives it (fine-print Q53).
+ * Prepares a run that was only recorded. The record has the workflow, sources, input and settings;
+ * skills, config and models come from this process.
  */
 async function prepareQueued(
   workspace: Workspace,

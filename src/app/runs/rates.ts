@@ -9,25 +9,25 @@ import { memoryTurns } from "../../stores/turns.ts";
 import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
 
-/** Has runs, and what they call, wait for their turn (`.skillflow.yml` "rates"). */
+/** Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. */
 export interface Pace {
-  /** A model call waits as the call of its provider would: the run's time limit and signals end it. */
+  /** Delays model calls. The run's time limit and signals also end the wait. */
   findModel(find: AskOptions["findModel"]): AskOptions["findModel"];
-  /** A tool's time limit counts from its turn on. */
+  /** Delays tool calls. A tool's timeout starts after the wait. */
   callTool(call: CallTool): CallTool;
-  /** What is interrupted while it waits goes on at once, to its end. */
+  /** Delays the run. If it is interrupted while it waits, it starts at once in order to end. */
   run<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value>;
 }
 
-/** Told while something waits: at the node that a call belongs to, at none where it is the run itself. */
+/** Reports that a call of a node is waiting, or the run itself if `node` is undefined. */
 type Told = (node: string | undefined, message: string) => void;
 
 type Rated = Pick<Workspace, "nearest" | "project" | "user" | "queue">;
 
-/** Of a process, where its runs are in no database. */
+/** Rate limits of this process, for runs without a database. */
 const OURS = memoryTurns();
 
-/** Undefined where nothing is said of rates. */
+/** Returns undefined if no rates are configured. */
 export function openPace(workspace: Rated, told: Told = () => undefined): Pace | undefined {
   const rates = declaredRates(configFiles(workspace));
   if (!rates) return undefined;
@@ -93,7 +93,7 @@ async function inTurns<Value>({ turns, bounds, signal, onWait }: Asking, work: (
   }
 }
 
-/** `2:look/1/1`, inside another node's run too. */
+/** Finds the node in a key such as `2:look/1/1`, also for keys of inner runs. */
 function nodeOf(key: string): string {
   return [...key.matchAll(/(?<!\d)\d+:([^/]+)/g)].at(-1)?.[1] ?? key;
 }

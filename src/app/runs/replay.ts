@@ -17,8 +17,8 @@ import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.
 import { holdToNow, prepareRecorded, unquoted } from "./resume.ts";
 
 /**
- * A new run of a recorded workflow and input, answered from the recording. The workflow file is read again where it
- * still is, so that the replay tells what an edit changes; skills are offered as they were.
+ * Prepares a new run of a recorded workflow and input, answered from the recording.
+ * Reads the current workflow file, if it exists, to show the effect of edits. The offered skills are the recorded ones.
  */
 export async function prepareReplay(
   workspace: Workspace,
@@ -39,7 +39,7 @@ export async function prepareReplay(
           ...(await prepareRecorded(workspace, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },
         };
-  // What is carried out again may do no more than a new run: nothing recorded loosens what the operator says now.
+  // Live tools obey the operator's current limits, which the recording cannot loosen.
   const operator = chooseBounds({}, workspace.host.env, configFiles(workspace));
   const bound = (recorded: Partial<Settings>) => {
     const { writes } = strictest([
@@ -52,7 +52,7 @@ export async function prepareReplay(
   const known = prepared.record.skills.map((skill) => {
     const recorded = record.skills.find((other) => other.id === skill.id);
     const entry = prepared.entries.get(skill.id);
-    // What a server lists, and what code that is not trusted now offered, is known from the recording alone.
+    // Tools of servers and of untrusted code are known only from the recording.
     const isUnknown = entry?.skill.mcp !== undefined || entry?.withheld !== undefined;
     if (!recorded || (recorded.available === skill.available && !isUnknown)) return skill;
     if (!recorded.available) return recorded;
@@ -80,12 +80,12 @@ export async function prepareReplay(
 interface ReplayRequest {
   readonly runId: string | undefined;
   readonly sources?: Pick<RunChoices, "fileRoot" | "inputSources">;
-  /** Where tool results come from. */
+  /** Source of tool results. */
   readonly tools: "recorded" | "live";
   readonly connect: Connect;
 }
 
-/** What a replay goes by of recorded settings: what time and which models were left to the run does not matter again. */
+/** Returns the recorded settings that a replay obeys: all but time limits and models. */
 function untimed({ model: _model, judge_model: _judge, node_timeout_ms: _time, ...settings }: Partial<Settings>) {
   if (!settings.limits) return settings;
   const { timeout_ms: _timeout, ...limits } = settings.limits;

@@ -24,7 +24,7 @@ interface ResumeRequest {
   readonly serving?: Serving;
 }
 
-/** What a stored run needs to go on: its settings as recorded, its skills too but for what cannot be called any more. */
+/** Prepares to resume a stored run with its recorded settings and skills, without tools that are gone. */
 export async function prepareResume(
   workspace: Workspace,
   stored: StoredRun,
@@ -34,7 +34,7 @@ export async function prepareResume(
   const { record, entries, warnings } = prepared;
   const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
   const lost = taken.flatMap((each) => each.lost);
-  // The user trusts the id, which does not count for what a record brings.
+  // The user trusts the id, but that does not cover a skill from a record.
   const unmet = taken.flatMap(({ skill: { id }, lost }) => {
     const entry = entries.get(id);
     if (lost.length > 0 || !entry?.withheld || !workspace.choices.trust.ids.has(entry.skill.id)) return [];
@@ -80,12 +80,12 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
 
 interface TakenUp {
   readonly skill: SkillRecord;
-  /** The skill as the run has it from now on, if it has lost something. */
+  /** The skill from now on, if it has lost something. */
   readonly changed: ChangedSkills;
   readonly lost: readonly string[];
 }
 
-/** Keeps errors about a file that only the record names from quoting what the file holds. */
+/** Keeps errors about a file that only the record names from quoting the file's content. */
 export async function unquoted<Value>(named: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -105,7 +105,7 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
 /** Codes of errors about the content of a file. */
 const QUOTING: ReadonlySet<string> = new Set(["workflow.invalid", "input.invalid", "recording.invalid"]);
 
-/** A recorded skill with its tools as they are now. The record keeps those that are gone: what was decided with them stays. */
+/** Updates a recorded skill's tools. Keeps tools that are gone, because earlier decisions refer to them. */
 function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
   const now = recordSkill(recorded.id, entry);
   const skill = { ...holdToNow(recorded, now), ...defined("scripts", recorded.scripts) };
@@ -135,7 +135,7 @@ function causeOf({ cause }: SkillRecord, entry: SkillEntry | undefined): Pick<Sk
   return entry?.withheld === undefined ? defined("cause", cause) : { cause: "untrusted" };
 }
 
-/** What a recording says of a skill, where its tools are to be called: those are what they are now, whatever it says of them. */
+/** Returns a recorded skill whose tools are defined as they are now, because they will be called. */
 export function holdToNow({ scripts, ...recorded }: SkillRecord, now: SkillRecord): SkillRecord {
   const own = recorded.tools.filter((tool) => tool.skill === recorded.id);
   const tools = own.map((tool) => {
@@ -144,7 +144,7 @@ export function holdToNow({ scripts, ...recorded }: SkillRecord, now: SkillRecor
   return { ...recorded, tools, ...(scripts && now.scripts ? { scripts: now.scripts } : {}) };
 }
 
-/** What an earlier `--from` took back is on the path no more (workflow-format D57). */
+/** Throws if a run cannot be resumed. Nodes that an earlier `--from` removed are no longer on the path. */
 export function checkResumable({ record, events }: StoredRun, from: string | undefined): void {
   const { run } = record;
   const visited = new Set(events.reduce(fold, begin(record)).path.map((step) => step.node));

@@ -17,7 +17,7 @@ export function changedSkills(
   return deepEqual(toJson(now), toJson(changedSkillsIn(events))) ? undefined : { skills: now };
 }
 
-/** The settings that differ from the recorded ones. */
+/** Returns the settings that differ from the recorded ones. */
 export function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
   return changedSettings(choices, recordedSettings(record.settings, events), {
     env: workspace.host.env,
@@ -26,7 +26,7 @@ export function changesNow(workspace: Workspace, choices: PreparedRun["choices"]
   });
 }
 
-/** The event with which a run that has ended continues, and its key. */
+/** Returns the event that resumes an ended run, and its key. */
 export function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
   const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
   return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;

@@ -8,20 +8,20 @@ import { endOf } from "../../core/engine/result/waiting.ts";
 import { checkRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 
-/** Whether a run's record is what was written (trust 15), as `runs verify` tells it. */
+/** Result of checking that a run's record was not changed, as `runs verify` prints it. */
 export interface Verification {
   readonly run: string;
-  /** It ended, and all of it holds. */
+  /** True if the run has ended and the record has no problems. */
   readonly ok: boolean;
   readonly ended: boolean;
-  /** Whole ones. */
+  /** Number of complete records. */
   readonly records: number;
-  /** The last one, to be kept elsewhere; null where the run has no chain. */
+  /** Digest of the last record, to store elsewhere. Null if the run has no digests. */
   readonly digest: string | null;
   readonly problems: readonly RecordProblem[];
 }
 
-/** A verification, and the status that the program ends with: 4 altered, 1 unfinished or unchained. */
+/** Verifies a run and returns the exit code: 4 if it was altered, 1 if it is unfinished or unchained. */
 export async function verifyRun(
   workspace: Workspace,
   given: string,
@@ -52,12 +52,12 @@ export async function verifyRun(
   };
 }
 
-/** What was applied of its plan since is no end undone. */
+/** Checks whether a run has ended. Applying its plan later does not change that. */
 function hasEnded({ events }: StoredRun): boolean {
   return endOf(events) !== undefined;
 }
 
-/** What is wrong with what an event speaks of. */
+/** Problem with the content that an event refers to. */
 interface EventProblem {
   readonly event: RunEvent;
   readonly what: string;
@@ -68,7 +68,7 @@ async function contentProblems({ events }: StoredRun, blobs: Blobs): Promise<Rec
   return found.map(({ event, what }) => ({ ...placeOf(events, event.seq), what }));
 }
 
-/** Each operation against its digest, and what was said of it later against the one that was planned. */
+/** Checks each operation against its digest, and later events against the planned operation. */
 function planProblems(events: readonly RunEvent[]): EventProblem[] {
   const planned = new Map<string, string>();
   return events.flatMap((event): EventProblem[] => {
@@ -85,7 +85,7 @@ function planProblems(events: readonly RunEvent[]): EventProblem[] {
   });
 }
 
-/** Each blob once: whoever reads one is given what its id stands for, or nothing. */
+/** Checks each blob once, by reading it: the store verifies the content against the id. */
 async function blobProblems(events: readonly RunEvent[], blobs: Blobs): Promise<EventProblem[]> {
   const kept = events.flatMap((event) =>
     event.type === "tool:result" ? (event.blobs ?? []).map(({ blob_id }) => [blob_id, event] as const) : [],
@@ -112,7 +112,7 @@ function digestProblems({ run, digest, records }: RecordCheck, wanted: string | 
   return [{ record: records, line: events.length + 1, what }];
 }
 
-/** What keeps a record that was not altered from being vouched for. */
+/** Returns problems of an unaltered record that still prevent a positive result. */
 function openProblems(run: StoredRun, ended: boolean): RecordProblem[] {
   const last = placeOf(run.events, run.events.length - 1);
   return [

@@ -15,7 +15,7 @@ export function describeLikeSources(input: JsonObject): string[] {
   return [`data, although it looks like files or addresses to read: ${fields.join(", ")} (--input-sources reads them)`];
 }
 
-/** What a skill's own files have wrong with them, which may be why a tool is missing. */
+/** Describes problems in a skill's own files, which may explain why a tool is missing. */
 export function skillFindings(id: string, entry: SkillEntry | undefined): string[] {
   return (entry?.diagnostics ?? []).map(
     (found) => `skill ${id}: ${found.message}${found.file === undefined ? "" : ` (${placeOf(found)})`}`,
@@ -26,7 +26,7 @@ export function placeOf({ file = "", line }: Diagnostic): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
-/** Told together, with the reason why each skill is left out. */
+/** Findings that `skillWarnings` reports, with the reason for each skill. */
 export const TOLD_BY_SKILL: ReadonlySet<string> = new Set(["UNKNOWN_SKILL", "SKILL_NOT_TRUSTED"]);
 
 export function skillWarnings(skills: RunRecord["skills"]): string[] {
@@ -39,7 +39,7 @@ export function skillWarnings(skills: RunRecord["skills"]): string[] {
   ];
 }
 
-/** What lacks its config and plans nonetheless: whoever reads the run knows what was not looked at (fine-print T9). */
+/** Warns about skills that lack config but can plan writes, because the run could not read from them. */
 export function plannableWarnings(entries: SkillEntries): string[] {
   const named = [...entries].flatMap(([id, entry]) => (entry?.plannable ? [`${id} (${entry.plannable.reason})`] : []));
   return named.length === 0 ? [] : [`skills that read nothing, as their writes are planned alone: ${named.join(", ")}`];

@@ -5,10 +5,10 @@ import { type ApiDescription, describeApi } from "../../core/skill/openapi/descr
 import { readRegular } from "../../files/files.ts";
 import { parseYaml } from "../../loaders/text/yaml-text.ts";
 
-/** The largest that are published have about 12 MB. */
+/** Size limit in bytes. The largest published descriptions have about 12 MB. */
 const LARGEST = 40_000_000;
 
-/** The description of an API in a file of JSON or YAML. Throws `usage.invalid` where there is none. */
+/** Reads an API description from a JSON or YAML file. Throws `usage.invalid` if it is not one. */
 export function readApiDescription(path: string, shown: string): ApiDescription {
   const described = describeApi(readDocument(path, shown));
   if (typeof described !== "string") return described;

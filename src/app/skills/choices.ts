@@ -8,10 +8,10 @@ import type { FormatOptions } from "../../loaders/folder/host.ts";
 import type { ServerChoice } from "../../loaders/registry/skill-set.ts";
 import type { Trust, TrustEntry, TrustMemory } from "../../loaders/trust/trust-memory.ts";
 
-/** What a command line says about skills; what it leaves open is undefined. */
+/** Command-line flags for skills. Undefined if not given. */
 export interface SkillFlags {
   readonly trust: readonly string[];
-  /** Answers that were given for this run. */
+  /** Answers to trust questions for this run. */
   readonly allowed?: readonly TrustEntry[];
   readonly order: string | undefined;
   readonly contextMode: string | undefined;
@@ -33,20 +33,20 @@ export const NO_FLAGS: SkillFlags = {
   effects: [],
 };
 
-/** Everything said about skills, by whoever may say it: flags beat the environment, the environment beats files. */
+/** Merged settings for skills. Flags override the environment, which overrides config files. */
 export interface SkillChoices {
   readonly order: "sweny" | "skill-tools";
   readonly contextMode: "full" | "readOnDemand";
   readonly trust: Trust;
   readonly defineTool: boolean;
   readonly variables: ReadonlyMap<string, readonly string[]>;
-  /** By `ID.tool`. */
+  /** Keyed by `ID.tool`. */
   readonly effects: ReadonlyMap<string, Effect>;
   readonly servers: ReadonlyMap<string, ServerChoice>;
   readonly modules: readonly ModuleChoice[];
   readonly disabled: readonly string[];
   readonly formats: FormatOptions;
-  /** What a project's file says and may not say (trust 6). */
+  /** Settings that the project's config file must not make. */
   readonly findings: readonly string[];
   /** Skills that a flag, a variable or `skills.disabled` names. */
   readonly named: readonly NamedSkill[];
@@ -54,15 +54,15 @@ export interface SkillChoices {
 
 export interface NamedSkill {
   readonly id: string;
-  /** The flag, variable or setting: `--trust-skill`. */
+  /** Flag, variable or setting, such as `--trust-skill`. */
   readonly by: string;
 }
 
-/** A plug-in as code: a path, or the name of a package that is installed for `from`. */
+/** Plug-in module: a path, or the name of a package installed for `from`. */
 interface ModuleChoice {
   readonly specifier: string;
   readonly from: string;
-  /** The config file that names it, and as which of its modules. */
+  /** Config file that names the module, and the index in its list. */
   readonly named: { readonly file: string; readonly index: number };
   readonly trusted: boolean;
 }
@@ -71,7 +71,7 @@ interface Files {
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
   readonly memory: TrustMemory;
-  /** False where the user's own file lies in the checkout: it counts as the project's then. */
+  /** False if the user's own file is in the checkout. It then counts as the project's. */
   readonly trustsUser: boolean;
   /** True if a bare skill id trusts nothing. */
   readonly onlyPinned?: boolean;
@@ -121,7 +121,7 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
   };
 }
 
-/** A skill's id with the digest of its content. */
+/** Skill id with the digest of its content. */
 const PINNED = /@[0-9a-f]{64}$/;
 
 function effectOf(place: string, effect: string): Effect {
@@ -164,7 +164,7 @@ function isOn(value: string | undefined): boolean {
   return value === "1" || value === "true";
 }
 
-/** `ID=VAR` pairs, with commas between them. */
+/** Parses `ID=VAR` pairs that are separated by commas. */
 function listedPairs(text: string | undefined) {
   return listed(text).map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const);
 }
@@ -181,7 +181,7 @@ function gatherVariables(
   return gathered;
 }
 
-/** The user's own servers win. */
+/** Merges the servers of both config files. The user's own override the project's. */
 function gatherServers({ project, user, trustsUser }: Files) {
   const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"], trusted: boolean) =>
     Object.entries(file?.config.mcpServers ?? {}).map(
@@ -199,7 +199,7 @@ function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): Module
   }));
 }
 
-/** Answers as they were once remembered: bound to files, and to no place. */
+/** Reports answers in an old format, which are bound to files but not to a place. */
 function pinnedOf(user: LoadedConfig | undefined): string[] {
   const pinned = (user?.config.skills?.trust ?? []).filter((entry) => /@[0-9a-f]{16}$/.test(entry));
   return pinned.map(
@@ -220,7 +220,7 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   return [...keys.map((key) => `skills.${key}`), ...auth, ...servers].map((key) => cannotCount(path, key));
 }
 
-/** What a file of the checkout says and may not say. */
+/** Describes a setting that a file of the checkout must not make. */
 export function cannotCount(path: string, key: string): string {
   return `${path}: ${key} does not count here: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`;
 }

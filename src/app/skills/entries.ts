@@ -3,17 +3,17 @@ import { deepEqual } from "../../core/base/values.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
-/** By id; undefined where nobody declares the id. */
+/** Skills by id. Undefined if no skill has the id. */
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
-/** The skills that a workflow refers to, in the order of its nodes; undefined where nobody declares the id. */
+/** Finds the skills that a workflow's nodes list, in that order. */
 export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {
   const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, inline)] as const));
   return new Map(found);
 }
 
-/** The same of several documents; throws where two of them mean different skills by one id. */
+/** Finds the skills of several workflows. Throws if two of them declare different skills with one id. */
 export async function gatherAll(
   set: SkillSet,
   documents: readonly { readonly workflow: Workflow; readonly inline: InlineSkills }[],
@@ -36,7 +36,7 @@ function twice(id: string): SkillflowError {
   });
 }
 
-/** Skills and those that they call in their turn: whose secrets may be at hand. */
+/** Finds skills and all skills that they call, directly or not. The run may need the secrets of all of them. */
 export async function gatherCalled(set: SkillSet, references: Iterable<string>): Promise<SkillEntries> {
   const found = new Map<string, SkillEntry | undefined>();
   const open = [...references];
@@ -49,7 +49,7 @@ export async function gatherCalled(set: SkillSet, references: Iterable<string>):
   return found;
 }
 
-/** All skills whose handlers may run for these: themselves and whom they call. */
+/** Returns all skills whose handlers may run: the given ones and those that they call. */
 export async function reachedSkills(
   set: SkillSet,
   entries: SkillEntries,

@@ -5,7 +5,7 @@ import { projectRoot } from "../../loaders/documents/project-config.ts";
 import type { Host } from "../host.ts";
 import { FOLDERS } from "./levels.ts";
 
-/** The names of the folders that skills are found in by custom, of those named too: read from the disk alone, nothing of them is opened. */
+/** Lists the folder names in the standard skill folders and in `named`, without opening any skill. */
 export function knownSkills({ cwd, env }: Host, named: readonly string[]): readonly string[] {
   const places = [cwd, projectRoot(cwd), ...(env.HOME ? [env.HOME] : [])];
   const dotted = places.flatMap((place) => FOLDERS.sweny.map((folder) => join(place, folder, "skills")));

@@ -12,7 +12,7 @@ import type { SkillLevel } from "../../loaders/folder/level.ts";
 import { documentsOf, type Host, type WorkspaceOptions } from "../host.ts";
 import type { SkillChoices } from "./choices.ts";
 
-/** Folders that somebody named and that are not there; those that are looked for by custom may be missing. */
+/** Reports configured skill folders that do not exist. Standard folders may be missing. */
 export function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
   const missing = levels.filter(({ kind, path }) => kind === "extra" && !existsSync(path));
   return missing.map(({ path }) => {
@@ -21,13 +21,13 @@ export function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
   });
 }
 
-/** The built-in skills' own sources are no skills of the project that they lie in. */
+/** Source folder of the built-in skills, which are not project skills when working on skillflow itself. */
 const OWN_SOURCES = packagePath("skills");
 
-/** Where the guide to the Skills Protocol is: a package as others write them. */
+/** Folder of the guide to the Skills Protocol, which is an ordinary skill package. */
 const builtinPackages = (): string => ownPath("guide", "src/protocol/skills-protocol/guide");
 
-/** The dotted folders that hold skills, highest first, by the document that counts; `skills/` is the project's alone. */
+/** Standard folders for skills by precedence, highest first. `skills/` counts in projects only. */
 export const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
   sweny: [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode", ""],
   "skill-tools": [".agents", ".claude", ".opencode", "", ".skillflow", ".sweny", ".gemini"],
@@ -44,7 +44,7 @@ export function skillLevels(host: Host, options: WorkspaceOptions, said: Said): 
   const { project, user, trustsUser, choices } = said;
   const root = projectRoot(documentsOf(host));
   const extra = (path: string, trusted: boolean): SkillLevel => ({ kind: "extra", path, trusted });
-  // Of several, a later one overrides an earlier one.
+  // Later folders override earlier ones.
   const extraOf = (file: LoadedConfig | undefined, trusted: boolean) =>
     (file?.config.skills?.extraDirs ?? [])
       .map((path) => extra(resolve(file?.directory ?? ".", path), trusted))
@@ -55,7 +55,7 @@ export function skillLevels(host: Host, options: WorkspaceOptions, said: Said): 
     ...extraOf(user, trustsUser),
     ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
   ];
-  // Before all others: what a client is told to read first is never a checkout's own.
+  // First, so that a checkout cannot override the guide that clients read before anything else.
   const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
   if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [packages, ...named];
   const folders = FOLDERS[choices.order];
@@ -71,7 +71,7 @@ export function skillLevels(host: Host, options: WorkspaceOptions, said: Said): 
   ];
 }
 
-/** Where skills and settings are looked for, there or not: what code writes there would be taken for the operator's. */
+/** Returns all folders of skills and settings. Code that could write there could raise its own trust. */
 export function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): readonly string[] {
   const byCustom = FOLDERS.sweny.map((folder) => join(cwd, folder, "skills"));
   const named = levels.map(({ path, from }) => (isAbsolute(path) ? path : join(from ?? cwd, "node_modules")));
@@ -79,7 +79,7 @@ export function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): r
   return [...byCustom, ...named, ...(config === undefined ? [] : [dirname(config)])];
 }
 
-/** The user's own: where their config is, and their skills. */
+/** Returns the user's own folders, with their config and skills. */
 export function ownFolders({ env }: Host): readonly string[] {
   const config = userConfigPath(env);
   const dotted = FOLDERS.sweny.filter(Boolean).flatMap((folder) => (env.HOME ? [join(env.HOME, folder)] : []));

@@ -4,35 +4,35 @@ import { exposedName } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { Workspace } from "../host.ts";
 
-/** What keeps a skill or a model from being used, or that nothing does: a row of `doctor --json`. */
+/** Availability of a skill or a model, a row of `doctor --json`. */
 export interface SkillState {
   readonly id: string;
   /**
-   * `configured`: it needs config, which is there; `available`: it needs none, or was asked and answered;
-   * `plannable`: required config is missing for all but writes that are planned;
-   * `not_configured`: required config is missing, or a value has the wrong form; `unavailable`: something else keeps it away.
+   * `configured`: required config is present. `available`: no config is required, or the service answered.
+   * `plannable`: required config is missing, but the skill can plan writes.
+   * `not_configured`: required config is missing or malformed. `unavailable`: any other reason.
    */
   readonly state: "plannable" | "not_configured" | "configured" | "available" | "unavailable";
-  /** Why it cannot be used, by kind; absent if it can, or only its planned writes can. */
+  /** Kind of the reason. Absent if the skill can be used, or at least plan writes. */
   readonly cause?: Unavailable["kind"];
-  /** Why it cannot be used, or what of it is held back; null where nothing is to be said. */
+  /** Reason why the skill, or a part of it, cannot be used. Null if it is fully usable. */
   readonly reason: string | null;
-  /** What to do about it; null where nothing is to be done. */
+  /** Suggested fix. Null if there is nothing to do. */
   readonly fix: string | null;
-  /** Ids of the nodes of the workflow in question that list it; empty where none is. */
+  /** Ids of the workflow's nodes that list it. Empty without a workflow. */
   readonly nodes: readonly string[];
-  /** Of a skill that can be used. */
+  /** Only for skills that can be used. */
   readonly tools?: readonly ToolState[];
 }
 
-/** A tool that its skill's config leaves out although the skill is there, and such as it offers. */
+/** Availability of a skill's tool, which may lack config that the other tools do not need. */
 interface ToolState {
   readonly name: string;
   readonly state: "not_configured" | "configured";
   readonly reason: string | null;
 }
 
-/** The state of every skill there is, as far as it is known without asking anybody. */
+/** Returns the state of all skills without contacting any service. */
 export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
   return (await allSkills(workspace)).map((entry) => examineSkill(entry.skill.id, entry, []));
 }
@@ -42,15 +42,15 @@ export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
   return found.filter((entry) => entry !== undefined);
 }
 
-/** Why a skill, or the part of it that waits for trust, cannot be used. */
+/** Returns why a skill, or its untrusted part, cannot be used. */
 export function faultOf({ unavailable, withheld }: SkillEntry): string | undefined {
   return unavailable?.reason ?? withheld;
 }
 
-/** What is said of a skill whose scripts wait for trust. */
+/** Reason for a skill with untrusted scripts. */
 export const HELD_SCRIPTS = "its scripts are not trusted";
 
-/** Undefined is what nobody declares; `nodes` are those that list it. */
+/** Describes a skill, or undefined for an unknown id. `nodes` are those that list it. */
 export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): SkillState {
   if (!entry) {
     const reason = "no skill has this id";

@@ -3,7 +3,7 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import { askForLack } from "../../loaders/registry/availability.ts";
 import type { SkillEntries } from "./entries.ts";
 
-/** Asks the skills of a run again what they lack, now that the texts of the run are known. */
+/** Asks the skills again what they lack, now that the run's input and sources are known. */
 export async function leaveOutUseless(
   entries: SkillEntries,
   workDir: string,

@@ -7,7 +7,7 @@ import { digestPrompt } from "../../run/digest.ts";
 import { readRecording } from "../../stores/file/run-lines.ts";
 import { documentsOf, type Host } from "../host.ts";
 
-/** A report with what the record alone does not tell: lines of the workflow's file, and what a recording cost. */
+/** Adds what the record does not contain: lines of the workflow's file, and the cost of the recording. */
 export function completeReport(host: Host, report: Report): Report {
   const { file } = report.record;
   let places: ((node: string) => Place) | undefined;
@@ -19,7 +19,7 @@ export function completeReport(host: Host, report: Report): Report {
   return { ...report, placeOf, digest: digestPrompt, ...(cost === undefined ? {} : { recordingCost: cost }) };
 }
 
-/** Undefined where the run was not answered from a recording, or that is gone. */
+/** Returns undefined if the run was not a replay, or its recording no longer exists. */
 function recordingCost(host: Host, { record, events }: Report): number | null | undefined {
   const path = /^replay:(.*)$/s.exec(recordedSettings(record.settings, events).model)?.[1];
   if (path === undefined) return undefined;
@@ -32,7 +32,7 @@ function recordingCost(host: Host, { record, events }: Report): number | null | 
   }
 }
 
-/** Every kind of report, loaded when it is asked for. */
+/** Renderers of reports, each loaded on first use. */
 const KINDS = {
   json: async ({ result }: Report) => `${JSON.stringify(result, undefined, 2)}\n`,
   md: async (report: Report) => (await import("../../reports/markdown.ts")).summaryMarkdown(report),
@@ -45,7 +45,7 @@ const KINDS = {
     (await import("../../reports/drawing/mermaid.ts")).runMermaid(record, result),
 };
 
-/** Drawings of larger workflows help nobody. */
+/** Largest workflow to draw. Larger drawings are unreadable. */
 const MOST_DRAWN = 200;
 
 async function drawnHtml(report: Report): Promise<string> {
@@ -65,7 +65,7 @@ export const REPORT_KINDS = Object.keys(KINDS) as readonly ReportKind[];
 
 export const PLAN_REPORTS = ["md", "html"] as const;
 
-/** A plan alone, as the text of its file. */
+/** Renders a plan as a file. */
 export async function renderPlan(kind: (typeof PLAN_REPORTS)[number], plan: PlanView): Promise<string> {
   if (kind === "html") return (await import("../../reports/html/plan.ts")).planPage(plan);
   return (await import("../../reports/plan-markdown.ts")).planMarkdown(plan);
@@ -75,7 +75,7 @@ export function isReportKind(kind: string): kind is ReportKind {
   return Object.hasOwn(KINDS, kind);
 }
 
-/** A run's report as the text of its file; what the file is called decides the form of a digest. */
+/** Renders a run's report as a file. For a digest, the path's extension selects the format. */
 export function renderReport(kind: ReportKind, report: Report, path = ""): Promise<string> {
   return KINDS[kind](report, path);
 }

@@ -14,19 +14,19 @@ import { type Report, renderReport } from "./reports.ts";
 
 export type { RunList };
 
-/** What the local page shows of a store: reads, and changes nothing. */
+/** Read-only data for the local web page. */
 export interface Site {
   list(page: number): Promise<RunList>;
-  /** Of one run; throws `run.unknown`, and what keeps it from being read. */
+  /** Throws `run.unknown` if there is no such run. */
   run(id: string): Promise<SiteRun>;
   result(id: string): Promise<RunResult>;
-  /** The run's events after this position, those to come too; ends with the run. */
+  /** Yields the events after a position, and new ones until the run ends. */
   follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
 }
 
 export interface SiteRun {
   readonly report: Report;
-  /** The report as its file would be. */
+  /** The report, as its file would be. */
   readonly html: string;
   readonly isUnderWay: boolean;
 }
@@ -37,7 +37,7 @@ const POLL_MS = 200;
 
 export function openSite(workspace: Workspace): Site {
   const { store } = workspace;
-  /** Reports as they were drawn, by run: the same events give the same one. */
+  /** Cache of reports by run. A report is valid while the number of events stays the same. */
   const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
   const isUnderWay = (id: string) => isDriven(workspace, id);
   const read = async (id: string) => reportOf(await store.read(id));
@@ -78,16 +78,16 @@ export function openSite(workspace: Workspace): Site {
 
 async function isDriven({ host, storeDirectory, queue }: Workspace, id: string): Promise<boolean> {
   if (queue) return queue.isDriven(id);
-  if (storeDirectory === undefined) return true; // a store of another program's does not say
+  if (storeDirectory === undefined) return true; // custom stores cannot answer this
   return isHeld(filesOfRun(storeDirectory, id).lock, host);
 }
 
-/** What is applied after the end is no beginning. */
+/** Checks whether a run has ended. Applying its plan later does not restart it. */
 function isOver(events: readonly RunEvent[]): boolean {
   return endOf(events) !== undefined;
 }
 
-/** What is new alone, where the store tells. */
+/** Returns a reader of new events, or undefined if the store cannot read only those. */
 function tailOf({ storeDirectory, queue }: Workspace, id: string) {
   return storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
 }
@@ -96,7 +96,7 @@ async function* follow(workspace: Workspace, id: string, after: number, signal: 
   const { store } = workspace;
   let seen = -1;
   const whole = async () => (await store.read(id)).events.slice(seen + 1);
-  await store.skim(id); // throws where there is none
+  await store.skim(id); // throws if there is no such run
   const read = tailOf(workspace, id) ?? whole;
   let over = false;
   while (!signal.aborted) {
