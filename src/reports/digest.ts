@@ -5,9 +5,9 @@ import { pageHtml } from "./html/markup/page.ts";
 import { type Digest, type DigestItem, digestOf } from "./model/digest.ts";
 import type { Report } from "./model/report.ts";
 
-/** What changed on a list of items, for people: short, of what was judged now alone. */
+/** Digest of the items that a run judged, as a short message for people. */
 
-/** By the file's ending: `.md`, `.html`, `.json`, or `.slack.json` for Slack's blocks. */
+/** Selects the format by the extension: `.md`, `.html`, `.json`, or `.slack.json` for Slack's blocks. */
 export function digestFor(report: Report, path: string): string {
   const digest = digestOf(report);
   if (path.endsWith(".slack.json")) return jsonText(slackMessage(digest));
@@ -19,7 +19,7 @@ const jsonText = (value: object) => logJson(`${JSON.stringify(value, undefined, 
 
 const MOST_SHOWN = 50;
 
-/** What was not judged, or not told: said in each form, so that nothing is lost in silence. */
+/** Counts the items that were not judged or not shown, so that no format drops them silently. */
 function restOf(digest: Digest, shown: number): string[] {
   const { unchanged, skipped, left, beyond, untold, items } = digest;
   const unseen = untold + items.length - shown;
@@ -137,11 +137,11 @@ ${writes.map(({ id, standing, text, link: at }) => html`<li><b>${standing}</b> <
 
 // -- Slack
 
-/** Slack takes 50 blocks of 3000 characters. */
+/** Limits of Slack: 50 blocks of 3000 characters. */
 const MOST_BLOCKS = 50;
 const MOST_BLOCK_TEXT = 3000;
 
-/** A message as `chat.postMessage` and webhooks take it. `verbatim`: Slack makes no link and no mention of what is only written. */
+/** Creates a message for `chat.postMessage` and webhooks. `verbatim` keeps Slack from adding links and mentions. */
 function slackMessage(digest: Digest): object {
   const { workflow, headline, send, why, failed, gaps } = digest;
   const title = `${shortText(plainLine(workflow), 80)}: ${headline}`;
@@ -178,7 +178,7 @@ function itemSlack(item: DigestItem): string[] {
   ];
 }
 
-/** Whole lines, as many as find room: no entity is cut in two. */
+/** Keeps as many whole lines as fit, so that no entity is cut. */
 function cutSlack(lines: readonly string[]): string {
   const kept: string[] = [];
   let left = MOST_BLOCK_TEXT - 2;
@@ -190,7 +190,7 @@ function cutSlack(lines: readonly string[]): string {
   return kept.join("\n");
 }
 
-/** No mention, no link and no style of a stranger's: `<!channel>`, `@here`, `*bold*`. */
+/** Escapes untrusted text, so that it creates no mentions, links or styles: `<!channel>`, `@here`, `*bold*`. */
 function slackText(text: string): string {
   return plainLine(text)
     .replaceAll("&", "&amp;")

@@ -7,7 +7,7 @@ import type { Report } from "./model/report.ts";
 import { complaintOf, durationOf, type InnerRun, statusOf, type Visit } from "./model/visit.ts";
 import { visitsOf } from "./model/visits.ts";
 
-/** A run as JUnit XML: one suite, one case for each visit, and one for what ended the run outside of a node. */
+/** Creates JUnit XML with one suite, a case for each visit, and a case for an error outside of the nodes. */
 export function junitXml(report: Report): string {
   const { visits } = visitsOf(report);
   const { record, result } = report;
@@ -39,12 +39,12 @@ export function junitXml(report: Report): string {
 
 const LONGEST = 4000;
 
-/** A failed node that the workflow routes onward is part of its plan: only what nothing came after is a failure. */
+/** Checks whether a visit failed and the workflow did not continue from it. A handled failure is not an error. */
 function isFailure(visit: Visit): boolean {
   return statusOf(visit) === "failed" && visit.route === undefined;
 }
 
-/** A case of its own for each item of a map, and for each node of what was called. */
+/** Returns a case for each visit, for each item of its map and for each visit of a called workflow. */
 function casesOf(visit: Visit): (Visit | Item)[] {
   const inside = visit.inner.flatMap((run): (Visit | Item)[] => {
     return run.key === undefined
@@ -62,19 +62,19 @@ function isWaiting(visit: Visit): boolean {
   return statusOf(visit) === "active" && visit.asked !== undefined && !visit.word;
 }
 
-/** What nothing can be said of. */
+/** Checks whether a case is reported as skipped: it was skipped, or it waits for an approval. */
 function isLeftOut(each: Visit | Item): boolean {
   if ("node" in each) return statusOf(each) === "skipped" || isWaiting(each);
   return each.status === "skipped" || (each.status === undefined && each.visits.some(isWaiting));
 }
 
-/** Nor is it one that a person's word is missing for: that is no error of anybody. */
+/** Checks whether a visit has not ended. Waiting for an approval does not count. */
 function isUnfinished(visit: Visit): boolean {
   const waits = isWaiting(visit) || visit.inner.some(({ visits }) => visits.some(isWaiting));
   return statusOf(visit) === "stopped" || (statusOf(visit) === "active" && !waits);
 }
 
-/** A failure of an item is its own: what failed with it is told by the map's case. */
+/** Creates an item's case, which is never a failure: the map's case reports those. */
 function itemCase(workflow: string, item: Item): string {
   const { name, status, complaint, visits } = item;
   const time = seconds(visits.length === 0 ? 0 : durationOf(item));
@@ -142,7 +142,7 @@ function output(visit: Visit): string {
   return lines.length === 0 ? "" : `      <system-out>${xmlText(cutText(lines.join("\n"), LONGEST))}</system-out>`;
 }
 
-/** What failed although no visit did: a route, a limit, an interruption, a run that did no work. */
+/** Reports an error outside of the visits: a route, a limit, an interruption, or a run that did no work. */
 function outsideCase({ result, record }: Report, told: number): string {
   const { error, status } = result;
   if (!error || status === "waiting" || (told > 0 && status === "failed" && error.code === "node.failed")) return "";

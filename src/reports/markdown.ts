@@ -21,7 +21,7 @@ import { complaintOf, durationOf, statusOf, type Visit, type VisitStatus } from 
 import { conclusionsOf } from "./model/visits.ts";
 import { planSection } from "./plan-markdown.ts";
 
-/** A run in short, for people: what it found and did first, then what was left out, its nodes and what to do next. */
+/** Summarizes a run: findings and actions first, then missing skills, nodes and next steps. */
 export function summaryMarkdown(report: Report): string {
   const account = accountOf(report);
   const sections = [
@@ -84,7 +84,7 @@ function heading(account: Account): string {
   return [title, verdict, went, what, hint, then, stuck].filter((part) => part !== "").join("\n\n");
 }
 
-/** What people are asked, and the commands that answer. */
+/** Lists pending approvals with the commands that answer them. */
 function awaited({ awaited: all }: Account): string {
   if (all.length === 0) return "";
   const rows = all.slice(0, MOST_DEEDS).map(({ name, node, ask, until, approve, deny }) => {
@@ -169,7 +169,7 @@ function findings(visits: readonly Visit[]): string {
   return sections.join("\n\n");
 }
 
-/** A call's own answer, or what became of a map's items: those that failed first. */
+/** Shows the result of a called workflow, or a map's items with failed ones first. */
 function inside({ inner, left }: Visit): string {
   const [first] = inner;
   if (first && first.key === undefined) return members(first.visits.at(-1)?.result?.data ?? {});
@@ -205,7 +205,7 @@ function item(value: Json): string {
   return isObject(value) ? brief(value as JsonObject) : scalar(value);
 }
 
-/** A claim with its evidence behind a dash; other objects as `key: value`. */
+/** Shows a claim with its evidence after a dash, and other objects as `key: value`. */
 function brief(value: JsonObject): string {
   const { claim, evidence, ...rest } = value;
   if (typeof claim !== "string") return pairs(value);
@@ -264,7 +264,7 @@ function nodes(visits: readonly Visit[]): string {
   ].join("\n");
 }
 
-/** With the visits of what it called, and those that failed of a map's items. */
+/** Returns the visit, the visits of the workflow it called, and failed visits of map items. */
 function withInside(visit: Visit): Visit[] {
   const { inner } = visit;
   const called = inner.filter(({ key }) => key === undefined).flatMap(({ visits }) => visits.flatMap(withInside));

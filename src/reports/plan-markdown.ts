@@ -12,17 +12,17 @@ import {
   STANDING_WORDS,
 } from "./model/plan.ts";
 
-/** A plan as a comment of a pull request: below what GitHub takes, and all of it inert (fine-print T17). */
+/** Creates a pull request comment for a plan, within GitHub's size limit and with all content escaped. */
 export function planMarkdown(plan: PlanView): string {
   const { workflow, operations } = plan;
   const heading = `## ${line(workflow, 160)}: ${plural(operations.length, "planned write")}, ${countStandings(plan)}`;
   return `${heading}\n\n${planSection(plan, MOST_COMMENT - heading.length - 4)}\n`;
 }
 
-/** GitHub takes 65,536 characters. */
+/** Size limit, below GitHub's 65,536 characters. */
 const MOST_COMMENT = 65_000;
 
-/** The operations for review, within so many characters; what finds no room is said. */
+/** Shows the operations for review within a number of characters, and says which ones do not fit. */
 export function planSection(plan: PlanView, most: number): string {
   const intro = introOf(plan);
   const whole = plan.operations.map((shown) => operationMarkdown(shown));
@@ -33,7 +33,7 @@ export function planSection(plan: PlanView, most: number): string {
 }
 
 const GAP = "\n\n";
-/** Kept for the operations that are listed in a line each, and for the last words. */
+/** Space reserved for the one-line list of the remaining operations, and for the closing text. */
 const MOST_LISTED = 10_000;
 const MOST_REST = 2_000;
 
@@ -50,7 +50,7 @@ function introOf(plan: PlanView): string {
   return `${facts}${GAP}${plural(open, "write")} to apply. What is approved is the content: ${command}`;
 }
 
-/** The first operations that fit; of one that is too long by itself as much as there is room for. */
+/** Returns the first operations that fit. Cuts an operation that is too long on its own. */
 function fitting(operations: readonly ShownOperation[], whole: readonly string[], room: number): string[] {
   const shown: string[] = [];
   let left = room;
@@ -95,7 +95,7 @@ function restMarkdown({ run, operations }: PlanView, from: number): string {
   ].join(GAP);
 }
 
-/** An operation whole, or with so many characters of its input. */
+/** Shows an operation, optionally with limited space for its input. */
 function operationMarkdown({ operation, readAs, now }: ShownOperation, room = Number.POSITIVE_INFINITY): string {
   const { id, node, visit, skill, tool, summary, audience, digest, sources, refers, held, filtered = [] } = operation;
   const read = sources.map(({ ref, tool: by, node: at }) => sourceMarkdown(ref, by, at)).slice(0, MOST_SOURCES);

@@ -6,7 +6,7 @@ import { type Account, accountOf, paidWords } from "./model/account.ts";
 import type { Report } from "./model/report.ts";
 import { durationOf, statusOf, type Visit } from "./model/visit.ts";
 
-/** A blameless post-mortem to go on writing: what the record knows of an incident, and nothing else. */
+/** Drafts a blameless post-mortem from the record of a run. Contains nothing that is not in the record. */
 export function postmortemMarkdown(report: Report): string {
   const account = accountOf(report);
   const sections = [
@@ -61,13 +61,13 @@ function impact({ finding }: Account): string {
 }
 
 interface Moment {
-  /** Milliseconds since 1970; undefined where the text tells no moment. */
+  /** Milliseconds since 1970. Undefined if the text contains no time. */
   readonly time: number | undefined;
   readonly at: string;
   readonly what: string;
 }
 
-/** What nodes put on a timeline, and the times that stand in what claims quote. */
+/** Combines the timelines in results with the times in quotes of claims. */
 function timeline({ visits, evidence: { claims } }: Account): string {
   const told = lastVisits(visits).flatMap(({ result }) => Object.values(result?.data ?? {}).flatMap(momentsIn));
   const quoted = claims.flatMap(({ text, supported, cites }) => {

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../core/base/values.ts";
 import { unroutedText } from "../core/engine/result/unrouted.ts";
 import type { Place, Report } from "./model/report.ts";
 
-/** Findings about documents, for code scanning (SARIF 2.1.0). */
+/** Converts findings about documents to SARIF 2.1.0 for code scanning. */
 export function sarifOfDiagnostics(diagnostics: readonly Told[]): string {
   return sarifOf(
     diagnostics.map(({ severity, code, message, hint, path, file, line, column }) => ({
@@ -19,7 +19,7 @@ export function sarifOfDiagnostics(diagnostics: readonly Told[]): string {
   );
 }
 
-/** What ended a run, at the node where that was, and each node that is degraded. */
+/** Reports the error that ended a run, each degraded node, and a node from which no edge applied. */
 export function sarifOfRun(report: Report): string {
   const { record, result, placeOf = () => undefined } = report;
   const { error } = result;
@@ -108,14 +108,14 @@ function resultOf({ rule, level, text, field, file, place }: Finding, ruleIndex:
   };
 }
 
-/** Code scanning shows what has no line at the first one. */
+/** Uses the first line if there is none, because code scanning requires a line. */
 function physicalLocation(file: string, { line = 1, column }: Place): JsonObject {
   const region: Record<string, Json> = { startLine: Math.max(1, line) };
   if (column !== undefined) region["startColumn"] = Math.max(1, column);
   return { artifactLocation: { uri: uriOf(file) }, region };
 }
 
-/** Relative paths stay relative, to the repository; each segment is encoded. */
+/** Converts a path to a URI. Relative paths stay relative to the repository. */
 function uriOf(file: string): string {
   const path = plainText(file).replaceAll("\\", "/").replace(/^\.\//, "");
   const encoded = path.split("/").map(encodeURIComponent).join("/");

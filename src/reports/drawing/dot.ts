@@ -17,7 +17,7 @@ import {
   type Recorded,
 } from "./drawing.ts";
 
-/** The workflow as a Graphviz document. */
+/** Draws a workflow as a Graphviz document. */
 export function workflowDot(workflow: Workflow, beside: Beside = {}): string {
   return dotOf(draw(workflow, beside));
 }
@@ -69,7 +69,7 @@ function dotNode({ id, label, lines, entry, kind, look, flagged }: DrawnNode): s
   return `  ${id} [label="${wrapped(label, 24)}${told}" class="${look}" ${paint}${DOT_SHAPES[kind]}]`;
 }
 
-/** A column of its own, beside the graph. */
+/** Draws the legend as a separate column. */
 function dotLegend(legend: Drawing["legend"]): string[] {
   if (legend.length === 0) return [];
   const ids = legend.map((_, index) => `l${index}`);
@@ -93,7 +93,7 @@ function dotEdge({ from, to, label, follows, flagged }: DrawnEdge): string {
   return `  ${from} -> ${to} [label="${wrapped(label, 26, " ")}"${paint}]`;
 }
 
-/** Graphviz breaks no lines by itself; a margin keeps them off the arrow. */
+/** Wraps a label, because Graphviz does not. The margin separates it from the arrow. */
 function wrapped(text: string, width: number, margin = ""): string {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {

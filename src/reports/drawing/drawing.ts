@@ -15,12 +15,12 @@ export function drawRun({ workflow, inner = {} }: Recorded, result: RunResult): 
   return draw(workflow, { inner: new Map(Object.entries(inner)), result });
 }
 
-/** What nodes run, by the path of the node: `each`, `top/each`. */
+/** Inner workflows by the path of their node: `each`, `top/each`. */
 type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
 
 type Outcome = "success" | "degraded" | "failed" | "skipped" | "unvisited" | "plain";
 
-/** A graph whose ids are safe in every notation. */
+/** Graph with ids that are safe in every notation. */
 export interface Drawing extends Part {
   readonly legend: readonly LegendRow[];
 }
@@ -28,14 +28,14 @@ export interface Drawing extends Part {
 interface Part {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
-  /** What nodes run, each beside its node. */
+  /** Inner workflows, each drawn next to its node. */
   readonly inner: readonly Inner[];
 }
 
 export interface Inner extends Part {
   readonly id: string;
   readonly label: string;
-  /** The node that runs it, and the first of its own. */
+  /** Node that runs it, and its entry node. */
   readonly from: string;
   readonly to: string;
 }
@@ -60,10 +60,10 @@ export interface DrawnEdge {
 
 const LONGEST_LABEL = 90;
 
-/** Of an inner workflow: more would hide the one around it. */
+/** Maximum number of nodes to draw of an inner workflow, so that the outer one stays visible. */
 const MOST_INNER = 40;
 
-/** What is known beside a workflow: those that its nodes run, and its taint. */
+/** Optional data about a workflow: its inner workflows and its taint. */
 export interface Beside {
   readonly inner?: InnerWorkflows;
   readonly taint?: Taint | undefined;
@@ -86,7 +86,7 @@ export function draw(workflow: Workflow, known: Known): Drawing {
   };
 }
 
-/** With what stands in the workflows inside. */
+/** Returns all nodes and edges, including those of inner workflows. */
 export function everything(part: Part): Pick<Part, "nodes" | "edges"> {
   const inside = part.inner.map(everything);
   return {
@@ -95,7 +95,7 @@ export function everything(part: Part): Pick<Part, "nodes" | "edges"> {
   };
 }
 
-/** A workflow at the path of the node that runs it; empty: the outermost. */
+/** Draws a workflow at the path of the node that runs it. The path of the outermost workflow is empty. */
 function drawPart(workflow: Workflow, known: Known, path: string, prefix: string): Part {
   const { result, taint } = known;
   const shown = Object.entries(workflow.nodes).slice(0, path === "" ? undefined : MOST_INNER);
@@ -163,12 +163,12 @@ function shownCondition(written: Condition): string {
   return typeof rule === "string" ? "" : showCondition(rule);
 }
 
-/** What code decides stands before what the model is asked. */
+/** Combines both conditions of an edge. The one that code evaluates comes first. */
 function labelOf(condition: string | undefined, when: string | undefined): string {
   return [condition === undefined ? "" : `if ${condition}`, when?.trim() ? when : ""].filter(Boolean).join(", and ");
 }
 
-/** What a run did in a workflow, by node. */
+/** Outcomes, visits and followed edges of a run in one workflow. */
 interface Way {
   readonly outcomes: ReadonlyMap<string, Outcome>;
   readonly visits: ReadonlyMap<string, number>;
@@ -186,7 +186,7 @@ function ownWay(result: RunResult | undefined): Way {
   return { outcomes, visits, follows: followsIn(result ? [result.trace] : []) };
 }
 
-/** Of all the runs of a document together: one that failed among others leaves its node degraded. */
+/** Combines all runs of an inner workflow. A node that only sometimes failed counts as degraded. */
 function innerWay(result: RunResult | undefined, path: string): Way {
   const traces = Object.entries(result?.trace.inner ?? {}).flatMap(([place, trace]) =>
     documentOf(place) === path ? [trace] : [],
@@ -236,7 +236,7 @@ export const COLOURS: Readonly<
 };
 export const FLAG = "#b3261e";
 
-/** From each node to what it runs. */
+/** Returns the links from nodes to their inner workflows, at any depth. */
 export function linksIn({ inner }: Part): Inner[] {
   return inner.flatMap((each) => [each, ...linksIn(each)]);
 }

@@ -16,17 +16,17 @@ import {
   type Recorded,
 } from "./drawing.ts";
 
-/** The workflow as a Mermaid flowchart, with its taint where it is known and there is some. */
+/** Draws a workflow as a Mermaid flowchart, with its taint if given. */
 export function workflowMermaid(workflow: Workflow, beside: Beside = {}): string {
   return mermaidOf(draw(workflow, beside));
 }
 
-/** The workflow with the path that the run took: outcomes, visits, and which edges were followed how often. */
+/** Draws a workflow with a run's path: outcomes, visits, and how often each edge was followed. */
 export function runMermaid(record: Recorded, result: RunResult): string {
   return mermaidOf(drawRun(record, result));
 }
 
-/** By kind: what opens and closes a node's text. */
+/** Brackets around a node's text, by kind. */
 const SHAPES: Readonly<Record<Kind, readonly [string, string]>> = {
   instruction: ["[", "]"],
   map: ["[[", "]]"],

@@ -1,11 +1,11 @@
-/** Draws a Graphviz document; the drawing library is loaded only when a drawing is asked for. */
+/** Renders a Graphviz document. Loads the drawing library on first use. */
 export async function renderSvg(dot: string): Promise<string> {
   const { instance } = await import("@viz-js/viz");
   const viz = await instance();
   return viz.renderString(dot, { format: "svg" });
 }
 
-/** What Graphviz drew, as an element that can stand inside an HTML page and takes its colours from there. */
+/** Converts Graphviz's output to an element for an HTML page, which also sets its colors. */
 export function embedSvg(svg: string): string {
   const start = svg.indexOf("<svg");
   return svg

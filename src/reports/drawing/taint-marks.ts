@@ -1,12 +1,12 @@
 import type { Edge } from "../../core/document/workflow/node.ts";
 import type { NodeTaint, TaintCode } from "../../core/outward/taint/taint.ts";
 
-/** How a drawing tells taint: each by a colour and in words, for no colour stands alone. */
+/** Taint of a node in a drawing, always shown by color and text. */
 export type Mark = "tainted" | "private" | "tainted_private";
 
 export interface NodeMarks {
   readonly lines: readonly string[];
-  /** `validate` finds something there. */
+  /** True if `validate` reports a finding. */
   readonly flagged: boolean;
 }
 
@@ -20,7 +20,7 @@ export function markOf(taint: NodeTaint | undefined): Mark | undefined {
   return taint?.private ? "private" : undefined;
 }
 
-/** What is found of a node as one that writes; what is found of a route stands at its edges. */
+/** Findings about a node that writes. Findings about routes are shown at the edges. */
 const WORDS: Readonly<Record<Exclude<TaintCode, "taint.free_text_route">, string>> = {
   "taint.write_held": "writes at once",
   "taint.private_to_public": "private to public",
@@ -34,7 +34,7 @@ export function marksOf(taint: NodeTaint | undefined): NodeMarks {
   return { lines: lines.map((words) => words.join(" · ")), flagged: found.length > 0 };
 }
 
-/** Whether a model follows the edge by free text from outside. */
+/** Checks whether a model chooses this edge based on untrusted free text. */
 export function isFlagged({ when }: Pick<Edge, "when">, from: NodeTaint | undefined): boolean {
   return Boolean(when?.trim()) && from?.found.includes("taint.free_text_route") === true;
 }
@@ -46,7 +46,7 @@ const MEANINGS: readonly LegendRow[] = [
   { look: "flagged", text: "red: validate finds something" },
 ];
 
-/** What is drawn, and nothing else. */
+/** Returns the legend for what is drawn. */
 export function legendOf(looks: readonly string[], isFound: boolean): readonly LegendRow[] {
   return MEANINGS.filter(({ look }) => (look === "flagged" ? isFound : looks.includes(look)));
 }

@@ -5,7 +5,7 @@ import type { Account } from "../model/account.ts";
 import type { Visit } from "../model/visit.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
-/** What a person was asked, what they said and when; while nobody has, the commands that answer. */
+/** Shows an approval's question and decision, or the commands that answer it. */
 export function approvalHtml({ asked, word, at, node }: Visit, account: Account): Markup | undefined {
   if (!asked) return undefined;
   const about =

@@ -9,7 +9,7 @@ import { durationOf } from "../model/visit.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { valueHtml } from "./markup/value.ts";
 
-/** What each node took, and what is kept for those who check a run afterwards. */
+/** Shows the model calls, tokens, time and cost of each node. */
 
 export function costHtml({ every, result, answeredBy }: Account): Markup {
   const costs = costsOf(every, durationOf);
@@ -59,7 +59,7 @@ export function costHtml({ every, result, answeredBy }: Account): Markup {
   return html`${note}${grid(columns, [...rows, total], "figures")}${others}`;
 }
 
-/** Of nodes as rows of a table; what is beyond is text. */
+/** Maximum number of table rows. Further nodes are listed as plain text. */
 const MOST_ROWS = 100;
 
 export function auditHtml(account: Account): Markup {
@@ -124,7 +124,7 @@ function grid(columns: readonly string[], rows: readonly (readonly (string | Mar
   return html`<table class="records ${look}"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
-/** As text, a line each: ten thousand rows of a table are more than a page can bear. */
+/** Shows events as plain text, because a page cannot handle ten thousand table rows. */
 function eventsHtml({ events, record }: Account): Markup {
   const start = Date.parse(record.at);
   const blocks: Markup[] = [];

@@ -5,9 +5,9 @@ import type { Account } from "../model/account.ts";
 import type { Visit } from "../model/visit.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
-/** Claims beside what code found of them, and quotes beside the results that hold them. */
+/** Claims with their verification, and quotes with the results that contain them. */
 
-/** Supported claims first, with links to the calls that show them; the others struck through, with the reason. */
+/** Lists supported claims first, with links to the calls that prove them, and then the others with the reason. */
 export function evidenceHtml({ evidence }: Account): Markup {
   const { claims, missing } = evidence;
   const none = missing.map(({ visit, why }) => html`<p class="complaint failed" dir="auto">${visit.name}: ${why}</p>`);
@@ -15,7 +15,7 @@ export function evidenceHtml({ evidence }: Account): Markup {
   return html`${none}<ol class="claims">${items}</ol>`;
 }
 
-/** `5 of 6 claims hold` */
+/** Returns a title such as `5 of 6 claims shown by results`. */
 export function evidenceTitle({ evidence: { claims, supported } }: Account): string {
   const lost = claims.length - supported;
   return lost === 0
@@ -23,7 +23,7 @@ export function evidenceTitle({ evidence: { claims, supported } }: Account): str
     : `${supported} of ${plural(claims.length, "claim")} shown by results, ${lost} unsupported`;
 }
 
-/** The claims of a visit whose node was visited again: the page's evidence is that of the last ones. */
+/** Shows the claims of an earlier visit of a node. The page's evidence shows only the last visits. */
 export function visitClaimsHtml({ evidence }: Visit): Markup | undefined {
   const claims = evidence.flatMap((checked) => checked.claims);
   if (claims.length === 0) return undefined;
@@ -49,7 +49,7 @@ function claimHtml(text: string, supported: boolean, cites: CheckedClaim["cites"
 `;
 }
 
-/** What claims quote of a result, so that it is seen however the result is laid out. */
+/** Lists the quotes that claims take from a result, so that they are visible in any layout. */
 export function quotedHtml(quotes: ReadonlySet<string> | undefined): Markup | undefined {
   if (!quotes || quotes.size === 0) return undefined;
   const shown = [...quotes].map((quote) => html`<li><mark dir="auto">${quote}</mark></li>`);

@@ -5,7 +5,7 @@ import { paidWords } from "../model/account.ts";
 import type { Deed } from "../model/deeds.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
-/** What a run found, what it did and did not do, and how it ended: three things. */
+/** Head of the page: the run's outcome, its finding and its actions. */
 
 export const STATE_MARKS: Readonly<Record<RunState, string>> = {
   succeeded: "✔",
@@ -27,7 +27,7 @@ ${threeHtml(account)}${failureHtml(account)}${unroutedHtml(account)}${awaitedHtm
 </header>`;
 }
 
-/** A headline that was guessed from a long text: its first sentence; the whole stands in the visit's result. */
+/** Returns the first sentence of a long headline. The visit's result shows the full text. */
 function oneSentence(text: string): string {
   const [line = text] = text.trim().split(/\n/, 1);
   if (line.length <= MOST_HEADLINE) return line;
@@ -67,7 +67,7 @@ ${hint === undefined ? undefined : html`<p dir="auto">${hint}</p>`}${end === und
 ${steps.length === 0 ? undefined : html`<p class="meta">What to do</p><ul class="list">${steps}</ul>`}</div>`;
 }
 
-/** Names the node where the run ended although edges lead on, and why none of them applied. */
+/** Shows the node where the run ended although edges lead on, and why none of them applied. */
 function unroutedHtml({ result: { unrouted }, nameOf }: Account): Markup | undefined {
   if (!unrouted) return undefined;
   const { node, edges } = unrouted;
@@ -77,7 +77,7 @@ function unroutedHtml({ result: { unrouted }, nameOf }: Account): Markup | undef
   return html`<div class="callout degraded"><p dir="auto"><strong>▲ The run ${unroutedText(nameOf(node), edges.length)}</strong></p><ul class="list">${rows}</ul></div>`;
 }
 
-/** What people are asked, with the commands that answer. */
+/** Shows pending approvals with the commands that answer them. */
 function awaitedHtml({ awaited }: Account): Markup | undefined {
   if (awaited.length === 0) return undefined;
   const items = awaited.slice(0, MOST_AWAITED).map(({ name, node, ask, since, until, approve, deny }) => {
@@ -92,7 +92,7 @@ function awaitedHtml({ awaited }: Account): Markup | undefined {
 
 const MOST_AWAITED = 12;
 
-/** Undefined where nothing of it is known, and nothing was to be done. */
+/** Shows the finding, what the run did, and what it cost. */
 export function findingHtml(account: Account): Markup {
   const { finding, deeds } = account;
   const { severity, impact, cause, action } = finding;
@@ -162,7 +162,7 @@ function deedHtml({ text, why, link, at }: Deed): Markup {
   return html`<li dir="auto">${what}${where}${because}</li>`;
 }
 
-/** What stands between backticks. */
+/** Formats text between backticks as code. */
 function codeIn(text: string): Markup {
   return html`${text.split("`").map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))}`;
 }

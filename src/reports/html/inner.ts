@@ -4,7 +4,7 @@ import { durationOf, type InnerRun, type Visit } from "../model/visit.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { folded, valueHtml } from "./markup/value.ts";
 
-/** The runs inside a visit: what was called, or a map's items, those that failed first and open. */
+/** Shows the runs inside a visit: the called workflow, or a map's items, with failed ones first and expanded. */
 export function innerHtml({ inner, left }: Visit, draw: (visit: Visit) => Markup): Markup | undefined {
   const [first] = inner;
   if (!first) return left > 0 ? html`<p class="meta">${itemCounts(inner, left)}</p>` : undefined;
@@ -19,7 +19,7 @@ export function innerHtml({ inner, left }: Visit, draw: (visit: Visit) => Markup
   return html`<section class="part inner"><h4>${itemCounts(inner, left)}</h4>${shown}${chunks(rest)}</section>`;
 }
 
-/** Of the items that are seen at once, and of each fold. */
+/** Number of items shown directly, and in each fold. */
 const MOST_OPEN = 40;
 const A_FOLD = 100;
 
@@ -55,7 +55,7 @@ function itemHtml(run: InnerRun, draw: (visit: Visit) => Markup): Markup {
 `;
 }
 
-/** What it was given, in a line. */
+/** Summarizes the item's input in one line. */
 function gistOf({ input }: InnerRun): string {
   const given = Object.values(input ?? {}).at(-1);
   return given === undefined ? "" : previewJson(given, 100).replace(/\s+/g, " ");

@@ -14,7 +14,7 @@ import {
 import { html, type Markup } from "./markup/markup.ts";
 import { pageHtml } from "./markup/page.ts";
 
-/** A plan as a page of its own, for review. */
+/** Creates a page for the review of a plan. */
 export function planPage(plan: PlanView): string {
   const { run, workflow, operations } = plan;
   const told = countStandings(plan);
@@ -29,7 +29,7 @@ export function planPage(plan: PlanView): string {
   });
 }
 
-/** Each operation whole, as nothing else of it is approved; what was read leads to its call where the page has it. */
+/** Shows all operations in full, because approval covers all of their content. Links sources to calls on the page. */
 export function planHtml(plan: PlanView, calls: ReadonlySet<string>): Markup {
   const { run, digest, operations } = plan;
   const open = openCount(plan);
@@ -43,7 +43,7 @@ export function planHtml(plan: PlanView, calls: ReadonlySet<string>): Markup {
 }
 
 interface Places {
-  /** Calls on the page, by reference. */
+  /** References of the calls on the page. */
   readonly calls: ReadonlySet<string>;
   readonly ids: ReadonlySet<string>;
 }
@@ -133,7 +133,7 @@ function listed(items: readonly Markup[]): Markup {
   return html`${items.map((item, index) => (index === 0 ? item : html`, ${item}`))}`;
 }
 
-/** Long ones fold; nothing is cut. */
+/** Shows the full input, folded if it is long. */
 function inputHtml(input: ShownOperation["operation"]["input"]): Markup {
   const { json, texts } = reviewInput(input);
   const blocks = [

@@ -12,13 +12,13 @@ import { visitHtml, visitPage } from "./visit.ts";
 import { barsOf, wayHtml } from "./way.ts";
 
 interface HtmlOptions {
-  /** A drawing of the run, as `embedSvg` gives it. */
+  /** Drawing of the run, as `embedSvg` returns it. */
   readonly graph?: string;
 }
 
 /**
- * A run as one page that needs nothing else: no script, no network, readable on a phone and on paper. First what it found and
- * did, then what shows it, then how it came about.
+ * Creates a self-contained page for a run, without scripts or network requests, readable on phones and paper.
+ * The page starts with the findings and actions, then shows the evidence, then the course of the run.
  */
 export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string {
   const account = accountOf(report);

@@ -8,12 +8,12 @@ import { type Asked, durationOf, type VisitTurn } from "../model/visit.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
 
-/** What was asked and answered, turn by turn. What several prompts share stands on the page once. */
+/** Prompts and answers, turn by turn. Text that several prompts share is on the page once. */
 export interface Prompts {
   htmlOf(turn: Asked): Markup | undefined;
 }
 
-/** Drawn in the order of the run: what was asked is rebuilt from the events before, and runs inside go on side by side. */
+/** Renders prompts in the run's order, because each is rebuilt from earlier events and inner runs are interleaved. */
 export function promptsOf({ record, events, every, digest }: Account): Prompts {
   const rebuilt = recordedPrompts({ record, events });
   const known = new Map<string, string>();
@@ -49,7 +49,7 @@ export function promptsOf({ record, events, every, digest }: Account): Prompts {
   return { htmlOf: ({ seq }) => drawn.get(seq) };
 }
 
-/** What an altered or foreign recording holds may be none that a program can follow. */
+/** Returns the prompt, or undefined if it cannot be rebuilt because the recording is altered or foreign. */
 function promptAt(rebuilt: ReturnType<typeof recordedPrompts>, event: RunEvent): Prompt | undefined {
   try {
     return rebuilt(event);
@@ -89,7 +89,7 @@ function openingHtml(prompt: Prompt, known: Map<string, string>): Markup {
   return html`${shown}${given}${offered}`;
 }
 
-/** The whole text where it is asked first, a link to there afterwards. */
+/** Shows a text in full the first time, and later as a link to it. */
 function sharedHtml(label: string, text: string, known: Map<string, string>): Markup {
   const id = known.get(text);
   const start = text.slice(0, 60).replace(/\s+/g, " ");
@@ -104,7 +104,7 @@ function sharedHtml(label: string, text: string, known: Map<string, string>): Ma
 export interface TurnPage {
   readonly prompts: Prompts;
   readonly cites: Showing["cites"];
-  /** What the visit's result says already. */
+  /** Text that the visit's result already shows. */
   readonly said: string | undefined;
   readonly callsHtml: (turn: Asked) => Markup | undefined;
 }
@@ -167,7 +167,7 @@ function partHtml(part: Part, cites: Showing["cites"]): Markup[] {
   ];
 }
 
-/** Answers are mostly JSON, which the visit's result shows in a readable way. */
+/** Detects JSON, which most answers are and which the visit's result shows in a readable form. */
 function jsonIn(text: string): true | undefined {
   return /^\s*[{[]/.test(text) ? true : undefined;
 }

@@ -21,12 +21,12 @@ export interface VisitPage {
   readonly quotes: Quotes;
   readonly prompts: Prompts;
   readonly bars: Bars;
-  /** The last visit of its node: its claims are the page's evidence. */
+  /** Last visit of each node, whose claims are in the page's evidence section. */
   readonly last: ReadonlySet<Visit>;
   readonly isLarge: boolean;
 }
 
-/** Events of a run whose page is told with less markup, and no less text. */
+/** Number of events from which a page uses less markup, but not less text. */
 const MANY_EVENTS = 3000;
 
 export function visitPage(account: Account, bars: Bars): VisitPage {
@@ -42,7 +42,7 @@ export function visitPage(account: Account, bars: Bars): VisitPage {
   };
 }
 
-/** A visit in full, folded where all went well: what came of it, how it was judged, what it did, and where it led. */
+/** Shows all of a visit: result, evals, turns, inner runs and route. Successful visits are folded. */
 export function visitHtml(visit: Visit, page: VisitPage): Markup {
   const row = page.bars.rowOf(visit);
   const status = statusOf(visit);
@@ -67,7 +67,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
 `;
 }
 
-/** Those of the calls on the page: each is an anchor. */
+/** References of the calls on the page, each of which is an anchor. */
 export type References = ReadonlySet<string>;
 
 export function referencesOf(visits: readonly Visit[]): References {
@@ -94,7 +94,7 @@ function complaintHtml(visit: Visit): Markup | undefined {
   return html`<div class="complaint ${visit.result?.status ?? ""}" dir="auto">${folded(complaint, html`<span class="verse">${complaint}</span>`)}</div>`;
 }
 
-/** Without what the complaint, or the runs inside, have said already. */
+/** Shows the result without what the complaint or the inner runs already show. */
 function resultHtml({ result, inner, asked }: Visit, page: VisitPage): Markup | undefined {
   if (!result || asked) return undefined;
   const said = result.status === "failed" ? "error" : result.status === "skipped" ? "skipped_reason" : undefined;
@@ -163,7 +163,7 @@ ${outcome && "output" in outcome ? html`<h5>Output</h5>${valueHtml(outcome.outpu
 `;
 }
 
-/** A blob as a file beside the run, where the page knows the way there. */
+/** Links a blob's file next to the run, if the blob folder is known. */
 function blobHtml({ blob_id, kind, size_bytes }: BlobInfo, blobs: string | undefined): Markup {
   const name = blob_id.replace("blob:", "");
   const shown = html`<code>${blob_id}</code>`;

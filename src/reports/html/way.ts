@@ -5,7 +5,7 @@ import { type Bar, type Timeline, type TimelineRow, timelineOf } from "../model/
 import { type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";
 import { html, type Markup, trustedMarkup } from "./markup/markup.ts";
 
-/** The path of a run on its time: one row a visit, a bar for what it waited for. */
+/** Timeline of a run, with a row for each visit and a bar for each call that it waited for. */
 
 export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
   success: "succeeded",
@@ -16,13 +16,13 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
   stopped: "stopped",
 };
 
-/** Where bars stand, as classes whose rules are written once for the page: it has no style attributes. */
+/** Bars whose positions are classes, written once per page, because its policy forbids style attributes. */
 export interface Bars {
   readonly timeline: Timeline;
   rowOf(visit: Visit): TimelineRow;
   ofRow(row: Omit<TimelineRow, "visit" | "lanes">): Markup;
   ofVisit(row: TimelineRow): Markup | undefined;
-  /** The rules of all classes that were used so far. */
+  /** Returns the rules of all classes used so far. */
   readonly style: () => string;
 }
 
@@ -81,7 +81,7 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
 <div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length === 0 ? undefined : html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
 }
 
-/** Of the rows that are seen at once, and of each fold. */
+/** Number of rows shown directly, and in each fold. */
 const MOST_OPEN = 60;
 const A_FOLD = 100;
 
@@ -117,13 +117,13 @@ function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {
 `;
 }
 
-/** Its own word where it waits for a person. */
+/** Returns the status, or "waiting" for a pending approval. */
 export function statusWords(visit: Visit): string {
   const status = statusOf(visit);
   return status === "active" && visit.asked && !visit.word ? "waiting" : STATUS_WORDS[status];
 }
 
-/** The runs inside a visit on the same time: a row an item, or the rows of what was called. */
+/** Shows inner runs on the same time axis: a row for each item, or for each visit of the called workflow. */
 function insideHtml({ inner, left }: Visit, account: Account, bars: Bars): Markup | undefined {
   if (inner.length === 0 && left === 0) return undefined;
   const called = inner.length === 1 && inner[0]?.key === undefined ? inner[0] : undefined;

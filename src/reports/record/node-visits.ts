@@ -10,7 +10,7 @@ import type { Report } from "../model/report.ts";
 import { durationOf, type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";
 import { visitsOf } from "../model/visits.ts";
 
-/** The visits of one node, with all that was said in them (`skillflow.node/1`). */
+/** Visits of a node with all prompts, replies and calls (`skillflow.node/1`). */
 export interface NodeVisits {
   readonly schema: "skillflow.node/1";
   readonly run: string;
@@ -20,7 +20,7 @@ export interface NodeVisits {
 }
 
 export interface VisitRecord {
-  /** Of this node, from 1. */
+  /** Number of the visit of this node, from 1. */
   readonly visit: number;
   readonly status: VisitStatus;
   readonly startedAt: string;
@@ -31,7 +31,7 @@ export interface VisitRecord {
     readonly inputTokens: number;
     readonly cachedTokens: number;
     readonly outputTokens: number;
-    /** null where a price is unknown. */
+    /** null if a price is unknown. */
     readonly costUsd: number | null;
   };
   readonly asks: readonly Ask[];
@@ -41,9 +41,9 @@ export interface VisitRecord {
   readonly evidence?: EvidenceCounts;
   readonly retries: readonly { readonly attempt: number; readonly reason: string; readonly preamble: string }[];
   readonly remarks: readonly { readonly kind: string; readonly text: string }[];
-  /** The runs inside it, in the order of a map's list. */
+  /** Inner runs, in the order of the map's list. */
   readonly inner?: readonly InnerSummary[];
-  /** How many items a map has left for the next run. */
+  /** Number of items that a map has left for the next run. */
   readonly left?: number;
   readonly approval?: {
     readonly ask: string;
@@ -56,7 +56,7 @@ export interface VisitRecord {
 }
 
 export interface InnerSummary {
-  /** `each[fp-81]`: its nodes are named behind it. */
+  /** Path prefix of its nodes, such as `each[fp-81]`. */
   readonly place: string;
   readonly status: string;
   readonly verdict?: string;
@@ -64,13 +64,13 @@ export interface InnerSummary {
   readonly nodes: readonly string[];
 }
 
-/** A question to the model, and what came of it. `seq` is the position of its answer in the run. */
+/** Model call and its outcome. `seq` is the position of the answer in the run. */
 export type Ask = {
   readonly seq: number;
   readonly at: string;
   readonly purpose: EventOf<"model:reply">["purpose"];
   readonly model: string;
-  /** null where this version would ask otherwise than was asked. */
+  /** null if this version would create a different prompt. */
   readonly prompt: AskedPrompt | null;
 } & (
   | { readonly reply: { readonly parts: readonly Part[]; readonly stop: string }; readonly usage: CallUsage | null }
@@ -78,15 +78,15 @@ export type Ask = {
 );
 
 export interface AskedPrompt {
-  /** It goes on with the prompt before it of the same purpose: what stands here is what came to that. */
+  /** True if it extends the previous prompt of the same purpose. Then only the new turns are listed. */
   readonly continues: boolean;
   readonly opening: readonly string[];
   readonly turns: readonly Turn[];
-  /** By the names that the model is told. */
+  /** Names of the tools as the model sees them. */
   readonly tools: readonly string[];
 }
 
-/** A call. `seq` is the position of its announcement in the run. */
+/** Tool call. `seq` is the position of its announcement in the run. */
 export interface CallRecord {
   readonly seq: number;
   readonly ref: string;
@@ -95,7 +95,7 @@ export interface CallRecord {
   readonly output?: Json;
   readonly error?: string;
   readonly planned?: string;
-  /** null while it has no result. */
+  /** null while there is no result. */
   readonly durationMs: number | null;
 }
 
@@ -103,7 +103,7 @@ interface Reading extends Report {
   readonly digest: (prompt: Prompt) => string;
 }
 
-/** Each visit of the node, in order; none where it was not entered. */
+/** Returns all visits of a node in order. */
 export function nodeVisits(reading: Reading, node: string): NodeVisits {
   const { record, events } = reading;
   const said = groupByVisit(events);
@@ -127,14 +127,14 @@ export function nodeVisits(reading: Reading, node: string): NodeVisits {
   };
 }
 
-/** What this version asks at an answer's place, if it is what was asked then. */
+/** Returns the rebuilt prompt if it equals the recorded one. */
 function checked(prompt: Prompt | undefined, answer: Answer, digest: Reading["digest"]): Prompt | undefined {
   return prompt && digest(prompt) === answer.prompt ? prompt : undefined;
 }
 
 type Answer = RunEvent & EventOf<"model:reply">;
 
-/** The events of each visit, those of its routing included. */
+/** Groups the events by visit, including those of its routing. */
 function groupByVisit(events: readonly RunEvent[]): RunEvent[][] {
   const groups: RunEvent[][] = [];
   const open = new Map<string | undefined, RunEvent[]>();

@@ -1,13 +1,13 @@
 import { structuredPatch } from "diff";
 import { openingTexts, type Prompt } from "../../core/engine/event/prompt.ts";
 
-/** The lines of a diff of two prompts, each with its sign. */
+/** Returns the lines of a diff of two prompts, each with its sign. */
 export function diffPrompts(before: Prompt, after: Prompt): readonly string[] {
   const { hunks } = structuredPatch("", "", promptText(before), promptText(after), "", "", { context: 2 });
   return hunks.flatMap((hunk) => hunk.lines);
 }
 
-/** A prompt as text, one fact a line, so that a diff is small. */
+/** Formats a prompt as text with short lines, to keep diffs small. */
 function promptText(prompt: Prompt): string {
   return [
     ...openingTexts(prompt),

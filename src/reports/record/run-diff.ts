@@ -8,14 +8,14 @@ import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Report } from "../model/report.ts";
 import { diffPrompts } from "./prompt-diff.ts";
 
-/** What two runs did otherwise (`skillflow.diff/1`); what they cost is told, and no difference. */
+/** Differences between two runs (`skillflow.diff/1`). Costs are listed, but do not count as a difference. */
 export interface RunDiff {
   readonly schema: "skillflow.diff/1";
   readonly same: boolean;
   readonly runs: readonly [ComparedRun, ComparedRun];
-  /** The nodes as they were entered; `first` is the first that the other run did not enter there. */
+  /** Nodes in the order of their visits. `first` is the first one that differs between the runs. */
   readonly path: { readonly first: string | null; readonly a: readonly string[]; readonly b: readonly string[] };
-  /** Those that differ. */
+  /** Nodes that differ. */
   readonly nodes: { readonly [id: string]: NodeDiff };
 }
 
@@ -29,13 +29,13 @@ export interface ComparedRun {
 }
 
 export interface NodeDiff {
-  /** null where the run did not come to the node. */
+  /** null if the run did not visit the node. */
   readonly status: { readonly a: string | null; readonly b: string | null };
-  /** Of the last visit's result, by the path of what differs; a side that lacks it is left out. */
+  /** Differences of the last visit's result, by path. A side without a value is left out. */
   readonly data: readonly DataDiff[];
-  /** In their order: what one run called and the other did not, and what was answered otherwise. */
+  /** Calls that only one run made, or that had different outcomes, in order. */
   readonly calls: readonly CallDiff[];
-  /** How the first visit that begins with another prompt begins otherwise, as a diff; null where none does. */
+  /** Diff of the first initial prompt that differs between the visits. null if none does. */
   readonly prompt: string | null;
 }
 
@@ -48,7 +48,7 @@ interface DataDiff {
 interface CallDiff {
   readonly tool: string;
   readonly input: Json;
-  /** What it came to; left out where the run did not make the call. */
+  /** Outcome of the call. Left out if the run did not make it. */
   readonly a?: Outcome;
   readonly b?: Outcome;
 }
@@ -96,11 +96,11 @@ function firstApart(a: readonly string[], b: readonly string[]): string | null {
   return a[at] ?? b[a.length] ?? null;
 }
 
-/** What a run did at a node, in all its visits. */
+/** All visits of a run to a node. */
 interface NodePast {
   readonly result: NodeResult | undefined;
   readonly calls: readonly Made[];
-  /** Those that its visits began with. */
+  /** Initial prompts of the visits. */
   readonly prompts: readonly Begun[];
 }
 
@@ -112,7 +112,7 @@ interface Made {
 
 interface Begun {
   readonly digest: string;
-  /** Undefined where this version would ask otherwise. */
+  /** Returns undefined if this version would create a different prompt. */
   readonly prompt: () => Prompt | undefined;
 }
 
@@ -134,7 +134,7 @@ function nodesOf({ record, events, result }: Report): ReadonlyMap<string, NodePa
   return new Map(nodes);
 }
 
-/** Of a node of an inner run: its last one. */
+/** Returns the last result of a node, for nodes of inner runs. */
 function resultIn(own: readonly RunEvent[]): NodeResult | undefined {
   const exit = own.findLast((event) => event.type === "node:exit");
   return exit?.type === "node:exit" ? exit.result : undefined;
@@ -178,7 +178,7 @@ function statusOf(past: NodePast | undefined): string | null {
   return past ? (past.result?.status ?? "active") : null;
 }
 
-/** `claims[2].quote`: down to the values that differ. */
+/** Compares values recursively, down to paths such as `claims[2].quote`. */
 function diffData(a: Json | undefined, b: Json | undefined, path: string): DataDiff[] {
   if (deepEqual(a, b)) return [];
   if (Array.isArray(a) && Array.isArray(b)) {

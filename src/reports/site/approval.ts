@@ -9,14 +9,14 @@ import { sitePage } from "./page.ts";
 
 interface Question {
   readonly waiting: Waiting;
-  /** Whose word it will be. */
+  /** Name of the approver. */
   readonly by: string;
   readonly stored: StoredRun;
 }
 
 /**
- * The page of a one-time link: what is asked, of which run, and two buttons. No script. The button that nobody sees is the one
- * that Enter would press in the field.
+ * Creates the page of a one-time link with the question, its run and two buttons, without scripts.
+ * The hidden button is the form's default, so that Enter in the text field does not approve.
  */
 export function approvalPage({ waiting, by, stored }: Question): string {
   const { record, events } = stored;

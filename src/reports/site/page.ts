@@ -5,11 +5,11 @@ import tokens from "./browser/tokens.css?raw" with { type: "text" };
 interface SitePage {
   readonly title: string;
   readonly body: Markup;
-  /** Ours, and the nonce that lets it run. */
+  /** Our own script, and the nonce that the server's policy allows. */
   readonly script?: { readonly code: string; readonly nonce: string };
 }
 
-/** A page of `skillflow ui`: what it may load is said by the server. */
+/** Creates a page of `skillflow ui`. The server sends its content security policy. */
 export function sitePage({ title, body, script }: SitePage): string {
   return html`<!doctype html>
 <html lang="en">

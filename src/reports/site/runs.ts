@@ -7,9 +7,9 @@ import { sitePage } from "./page.ts";
 
 export interface RunList {
   readonly runs: readonly RunSummary[];
-  /** Ids of those that a process is at work on. */
+  /** Ids of runs that a process is executing. */
   readonly underWay: readonly string[];
-  /** What cannot be read, and why. */
+  /** Runs that cannot be read, and why. */
   readonly problems: readonly { readonly id: string; readonly message: string }[];
   readonly page: number;
   readonly pages: number;
@@ -17,11 +17,11 @@ export interface RunList {
 }
 
 export interface RunsView extends RunList {
-  /** Whose runs they are, for people. */
+  /** Location of the runs, as text. */
   readonly place: string;
 }
 
-/** The list of runs, which looks again by itself. */
+/** Creates the list of runs, which refreshes itself. */
 export function runsPage(view: RunsView, nonce: string): string {
   const { runs, problems, total, underWay, place } = view;
   const busy = underWay.length > 0 ? ` · ${underWay.length} under way` : "";
@@ -67,7 +67,7 @@ function rowOf(run: RunSummary, isUnderWay: boolean): Markup {
 
 const MARKS: Readonly<Record<string, string>> = { succeeded: "✔", degraded: "▲", failed: "✘", waiting: "◆" };
 
-/** Its state in a word, and a mark for those who see no colours. */
+/** Shows a run's state as text, with a mark so that it does not depend on color. */
 export function stateHtml(run: Pick<RunSummary, "status" | "degraded">, isUnderWay: boolean): Markup {
   if (isUnderWay) return html`<span class="ui-state running"><span class="ui-busy-dot"></span>running</span>`;
   const state = stateOf(run);

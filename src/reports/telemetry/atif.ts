@@ -4,7 +4,7 @@ import { openingOf, type Part, type Prompt, resultText, textOf } from "../../cor
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Report } from "../model/report.ts";
 
-/** A run in the exchange format of agent trajectories (ATIF): an agent's step for each reply of a model. */
+/** Converts a run to the Agent Trajectory Interchange Format (ATIF), with an agent step for each model reply. */
 
 const VERSION = "ATIF-v1.8";
 
@@ -62,7 +62,7 @@ function stepsOf({ record, events }: Pick<Report, "record" | "events">): Step[] 
   return steps;
 }
 
-/** Later questions of a visit go on with its first one. */
+/** Checks whether a prompt starts a conversation. Later prompts of a visit only continue it. */
 function isOpening({ purpose }: EventOf<"model:reply">, prompt: Prompt): boolean {
   return purpose !== "work" || prompt.turns.length === 0;
 }
@@ -85,10 +85,10 @@ function openingSteps(event: RunEvent & EventOf<"model:reply">, prompt: Prompt):
 
 type Result = RunEvent & EventOf<"tool:result">;
 
-/** The results of the calls of each reply, by its position. */
+/** Returns the results of each reply's calls, by the position of the reply. */
 function resultsOf(events: readonly RunEvent[]): ReadonlyMap<number, readonly Result[]> {
   const results = new Map<number, Result[]>();
-  /** The latest of the run, and of each inner run by its place. */
+  /** Results of the latest reply, for the run and for each inner run by path. */
   const replies = new Map<string | undefined, Result[]>();
   for (const event of events) {
     if (event.type === "model:reply" && event.purpose === "work") {
@@ -146,7 +146,7 @@ interface Called {
   readonly [field: string]: Json | undefined;
 }
 
-/** Ids that a provider gave twice, or not at all, are made different by their place. */
+/** Makes call ids unique by position, because providers may omit or repeat them. */
 function callsOf(parts: readonly Part[]): (Called & { readonly [field: string]: Json })[] {
   const taken = new Set<string>();
   return parts.flatMap((part, index) => {
@@ -162,7 +162,7 @@ function callsOf(parts: readonly Part[]): (Called & { readonly [field: string]: 
   });
 }
 
-/** The key of a call ends with its place among those of its reply. */
+/** Finds the call of a result: the result's id ends with the index of the call in its reply. */
 function observation({ id, output, error, ref, planned }: Result, calls: readonly Called[]): Json {
   const call = calls[Number(/\/(\d+)(?:~\d+)?$/.exec(id)?.[1] ?? Number.NaN)];
   return {
@@ -172,7 +172,7 @@ function observation({ id, output, error, ref, planned }: Result, calls: readonl
   };
 }
 
-/** What a model thought, where its provider gives that as text. */
+/** Returns the model's reasoning, if the provider returns it as text. */
 function reasoningOf(part: Part): string[] {
   if (part.type !== "opaque" || !isObject(part.value)) return [];
   const { thinking } = part.value;

@@ -44,7 +44,7 @@ export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made):
   });
 }
 
-/** Of a call that reads a skill's instruction or one of its files, or runs one of its scripts: what there is of that name. */
+/** Returns the skill and file that a call reads or runs, if they exist. */
 function loadedSkill({ skills }: RunRecord, tool: string, input: Json): Record<string, string> | undefined {
   if ((tool !== READ_SKILL && tool !== RUN_SCRIPT) || !isObject(input)) return undefined;
   const skill = skills.find(({ id }) => id === input.skill_name);
@@ -65,12 +65,12 @@ export function takeResult(walk: Walk, event: RunEvent & EventOf<"tool:result">)
   };
   if (error !== undefined) call.error = errorOf(code ?? "tool.failed", walk.content ? error : undefined);
   if (code !== "tool.unknown" || walk.content) return;
-  // A name that a model made up is as much its text as an answer is.
+  // A tool name that the model invented is content, too.
   call.name = "execute_tool unknown";
   call.attributes = { ...call.attributes, "gen_ai.tool.name": "unknown" };
 }
 
-/** What is applied later is told as a call of its own, after the run's end. */
+/** Adds a span for an operation that was applied after the run's end. */
 export function takeApplied(
   walk: Walk,
   event: RunEvent & (EventOf<"operation:begun"> | EventOf<"operation:ended">),

@@ -39,7 +39,7 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
   });
   Object.assign(span, {
     kind: "client",
-    // Asked when what stands before it was known.
+    // The call started when the previous event was recorded, unless another process recorded that event.
     startedAt: walk.last.epoch === epoch ? walk.last.time : time,
     error: event.type === "model:error" ? errorOf(event.code, content ? event.message : undefined) : undefined,
   });
@@ -61,7 +61,7 @@ function usageOf(usage: CallUsage | null): Attributes {
   };
 }
 
-/** A name without a provider is the default model's provider's. */
+/** Returns the model's provider, or the default model's if the name has none. */
 function providerOf(model: string, { settings }: RunRecord): string {
   return parseModel(model).provider ?? settings.model.split(":")[0] ?? "";
 }

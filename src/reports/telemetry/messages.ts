@@ -1,7 +1,7 @@
 import type { Json } from "../../core/base/values.ts";
 import { openingOf, type Part, type Prompt, resultText, type Turn } from "../../core/engine/event/prompt.ts";
 
-/** What was said, as the GenAI conventions write messages: JSON texts. */
+/** Prompts and replies as JSON strings, in the message format of the GenAI semantic conventions. */
 
 export function inputContent(prompt: Prompt): Readonly<Record<string, string>> {
   const { instructions, messages } = openingOf(prompt);
@@ -34,7 +34,7 @@ function messageOf(turn: Turn): Json {
   return { role: "tool", parts };
 }
 
-/** What belongs to its provider alone is left out. */
+/** Omits parts that only their provider understands. */
 function partOf(part: Part): Json[] {
   if (part.type === "text") return [{ type: "text", content: part.text }];
   if (part.type === "opaque") return [];

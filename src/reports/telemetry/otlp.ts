@@ -3,12 +3,12 @@ import type { Json } from "../../core/base/values.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Attributes, Span, Whole } from "./span.ts";
 
-/** Spans as OTLP/JSON: ids are hexadecimal, 64-bit integers texts, and enumerations numbers. */
+/** Spans as OTLP/JSON: ids are hexadecimal, 64-bit integers are strings, and enumerations are numbers. */
 
 const MOST_SPANS = 500;
 const MOST_CHARACTERS = 1_000_000;
 
-/** The bodies of the requests that carry them all, none of them large. */
+/** Splits the spans into request bodies of limited size. */
 export function otlpRequests(record: RunRecord, spans: readonly Span[], version: string): string[] {
   const resource = { attributes: attributesOf({ "service.name": "skillflow", "service.version": version }) };
   const scope = { name: "skillflow", version };
@@ -33,7 +33,7 @@ function batches(spans: readonly string[]): string[][] {
   return all;
 }
 
-/** Made of the run and the step, so that the same run gives the same ids whenever it is told. Its beginning tells runs of one name apart. */
+/** Derives the id from the run's name and start, so that every export of a run has the same ids. */
 export function traceId({ run, at }: RunRecord): string {
   return sha256(`${run}\n${at}`).slice(0, 32);
 }

@@ -1,11 +1,11 @@
 /**
- * A run as spans, by the GenAI semantic conventions: `invoke_workflow`, in it an `invoke_agent` for each visit, in that a
- * `chat` for each answer of a model and an `execute_tool` for each call. A run that was resumed has an `invoke_workflow`
- * for each time that it ended. All is told from the events, so that an old run gives what it gave when it ended.
+ * Span of a run, according to the GenAI semantic conventions. A run is an `invoke_workflow` span with an `invoke_agent`
+ * for each visit, which has a `chat` for each model reply and an `execute_tool` for each call. Each resume starts a new
+ * `invoke_workflow`. Spans depend only on events, so a later export gives the same ones.
  */
 
 export interface Span {
-  /** The key of the step that it is of: unique in the run. */
+  /** Key of its step, unique in the run. */
   readonly key: string;
   readonly parent: string | undefined;
   readonly name: string;
@@ -15,13 +15,13 @@ export interface Span {
   readonly attributes: Attributes;
   readonly events: readonly SpanEvent[];
   readonly error: { readonly type: string; readonly message?: string } | undefined;
-  /** How many times the run had been resumed after an end. */
+  /** Number of times the run had been resumed after an end. */
   readonly part: number;
 }
 
 export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | Whole>>;
 
-/** Told as an integer, whatever its value. */
+/** Number that is exported as an integer. */
 export interface Whole {
   readonly int: number;
 }

@@ -11,11 +11,11 @@ import type { Attributes, Span, SpanEvent } from "./span.ts";
 import { errorOf, later, openSpan, openVisit, outerOf, pathOf, visitAt, type Walk } from "./walk.ts";
 
 interface Telling extends StoredRun {
-  /** Whether prompts, answers, arguments and results are told. */
+  /** Includes prompts, replies, tool arguments and results. */
   readonly content: boolean;
 }
 
-/** Parents first. */
+/** Returns the spans of a run, parents first. */
 export function spansOf(telling: Telling): Span[] {
   const walk = startWalk(telling);
   for (const event of telling.events) {
@@ -99,7 +99,7 @@ function take(walk: Walk, event: RunEvent): void {
   walk.last = event;
 }
 
-/** What stands before the end lies in its parents' time. */
+/** Extends the open spans to include an event, so that children are within their parents' time. */
 function extend({ root, visits }: Walk, event: RunEvent): void {
   if (!root || isApplying(event)) return;
   root.endedAt = later(root.endedAt, event.time);

@@ -18,9 +18,9 @@ export interface Walk {
   state: State;
   part: number;
   root: Draft | undefined;
-  /** The latest of the run, and of each inner run by its place. */
+  /** Latest visit of the run, and of each inner run by path. */
   readonly visits: Map<string | undefined, Draft & { readonly node: string }>;
-  /** Of each node, by its place, the key of its last visit. */
+  /** Key of each node's last visit, by the node's path. */
   readonly visitKeys: Map<string, string>;
   readonly open: Map<string, Draft>;
   costUsd: number | undefined;
@@ -33,7 +33,7 @@ export function later(a: string, b: string): string {
 
 type Opening = Pick<Draft, "key" | "parent" | "name" | "attributes"> & { readonly time: string };
 
-/** A span within the program, which has taken no time yet. */
+/** Opens an internal span, initially with no duration. */
 export function openSpan(walk: Walk, { time, ...said }: Opening): Draft {
   const taken = { startedAt: time, endedAt: time, part: walk.part };
   const span: Draft = { ...said, ...taken, kind: "internal", events: [], error: undefined };
@@ -41,14 +41,14 @@ export function openSpan(walk: Walk, { time, ...said }: Opening): Draft {
   return span;
 }
 
-/** Where something happened: a node, of the run or of an inner one. */
+/** Node of the run or of an inner run, and a time. */
 type Place = Pick<RunEvent, "at"> & { readonly node: string; readonly time: string };
 
 export function pathOf({ at, node }: Pick<Place, "at" | "node">): string {
   return at === undefined ? node : `${at}/${node}`;
 }
 
-/** The place that an inner run is inside of; undefined for the run itself. */
+/** Returns the path of the enclosing inner run. Undefined for the run itself. */
 export function outerOf(at: string): string | undefined {
   const end = at.lastIndexOf("/");
   return end === -1 ? undefined : at.slice(0, end);
@@ -84,7 +84,7 @@ export function openVisit(walk: Walk, place: Place, key: string, attributes: Att
   return visit;
 }
 
-/** The visit that an event is of: a run that was taken up inside one goes on with a span of its own, and so do those around it. */
+/** Returns the visit of an event. After a resume, the visit and the enclosing ones get new spans. */
 export function visitAt(walk: Walk, place: Place): Draft {
   const { at, node } = place;
   const open = walk.visits.get(at);

@@ -12,7 +12,7 @@ interface TestedCase {
 
 const LONGEST = 4000;
 
-/** Tests of workflows as JUnit XML: one suite a file. */
+/** Creates JUnit XML for workflow tests, with a suite for each file. */
 export function testsJunit(tested: readonly TestedCase[]): string {
   const files = [...new Set(tested.map(({ file }) => file))];
   return [

@@ -1,12 +1,12 @@
 import { html, type Markup } from "./markup.ts";
 
-/** Quotes marked in a text, in a time that grows with both and not with their product: both are strangers'. */
+/** Marks quotes in linear time, because both the text and the quotes come from untrusted authors. */
 
-/** More of them cost time at every text. */
+/** Limit for quotes, because each one takes time for each text. */
 const MOST_QUOTES = 20;
 const MOST_MARKED = 500;
 
-/** The text with the quotes marked that stand in it as they are, but for their white space. */
+/** Marks the quotes that occur in a text. Ignores differences in white space. */
 export function markQuotes(text: string, quotes: ReadonlySet<string>, rest: (piece: string) => Markup): Markup {
   const pieces: Markup[] = [];
   let at = 0;
@@ -17,10 +17,10 @@ export function markQuotes(text: string, quotes: ReadonlySet<string>, rest: (pie
   return pieces.length === 0 ? rest(text) : html`${pieces}${rest(text.slice(at))}`;
 }
 
-/** A quote with single blanks. */
+/** Quote with white space collapsed to single spaces. */
 interface Needle {
   readonly text: string;
-  /** For each number of characters that fit before one that does not: how many of them may begin another place. */
+  /** Failure function of the Knuth-Morris-Pratt search. */
   readonly falls: Uint16Array;
 }
 
@@ -52,7 +52,7 @@ interface Span {
   readonly to: number;
 }
 
-/** In their order; those that overlap are one. */
+/** Finds the quotes in order and merges those that overlap. */
 function spansOf(text: string, needles: readonly Needle[]): Span[] {
   if (!needles.some((needle) => needle.text.length <= text.length)) return [];
   const places = placesOf(text);
@@ -71,7 +71,7 @@ function spansOf(text: string, needles: readonly Needle[]): Span[] {
   return spans;
 }
 
-/** Of each character of the text with single blanks, where it stands in the text. */
+/** Maps each character of the text with collapsed white space to its position in the original. */
 function placesOf(text: string): Uint32Array {
   const places = new Uint32Array(text.length);
   let length = 0;
@@ -84,7 +84,7 @@ function placesOf(text: string): Uint32Array {
   return places;
 }
 
-/** Where it ends, each place begun behind the one before. */
+/** Returns the end positions of all occurrences that do not overlap. */
 function endsOf(text: string, { text: wanted, falls }: Needle): number[] {
   const ends: number[] = [];
   for (let at = 0, fit = 0; at < text.length; at++) {

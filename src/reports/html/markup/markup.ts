@@ -1,13 +1,13 @@
 import { htmlContent, htmlText } from "../../../core/base/inert.ts";
 
-/** HTML that was written by us. Only `html` and `trustedMarkup` make it, so that a stranger's text cannot become any. */
+/** Safe HTML. Only `html` and `trustedMarkup` create it, so untrusted text is always escaped. */
 export interface Markup {
   readonly markup: string;
 }
 
 export type Content = Markup | string | number | undefined | readonly Content[];
 
-/** A piece of a page: what is put in is text, and made inert, unless it is markup itself. Attributes must be quoted. */
+/** Creates HTML from a template. Escapes all values except markup. Attribute values must be quoted. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   let markup = strings[0] ?? "";
   let isInTag = endsInTag(markup, false);
@@ -19,13 +19,13 @@ export function html(strings: TemplateStringsArray, ...contents: readonly Conten
   return { markup };
 }
 
-/** Of what we have written ourselves: nothing that is put in opens or ends a tag. */
+/** Checks whether template text ends inside a tag. Values cannot open or close tags. */
 function endsInTag(written: string, before: boolean): boolean {
   const [opened, closed] = [written.lastIndexOf("<"), written.lastIndexOf(">")];
   return opened === closed ? before : opened > closed;
 }
 
-/** For what was made by our own code: style sheets and drawings. */
+/** Marks the output of our own code as safe, such as style sheets and drawings. */
 export function trustedMarkup(markup: string): Markup {
   return { markup };
 }

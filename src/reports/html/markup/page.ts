@@ -3,25 +3,25 @@ import sheet from "./page.css?raw" with { type: "text" };
 
 export interface HtmlPage {
   readonly title: string;
-  /** What stands above the sections. */
+  /** Header above the sections. */
   readonly head: Markup;
   readonly sections: readonly Section[];
   readonly colophon: string;
-  /** Rules of our own beside the page's. */
+  /** Additional CSS rules. */
   readonly style?: string;
 }
 
 export interface Section {
   readonly id: string;
   readonly title: string;
-  /** Beside the title. */
+  /** Text next to the title. */
   readonly note?: string;
   readonly body: Markup;
 }
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** A page that needs nothing else: no script, no network, readable on a phone and on paper. */
+/** Creates a self-contained page without scripts or network requests, for phones and paper, too. */
 export function pageHtml({ title, head, sections, colophon, style = "" }: HtmlPage): string {
   const links = sections.map((section) => html`<a href="#${section.id}">${section.title}</a>`);
   const nav = sections.length > 1 ? html`<nav aria-label="Sections">${links}</nav>` : undefined;

@@ -1,12 +1,12 @@
 import { shortText } from "../../../core/base/preview.ts";
 import { html, type Markup } from "./markup.ts";
 
-/** How a piece of plain text is put: references linked, quotes marked. */
+/** Renders plain text, for example with linked references and marked quotes. */
 export type Inline = (text: string) => Markup;
 
 /**
- * A safe subset of Markdown: paragraphs, lists, code and tables, bold and emphasis. There are no links, no images and no
- * HTML: whatever else stands in the text stays text.
+ * Renders a safe subset of Markdown: paragraphs, lists, code, tables, bold and emphasis.
+ * All other syntax, such as links, images and HTML, stays text.
  */
 export function proseHtml(text: string, plain: Inline): Markup {
   const lines = text.split(/\r\n?|[\n\u2028\u2029]/);
@@ -38,7 +38,7 @@ function blockAt(lines: readonly string[], at: number, plain: Inline): Block {
   return paragraphAt(lines, at, plain);
 }
 
-/** Of a column's name, which stands at each of its cells once more. */
+/** Maximum length of a column's name, which is repeated at each of its cells. */
 export const MOST_OF_LABEL = 80;
 
 const ITEM = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
@@ -78,7 +78,7 @@ function tableAt(lines: readonly string[], at: number, plain: Inline): Block {
   };
 }
 
-/** One level: what is indented further goes on as an item of its own, set off. */
+/** Renders a flat list. Nested items become indented items of the same list. */
 function listAt(lines: readonly string[], at: number, plain: Inline): Block {
   const items: { text: string; readonly depth: number }[] = [];
   const isNumbered = ITEM.exec(lines[at] ?? "")?.[2] !== undefined;

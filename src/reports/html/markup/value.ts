@@ -5,18 +5,18 @@ import { html, type Markup } from "./markup.ts";
 import { MOST_OF_LABEL, proseHtml } from "./prose.ts";
 
 export interface Showing {
-  /** Whether a reference is that of a call on the page. */
+  /** Checks whether a reference belongs to a call on the page. */
   readonly cites: (ref: string) => boolean;
-  /** Whose text may be Markdown: a model's. */
+  /** Renders text as Markdown, for values that a model wrote. */
   readonly prose?: true;
   readonly inTable?: true;
-  /** Of a run so large that its page would be, too: nested values as JSON. */
+  /** Renders nested values as JSON, to keep the pages of large runs small. */
   readonly compact?: true;
-  /** Quotes of claims, to be marked where they stand. */
+  /** Quotes of claims to mark in the text. */
   readonly quotes?: ReadonlySet<string>;
 }
 
-/** A value for reading: objects as key and value, lists as lists, lists of objects as tables; what is long folds, nothing is cut. */
+/** Renders a JSON value with lists and tables. Long parts are folded, but nothing is cut. */
 export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
   if (typeof value === "string") return textHtml(value, showing, depth === 0);
   if (value === null) return html`<span class="nil">none</span>`;
@@ -30,9 +30,9 @@ export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
 const NO_QUOTES: ReadonlySet<string> = new Set();
 const DEEPEST = 4;
 const MOST_COLUMNS = 7;
-/** Of a list's members that are seen at once. */
+/** Maximum number of list items that are shown without a fold. */
 const MOST_OPEN = 30;
-/** Of a text. */
+/** Maximum length of a text that is shown without a fold. */
 const LONGEST_OPEN = 1500;
 
 function textHtml(text: string, showing: Showing, isAlone: boolean): Markup {
@@ -49,7 +49,7 @@ export function verbatimHtml(text: string, { quotes = NO_QUOTES }: Pick<Showing,
   return folded(text, html`<pre dir="auto">${markQuotes(text, quotes, (piece) => html`${piece}`)}</pre>`);
 }
 
-/** Where room is short, of an object a line for each member, of a list one for each item. */
+/** Formats JSON. The compact form has one line for each member or item. */
 function jsonText(value: Json, { compact }: Showing): string {
   if (!compact) return JSON.stringify(value, undefined, 2);
   return Array.isArray(value) ? itemLines(value, "") : memberLines(value as JsonObject);
@@ -66,7 +66,7 @@ function itemLines(items: readonly Json[], margin: string): string {
   return items.map((item) => `${margin}${JSON.stringify(item)}`).join("\n");
 }
 
-/** A long text shows how it begins, and folds; what is quoted of it stands beside it in any case. */
+/** Folds a long text behind its first words. Its quotes are also listed outside the fold. */
 export function folded(text: string, shown: Markup): Markup {
   if (text.length <= LONGEST_OPEN) return shown;
   const start = text
@@ -76,13 +76,13 @@ export function folded(text: string, shown: Markup): Markup {
   return html`<details class="fold"><summary><span dir="auto">${start}…</span> <span class="meta">${formatCount(text.length)} characters</span></summary>${shown}</details>`;
 }
 
-/** References in a text lead to their calls. */
+/** Links references in a text to their calls. */
 export function linkCited(text: string, { cites }: Pick<Showing, "cites">): Markup {
   const pieces = text.split(/\b(r[1-9]\d*)\b/);
   return html`${pieces.map((piece, index) => (index % 2 === 1 && cites(piece) ? html`<a class="cite" href="#${piece}">${piece}</a>` : html`${piece}`))}`;
 }
 
-/** Logs, code and diffs: many short lines, or indented ones. */
+/** Detects logs, code and diffs, which have many short or indented lines. */
 function isVerbatim(text: string): boolean {
   const start = text.slice(0, 2000);
   const lines = start.split("\n");
@@ -93,7 +93,7 @@ function wordOf(value: boolean | number): string {
   return typeof value === "number" ? String(value) : value ? "yes" : "no";
 }
 
-/** `ruled_out` reads as `ruled out`. */
+/** Returns `ruled out` for `ruled_out`. */
 function labelOf(key: string): string {
   return key.replace(/(?<=\w)_(?=\w)/g, " ");
 }
@@ -144,7 +144,7 @@ function tableHtml(rows: readonly JsonObject[], showing: Showing, depth: number)
   );
 }
 
-/** The first ones, and the others folded. */
+/** Shows the first items and folds the rest. */
 function sections(items: readonly Markup[], noun: string, wrap: (items: readonly Markup[]) => Markup): Markup {
   if (items.length <= MOST_OPEN + 5) return wrap(items);
   const rest = items.slice(MOST_OPEN);
