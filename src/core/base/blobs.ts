@@ -1,6 +1,6 @@
-/** A blob as it is spoken of; the content is fetched by its id. */
+/** Metadata of a blob. Its content is read by id. */
 export interface BlobInfo {
-  /** `blob:` and 32 hexadecimal digits, made from kind and content. */
+  /** `blob:` and 32 hexadecimal digits, derived from kind and content. */
   readonly blob_id: string;
   /** A MIME type. */
   readonly kind: string;
@@ -8,18 +8,18 @@ export interface BlobInfo {
 }
 
 /**
- * Data too large to be passed around, held by handle.
+ * Storage for data that is too large to pass by value.
  *
- * - Content-addressed: the same content of the same kind is the same blob, and an id never changes what it stands for.
- * - `create` resolves once the blob would survive a crash (where the store survives one); throws `blob.refused` when it
- *   is larger than allowed, or when all of them together would be.
- * - An unknown or malformed id is undefined for `info` and throws `blob.unknown` for the others.
+ * - Content-addressed: the same content and kind give the same id, and an id never changes its content.
+ * - `create` resolves when the blob is durable, if the store is. It throws `blob.refused` if the blob, or all blobs
+ *   together, would exceed a size limit.
+ * - For an unknown or malformed id, `info` returns undefined and the other methods throw `blob.unknown`.
  */
 export interface Blobs {
   create(content: Uint8Array, kind: string): Promise<BlobInfo>;
   info(id: string): Promise<BlobInfo | undefined>;
-  /** `length` bytes from `offset`, fewer at the end. */
+  /** Returns `length` bytes from `offset`, or fewer at the end. */
   read(id: string, offset: number, length: number): Promise<Uint8Array>;
-  /** A file of this machine with the content, not to be written to. */
+  /** Returns the path of a local file with the content. Callers must not write to it. */
   file(id: string): Promise<string>;
 }

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { withField } from "./diagnostic.ts";
 
-/** Exit status of each reason why we cannot go on (cli "Exit codes"). The keys are the closed union of error codes. */
+/** Exit code for each error code. The keys are all the error codes that exist. */
 const EXIT_CODES = {
   "usage.invalid": 2,
   "workflow.invalid": 2,
@@ -59,7 +59,7 @@ const EXIT_CODES = {
 
 export type ErrorCode = keyof typeof EXIT_CODES;
 
-/** What a recording calls a code may be none of ours: something outside is to blame then. */
+/** Returns the exit code. An unknown code comes from a recording and counts as an external failure. */
 export function exitCodeOf(code: string): number {
   return isErrorCode(code) ? EXIT_CODES[code] : 4;
 }
@@ -68,7 +68,7 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(EXIT_CODES, code);
 }
 
-/** Why a call of a tool did not succeed, as its `tool:result` says it beside the text. */
+/** Error codes of failed tool calls, recorded in `tool:result` next to the message. */
 export const CALL_CODES = [
   "tool.failed",
   "tool.timeout",
@@ -91,10 +91,10 @@ export const CALL_CODES = [
 
 export type CallCode = (typeof CALL_CODES)[number];
 
-/** What a failed call did to the outside world: nothing, or possibly all that it was asked. */
+/** The effect of a failed call on the outside world: none, or possibly all that was requested. */
 export type Acted = "no" | "unknown";
 
-/** Codes of calls that were refused before any work began. */
+/** Codes of calls that were rejected before they started. */
 const NEVER_BEGUN: ReadonlySet<string> = new Set<CallCode>([
   "tool.unknown",
   "input.invalid",
@@ -105,19 +105,19 @@ const NEVER_BEGUN: ReadonlySet<string> = new Set<CallCode>([
   "sandbox.failed",
 ]);
 
-/** What a code alone says about a failed write: the only source in records that do not hold `acted`. */
+/** Derives from the code alone whether a failed write had an effect. Used for records without `acted`. */
 export function actedByCode(code: string | undefined): Acted {
   return code !== undefined && NEVER_BEGUN.has(code) ? "no" : "unknown";
 }
 
-/** What a thrown value says about the write that it ended. Any error with the property `acted: "no"` counts. */
+/** Reads from a thrown value whether the write had an effect. Any error with the property `acted: "no"` counts. */
 export function actedOf(error: unknown): Acted {
   return propertyOf(error, "acted") === "no" ? "no" : "unknown";
 }
 
 /**
- * Why a request had no effect: the same request would be refused again (`lasting`), or may succeed later (`passing`).
- * Undefined if it may have had one, as after a server error, a lost connection or an answer that cannot be read.
+ * Explains why a request had no effect: a retry would fail again (`lasting`) or may succeed (`passing`). Returns
+ * undefined if it may have had an effect, as after a server error, a lost connection or an unreadable response.
  */
 export function refusalOf(error: unknown): "lasting" | "passing" | undefined {
   const acted = propertyOf(error, "acted");
@@ -129,14 +129,14 @@ export function refusalOf(error: unknown): "lasting" | "passing" | undefined {
   return isUnsent(error) ? "passing" : undefined;
 }
 
-/** Whether the connection failed before a request could be sent over it. */
+/** Reports whether the connection failed before a request could be sent. */
 function isUnsent(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > 5) return false;
   if (["connect", "getaddrinfo"].includes(String(propertyOf(error, "syscall")))) return true;
   return UNSENT.has(String(propertyOf(error, "code"))) || isUnsent(propertyOf(error, "cause"), depth + 1);
 }
 
-/** Failures of undici and Node.js while they connect. ECONNREFUSED is one even where several addresses were tried. */
+/** Connection errors of undici and Node.js. After several addresses, ECONNREFUSED has no `syscall`. */
 const UNSENT: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "UND_ERR_CONNECT_TIMEOUT",
@@ -160,12 +160,12 @@ function propertyOf(thrown: unknown, name: string): unknown {
 }
 
 /**
- * Thrown by the handler of a tool that writes, to state that nothing was written: the service refused, or the request
- * was never sent. Any other error of a write leaves its outcome unknown.
+ * Thrown by the handler of a write tool to state that nothing was written: the service refused, or the request was
+ * never sent. After any other error, the outcome of the write is unknown.
  */
 export class NothingDone extends Error {
   readonly acted = "no";
-  /** Whether the same call may succeed later, as after a rate limit or while the service is not reachable. */
+  /** True if the same call may succeed later, as after a rate limit or while the service is unreachable. */
   readonly passing: boolean;
 
   constructor(message: string, { passing = false }: { readonly passing?: boolean } = {}) {
@@ -174,18 +174,18 @@ export class NothingDone extends Error {
   }
 }
 
-/** The error of a handler elsewhere, such as in a script, by what it says of itself as JSON. */
+/** Rebuilds the error of a handler in another process, such as a script, from the `acted` that it reported as JSON. */
 export function reportedError(message: string, acted: unknown): Error {
   return acted === "no" ? new NothingDone(message) : new Error(message);
 }
 
-/** Of what was thrown while a call was carried out: what says nothing else is the tool's own failure. */
+/** Returns the code for an error thrown during a call. Any error without a known code counts as the tool's failure. */
 export function callCodeOf(error: unknown): CallCode {
   const code = error instanceof SkillflowError ? error.code : undefined;
   return CALL_CODES.find((known) => known === code) ?? "tool.failed";
 }
 
-/** Options that hints name, as the command line calls them. Each surface has names of its own for them. */
+/** Options that hints mention, by their command-line names. Other surfaces use different names. */
 export type OptionName =
   | "allow-changes"
   | "database-url"
@@ -202,10 +202,10 @@ export type OptionName =
   | "state"
   | "store";
 
-/** What to do about an error. It names options, not flags. */
+/** Advice on how to fix an error. It refers to options instead of command-line flags. */
 export type Hint = string | readonly (string | { readonly option: OptionName; readonly value?: string })[];
 
-/** How a surface writes an option. */
+/** Formats an option for a surface, such as the command line. */
 export type OptionWriter = (option: OptionName, value: string | undefined) => string;
 
 export function renderHint(hint: Hint, write: OptionWriter): string {
@@ -213,36 +213,36 @@ export function renderHint(hint: Hint, write: OptionWriter): string {
   return hint.map((part) => (typeof part === "string" ? part : write(part.option, part.value))).join("");
 }
 
-/** `--model NAME`, for the command line. */
+/** Formats an option for the command line: `--model NAME`. */
 export const asFlag: OptionWriter = (option, value) => (value === undefined ? `--${option}` : `--${option} ${value}`);
 
-/** All that we know of a model call worth repeating. */
+/** Details of a model call that is worth retrying. */
 interface Repeatable {
-  /** What the provider asked us to wait, in milliseconds. */
+  /** The wait that the provider asked for, in milliseconds. */
   readonly afterMs?: number;
 }
 
 interface ErrorDetails {
   readonly hint?: Hint;
   readonly cause?: unknown;
-  /** Present when the same call may succeed later. */
+  /** Present if a retry may succeed. */
   readonly repeatable?: Repeatable;
   readonly diagnostics?: readonly Diagnostic[];
-  /** For a call that failed: whether it may have written. By default, its code decides. */
+  /** Whether a failed call may have written. Derived from the code by default. */
   readonly acted?: Acted;
 }
 
-/** The one error class: "we cannot go on". `message` says what happened with what, `hint` what to do about it. */
+/** The error class of this program. `message` states what went wrong, `hint` what to do about it. */
 export class SkillflowError extends Error {
   override readonly name = "SkillflowError";
   readonly hint: string | undefined;
-  /** The exit status that the program ends with for this reason: 1 to 5, or 130. */
+  /** The program's exit code for this error: 1 to 5, 7 or 130. */
   readonly exitCode: number;
-  /** Of a model call: it may succeed later. */
+  /** Present for model calls that may succeed when retried. */
   readonly repeatable: Repeatable | undefined;
-  /** What is wrong with a workflow, an input or a skill, where that is the reason; else empty. */
+  /** Findings in the workflow, input or skill that caused the error, otherwise empty. */
   readonly diagnostics: readonly Diagnostic[];
-  /** For a call that failed: whether it may have written. */
+  /** Whether a failed call may have written. */
   readonly acted: Acted;
 
   constructor(
@@ -260,16 +260,16 @@ export class SkillflowError extends Error {
   }
 }
 
-/** The hints of errors as data: `hint` has the flags of the command line. */
+/** The structured hints of errors. `hint` contains the text with command-line flags. */
 const hints = new WeakMap<SkillflowError, Hint>();
 
-/** The error's hint with the option names of another surface. */
+/** Returns the error's hint with the option names of another surface. */
 export function hintFor(error: SkillflowError, write: OptionWriter): string | undefined {
   const hint = hints.get(error);
   return hint === undefined ? error.hint : renderHint(hint, write);
 }
 
-/** What was thrown, in words; whatever it is, this gives a text. */
+/** Returns the message of any thrown value. Never throws. */
 export function messageOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message || error.name) : String(error);

@@ -1,13 +1,13 @@
 import type { BlobInfo } from "./blobs.ts";
 
-/** Images that models may be shown: what bytes are, not what somebody says of them. */
+/** Images that models may see, identified by their bytes and not by their declared type. */
 
 const IMAGE_KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 export type ImageKind = (typeof IMAGE_KINDS)[number];
 
-/** No provider takes more than 5 MB of base64 for one. */
+/** Largest image. Providers accept at most 5 MB of base64. */
 const MOST_BYTES = 3_600_000;
-/** No provider takes one that is wider or higher. */
+/** Largest width or height in pixels that providers accept. */
 const MOST_SIDE = 8000;
 
 export function isImageKind(kind: string): kind is ImageKind {
@@ -22,7 +22,7 @@ export function isImage(blob: BlobInfo): blob is ShownImage {
   return isImageKind(blob.kind);
 }
 
-/** Why no model is shown bytes that are said to be an image; undefined where one may be. */
+/** Explains why an image cannot be shown to a model. Returns undefined if it can. */
 export function imageFault(bytes: Uint8Array, kind: string): string | undefined {
   if (!isImageKind(kind)) return `only ${IMAGE_KINDS.join(", ")} are shown`;
   if (bytes.length > MOST_BYTES) return `it is larger than ${MOST_BYTES / 1_000_000} MB`;
@@ -33,7 +33,7 @@ export function imageFault(bytes: Uint8Array, kind: string): string | undefined 
 
 type Size = readonly [width: number, height: number];
 
-/** What the head of a file says of its size; undefined where it is no such file. */
+/** Reads the dimensions from the file's header. Returns undefined if the bytes are not in that format. */
 const SIZES: Readonly<Record<ImageKind, (view: DataView) => Size | undefined>> = {
   "image/png": (view) =>
     startsWith(view, 0, "\x89PNG\r\n\x1a\n") && startsWith(view, 12, "IHDR") && view.byteLength >= 33
@@ -52,7 +52,7 @@ function startsWith(view: DataView, offset: number, text: string): boolean {
   return [...text].every((character, index) => view.getUint8(offset + index) === character.charCodeAt(0));
 }
 
-/** Segment by segment to the frame, which says the size. */
+/** Skips segments up to the frame header, which contains the dimensions. */
 function jpegSize(view: DataView): Size | undefined {
   if (!startsWith(view, 0, "\xff\xd8\xff")) return undefined;
   for (let at = 2; at + 9 <= view.byteLength; ) {
@@ -60,7 +60,7 @@ function jpegSize(view: DataView): Size | undefined {
     const marker = view.getUint8(at + 1);
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
     if (isFrame) return [view.getUint16(at + 7), view.getUint16(at + 5)];
-    // A fill byte stands alone.
+    // A fill byte has no length field.
     at += marker === 0xff ? 1 : 2 + Math.max(2, view.getUint16(at + 2));
   }
   return undefined;
@@ -81,11 +81,11 @@ function threeBytes(view: DataView, offset: number): number {
   return view.getUint8(offset) + view.getUint16(offset + 1, true) * 256;
 }
 
-/** As many as every provider takes in one request. */
+/** Number of images that every provider accepts in one request. */
 const MOST_SHOWN = 20;
 const MOST_SHOWN_BYTES = 12_000_000;
 
-/** The ids of those that fit into one request, each once: of more, the newest. */
+/** Returns the distinct ids of the images that fit into one request, preferring the newest. */
 export function shownIds(images: readonly ShownImage[]): ReadonlySet<string> {
   const shown = new Set<string>();
   let left = MOST_SHOWN_BYTES;

@@ -1,11 +1,11 @@
 import { TERMINAL_SEQUENCE } from "./redact/unseen.ts";
 
 /**
- * Text from models, tools and documents, made inert for the place it is written to (trust 13). Every function is linear
- * in its text and keeps what a person would read; none of them is meant to be applied twice.
+ * Escapes untrusted text for the format it is written to. Every function takes linear time and keeps the visible text.
+ * Do not apply a function twice.
  */
 
-/** For a terminal and for plain files: no escape sequences, no control characters, nothing that reorders or hides text. */
+/** Cleans text for a terminal or plain file: removes escape sequences, and what hides or reorders text. */
 export function plainText(text: string): string {
   if (PLAIN.test(text)) return text;
   return text
@@ -16,7 +16,7 @@ export function plainText(text: string): string {
     .replace(/\p{Cs}|\p{Noncharacter_Code_Point}/gu, "\ufffd");
 }
 
-/** For review: what `plainText` takes out, and what hides or reorders, is named in its place: `⟨U+202E⟩`. */
+/** Prepares text for review: shows invisible and reordering characters as `⟨U+202E⟩` instead of removing them. */
 export function revealText(text: string): string {
   if (PLAIN.test(text)) return text;
   return text
@@ -24,11 +24,11 @@ export function revealText(text: string): string {
     .replace(UNSEEN, (mark) => `⟨U+${mark.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** As most texts are, which hold nothing to take out. */
+/** Fast path: most strings are printable ASCII. */
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
 const PLAIN_LINE = /^(?:[\x21-\x7e]+(?: [\x21-\x7e]+)*)?$/;
 
-/** As `plainText`, but for the styles that we give text ourselves: everything for people passes here once more. */
+/** Works like `plainText` but keeps our own styles. All terminal output passes through here once more. */
 export function terminalText(text: string): string {
   return text
     .split(OUR_STYLES)
@@ -36,30 +36,30 @@ export function terminalText(text: string): string {
     .join("");
 }
 
-/** As `plainText`, on one line. */
+/** Works like `plainText`, and puts the result on one line. */
 export function plainLine(text: string): string {
   if (PLAIN_LINE.test(text)) return text;
   return plainText(text).replace(/\s+/g, " ").trim();
 }
 
-/** For HTML, as content: between tags, where quotation marks are text. */
+/** Escapes HTML content between tags, where quotation marks need no escaping. */
 export function htmlContent(text: string): string {
   return plainText(text).replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/** For HTML, as content and in quoted attributes. */
+/** Escapes HTML content and quoted attributes. */
 export function htmlText(text: string): string {
   return plainText(text).replace(/[&<>"'`]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/** For XML 1.0, as content and in quoted attributes; line breaks survive in both. */
+/** Escapes XML 1.0 content and quoted attributes. Line breaks survive in both. */
 export function xmlText(text: string): string {
   return plainText(text).replace(/[&<>"'\n\t]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
 /**
- * For Markdown, on one line: in a paragraph, a list item, a heading or a table cell. Addresses, mentions, references,
- * identifiers and formulas become code, which no renderer links; other marks are escaped.
+ * Escapes one line of Markdown: a paragraph, list item, heading or table cell. URLs, mentions, references, identifiers
+ * and formulas become code, which no renderer links. Other marks are escaped.
  */
 export function markdownLine(text: string): string {
   return withoutOldCommands(plainLine(text))
@@ -74,41 +74,41 @@ export function markdownLine(text: string): string {
     .join(" ");
 }
 
-/** As `markdownLine`, with its line breaks. */
+/** Works like `markdownLine`, and keeps line breaks. */
 export function markdownText(text: string): string {
   return plainText(text).trim().split(/\n+/).map(markdownLine).join("<br>");
 }
 
-/** The whole text as one code span, on one line. */
+/** Formats the text as inline code on one line. Backticks and pipes become entities. */
 export function markdownCode(text: string): string {
   const line = withoutOldCommands(plainLine(text));
   const pieces = line.split(/([`|]+)/).filter((piece) => piece !== "");
   return pieces.map((piece) => (/[`|]/.test(piece) ? entities(piece) : codeSpan(piece))).join("");
 }
 
-/** A block of code, verbatim: no run of backticks in the text ends it. */
+/** Formats a fenced code block. The fence is longer than any run of backticks in the text. */
 export function markdownBlock(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
-/** The data of a workflow command (`::error::DATA`), which stays on its line. */
+/** Escapes the data of a workflow command (`::error::DATA`), so that it stays on its line. */
 export function commandData(text: string): string {
   return escapeCommand(plainText(text), /[%\n]/g);
 }
 
-/** A property of a workflow command (`::error file=PROPERTY::`). */
+/** Escapes a property of a workflow command (`::error file=PROPERTY::`). */
 export function commandProperty(text: string): string {
   return escapeCommand(plainText(text), /[%\n:,]/g);
 }
 
-/** For a log that is read for workflow commands: none begins in it, indented or not. Colours stay. */
+/** Prevents workflow commands in a log line, indented or not. Keeps colors. */
 export function logText(text: string): string {
   return withoutOldCommands(text).replace(/^([^\S\n\r\u2028\u2029]*):(?=:)/gm, "$1: ");
 }
 
-/** For JSON that is printed: the same value, without what looks like a command, steers a terminal or hides text. */
+/** Escapes workflow commands, control characters and hidden characters in JSON. Its value stays the same. */
 export function logJson(json: string): string {
   return json
     .replaceAll("##[", "\\u0023#[")
@@ -120,25 +120,25 @@ function escapeUnits(mark: string): string {
   return [...Array(mark.length).keys()].map((at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 }
 
-/** The message of a SARIF result, where `[text](1)` and `[text](https://…)` would be links. */
+/** Escapes the message of a SARIF result, where `[text](1)` and `[text](https://…)` would be links. */
 export function sarifText(text: string): string {
   return plainText(text).replace(/\](?=\()/g, "] ");
 }
 
-/** A quoted Mermaid label: whatever is more than a letter, a digit or quiet punctuation is a character code. */
+/** Escapes a quoted Mermaid label. Everything except letters, digits and safe punctuation becomes a character code. */
 export function mermaidLabel(text: string): string {
   const label = plainLine(text).replace(/[^\p{L}\p{N}\p{M} .,×·…-]/gu, (mark) => `#${mark.codePointAt(0)};`);
   return label === "" ? "#8203;" : label;
 }
 
-/** A quoted DOT label, where backslashes and HTML entities would count. */
+/** Escapes a quoted DOT label, where backslashes and HTML entities are interpreted. */
 export function dotLabel(text: string): string {
   return plainLine(text).replace(/&/g, "&amp;").replace(/\\/g, "\\\\").replace(/"/g, '\\"');
 }
 
 const ESCAPE = String.fromCharCode(0x1b);
 
-/** Bold, dim and the plain colours, and their ends. */
+/** Bold, dim, the basic colors, and their resets. */
 const OUR_STYLES = new RegExp(`(${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`);
 
 const SEQUENCE = new RegExp(TERMINAL_SEQUENCE, "g");
@@ -151,7 +151,7 @@ const UNSEEN = new RegExp(
   "gu",
 );
 
-/** What some renderer turns into a link, a mention, a reference or a formula; and identifiers, which read well as code. */
+/** Text that renderers turn into links, mentions or formulas, and identifiers, which read well as code. */
 const CODE_WORD = new RegExp(
   [
     String.raw`[@#$~^_{}\[\]]`,
@@ -164,7 +164,7 @@ const CODE_WORD = new RegExp(
   "iu",
 );
 
-/** `##[error]` counts anywhere in a line of a log, and summaries are printed to logs. */
+/** Breaks up `##[error]`, which is a command anywhere in a log line. Summaries are printed to logs too. */
 function withoutOldCommands(text: string): string {
   return text.replace(/##(?=\[)/g, "## ");
 }
@@ -178,7 +178,7 @@ function escapeMarks(text: string): string {
   return text.replace(/[&<>\\]/g, entities).replace(/[*!]/g, "\\$&");
 }
 
-/** The sentence's own punctuation stays outside the code. */
+/** Formats a word as code, without the punctuation of the sentence around it. */
 function codeWord(piece: string): string {
   let start = 0;
   let end = piece.length;
@@ -195,12 +195,12 @@ function entities(text: string): string {
   return [...text].map((mark) => `&#${mark.codePointAt(0)};`).join("");
 }
 
-/** `piece` holds no backtick and no line break. A span that would be blank, or lose its outer spaces, is padded. */
+/** Formats text without backticks as inline code. Markdown strips outer spaces, so they become non-breaking. */
 function codeSpan(piece: string): string {
   return `\`${piece.replace(/^ | $/g, "\u00a0")}\``;
 }
 
-/** What would begin a list, a heading, a rule or an underline. */
+/** Escapes a first word that would start a list, a heading, a rule or an underline. */
 function guardStart(word: string): string {
   return word.replace(/^[-+=:]/, "\\$&").replace(/^(\d+)([.)])$/, "$1\\$2");
 }

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "./values.ts";
 
-/** A parsed path: `[all:|any:]segment(.segment)*`, each segment an identifier that may end in `[*]` (workflow-format). */
+/** A parsed path: `[all:|any:]segment(.segment)*`. Each segment is an identifier that may end in `[*]`. */
 export interface Path {
   readonly quantifier: "all" | "any";
   readonly segments: readonly Segment[];
@@ -11,7 +11,7 @@ interface Segment {
   readonly each: boolean;
 }
 
-/** `missing` names the segment that could not be followed. Under `any:` a miss in one element counts only there (D39). */
+/** The values, or the segment that does not exist. With `any:`, elements can be missing one by one. */
 export type Resolved = { readonly values: readonly Found[] } | { readonly missing: string };
 type Found = { readonly value: unknown } | { readonly missing: string };
 
@@ -19,7 +19,7 @@ const SEGMENT_TEXT = "[A-Za-z_][A-Za-z0-9_-]*(?:\\[\\*\\])?";
 export const PATH_PATTERN = new RegExp(`^(?:(?:all|any):)?${SEGMENT_TEXT}(?:\\.${SEGMENT_TEXT})*$`);
 const SEGMENT = /^([A-Za-z_][A-Za-z0-9_-]*)(\[\*\])?$/;
 
-/** Undefined when the text is no path (N15). */
+/** Parses a path. Returns undefined if the text is not a path. */
 export function parsePath(text: string): Path | undefined {
   const prefix = /^(all|any):/.exec(text);
   const segments: Segment[] = [];
@@ -31,7 +31,6 @@ export function parsePath(text: string): Path | undefined {
   return { quantifier: prefix?.[1] === "any" ? "any" : "all", segments };
 }
 
-/** Follows a path from the root of `value` (N16). */
 function resolvePath(path: Path, value: unknown): Resolved {
   let found: Found[] = [{ value }];
   let place = "";
@@ -56,7 +55,7 @@ function follow(value: unknown, key: string, each: boolean, place: string): Foun
   return next.map((item) => ({ value: item }));
 }
 
-/** The values at a path; under `any:` those that are there. */
+/** Returns the values at a path. With `any:`, elements without a value are left out. */
 export function followPath(text: string, root: Json): readonly Json[] | { readonly missing: string } {
   const path = parsePath(text);
   if (!path) return { missing: `${text} is no path` };
@@ -65,7 +64,7 @@ export function followPath(text: string, root: Json): readonly Json[] | { readon
   return resolved.values.flatMap((found) => ("missing" in found ? [] : [found.value as Json]));
 }
 
-/** Whether the values at a path satisfy a test under its quantifier (N17); a string says why not. */
+/** Checks that all values at a path pass a test, or at least one with `any:`. Returns the reason if they do not. */
 export function checkPath(
   text: string,
   root: unknown,

@@ -1,18 +1,18 @@
 import type { Json } from "./values.ts";
 
-/** The start of a long text, with a note of how much is missing; never half of a character. */
+/** Shortens a long text and appends how much is missing. Never splits a character. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
   const kept = startOf(text, most);
   return `${kept}… (${formatCount(text.length - kept.length)} more characters)`;
 }
 
-/** The start of a name or of a phrase. */
+/** Shortens a name or a phrase with an ellipsis. */
 export function shortText(text: string, most: number): string {
   return text.length <= most ? text : `${startOf(text, most - 1)}…`;
 }
 
-/** A value as indented JSON text, of bounded length and depth. */
+/** Formats a value as indented JSON of limited length and depth. */
 export function previewJson(value: Json, most: number): string {
   const kept: string[] = [];
   let left = most;
@@ -24,7 +24,7 @@ export function previewJson(value: Json, most: number): string {
   return kept.join("");
 }
 
-/** `1234567` as `1,234,567`. */
+/** Formats `1234567` as `1,234,567`. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }
@@ -43,7 +43,7 @@ export function formatCost(usd: number | null): string {
   return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
-/** `2026-11-20T14:35:01.706Z` as `2026-11-20 14:35:01 UTC`. */
+/** Formats `2026-11-20T14:35:01.706Z` as `2026-11-20 14:35:01 UTC`. */
 export function formatTime(at: string): string {
   return at.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/, "$1 $2 UTC");
 }

@@ -1,4 +1,4 @@
-/** The digest of a text in UTF-8, in hex: what is decided depends on it, so it is made here and at once (FIPS 180-4). */
+/** Computes the SHA-256 digest of UTF-8 text as hex (FIPS 180-4), synchronously and without platform APIs. */
 export function sha256(text: string): string {
   const words = padded(text);
   const hash = Int32Array.from(ROOTS);
@@ -17,7 +17,7 @@ export function sha256(text: string): string {
   return [...hash].map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** Words of the text, a bit that ends it, and its length. */
+/** Returns the padded message: the text, a one bit, and the length. */
 function padded(text: string): Int32Array {
   const bytes = new TextEncoder().encode(text);
   const { length } = bytes;
@@ -55,7 +55,7 @@ function isPrime(value: number): boolean {
   return true;
 }
 
-/** The first 32 bits behind the point. */
+/** Returns the first 32 bits of the fractional part. */
 function fraction(root: number): number {
   return ((root % 1) * 2 ** 32) | 0;
 }

@@ -1,13 +1,13 @@
 import type * as z from "zod";
 
-/** JSON values: the only data that crosses a boundary of this program. */
+/** JSON values, the only data that crosses a boundary of this program. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 export type JsonSchema = { readonly [key: string]: Json };
 
 /**
- * The values that fit a JSON Schema that is written in place: told from `type`, `properties`, `required`, `items`, `enum` and
- * `const`. What says less, or says it by other keywords, is Json.
+ * Values of an inline JSON Schema, inferred from `type`, `properties`, `required`, `items`, `enum` and `const`.
+ * Everything else becomes Json.
  */
 type Inferred<Schema> = Schema extends { readonly const: infer Value }
   ? Value
@@ -19,14 +19,14 @@ type Inferred<Schema> = Schema extends { readonly const: infer Value }
         ? OfType<Name, Schema>
         : Json;
 
-/** Of the input of a tool, which is an object whether or not its schema says so. */
+/** A tool's input, which is an object even if its schema does not say so. */
 export type InferredInput<Schema> = Schema extends { readonly type: unknown }
   ? Inferred<Schema>
   : Schema extends { readonly properties: unknown }
     ? OfType<"object", Schema>
     : JsonObject;
 
-/** One name at a time. */
+/** Distributes over the names of a union. */
 type OfEach<Name, Schema> = Name extends unknown ? OfType<Name, Schema> : never;
 
 type OfType<Name, Schema> = Name extends "string"
@@ -57,14 +57,14 @@ type ObjectOf<Schema> = Schema extends { readonly properties: infer Properties }
 
 type RequiredOf<Schema> = Schema extends { readonly required: readonly (infer Name extends string)[] } ? Name : never;
 
-/** As people read it in an editor. */
+/** Merges an intersection into one object type, which editors display better. */
 type Flat<Value> = { readonly [Key in keyof Value]: Value[Key] };
 
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Deep equality: key order is ignored, NaN equals NaN, `{a: undefined}` differs from `{}` (workflow-format N18). */
+/** Compares deeply: ignores key order, treats NaN as equal to NaN, and `{a: undefined}` as different from `{}`. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b) || a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -76,10 +76,10 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
 }
 
-/** What is nested deeper than this, JSON writers may fail to follow. */
+/** Deepest nesting that JSON writers can handle. */
 const MOST_DEPTH = 500;
 
-/** JSON from outside; undefined when the text is none, or is nested too deep to be written again. */
+/** Parses untrusted JSON. Returns undefined if it is invalid or nested too deeply to be written again. */
 export function parseJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
@@ -89,7 +89,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** Level by level, without recursion; what stands in several places of a level is looked at once. */
+/** Checks the depth level by level, without recursion. Visits each container once per level. */
 export function isNestedBeyond(most: number, root: unknown): boolean {
   const containersOf = (values: readonly unknown[]) =>
     new Set(values.filter((value): value is object => typeof value === "object" && value !== null));
@@ -102,14 +102,14 @@ export function isNestedBeyond(most: number, root: unknown): boolean {
 }
 
 /**
- * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null, -0 zero.
- * Throws a TypeError that names the place of a cycle, or of what is nested deeper than JSON writers can follow.
+ * Converts a handler's result to JSON: undefined becomes null, a BigInt its digits, a Date its ISO string, NaN null, -0
+ * zero. Throws a TypeError with the path of a cycle, or of a value that is nested too deeply.
  */
 export function toJson(value: unknown): Json {
   return convert(value, [], []);
 }
 
-/** Where conversion is: the containers around a value, and the keys that lead to it. */
+/** Converts one value. `around` holds the enclosing containers, and `keys` the path to the value. */
 function convert(value: unknown, around: unknown[], keys: (string | number)[]): Json {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
@@ -145,13 +145,13 @@ function placeOf(keys: readonly (string | number)[]): string {
   return keys.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
 }
 
-/** Sets a member of its own, whatever it is called. */
+/** Sets an own property, even one named `__proto__`. */
 function setOwn(object: { [key: string]: Json }, key: string, value: Json): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** A value that may be changed without the one it was copied from. */
+/** Makes a deep copy that can be changed independently. */
 export function copyJson(value: Json): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson);
@@ -162,7 +162,7 @@ export function copyJson(value: Json): Json {
 
 const texts = new WeakMap<object, string>();
 
-/** The JSON text of a value that is written often and never changes. */
+/** Serializes a value that never changes, and caches the JSON text. */
 export function jsonOnce(value: object): string {
   const known = texts.get(value);
   if (known !== undefined) return known;
@@ -173,10 +173,10 @@ export function jsonOnce(value: object): string {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A duration's text: an amount above zero and its unit, seconds unless told. */
+/** Duration: a positive amount and a unit, seconds by default. */
 export const DURATION_PATTERN = /^(?=.*[1-9])(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/;
 
-/** Milliseconds of a duration: a positive number of seconds, or `500ms`, `90s`, `10m`, `2h`, `14d`; undefined if it is none (O1). */
+/** Parses a duration to milliseconds: a positive number of seconds, or `500ms`, `90s`, `10m`, `2h`, `14d`. */
 export function parseDuration(value: unknown): number | undefined {
   const match = typeof value === "string" ? DURATION_PATTERN.exec(value) : undefined;
   const amount = typeof value === "number" ? value : Number(match?.[1] ?? Number.NaN);
@@ -184,7 +184,7 @@ export function parseDuration(value: unknown): number | undefined {
   return Number.isFinite(milliseconds) && milliseconds > 0 ? milliseconds : undefined;
 }
 
-/** The candidate nearest to a mistyped word, for "did you mean"; undefined when none is near. */
+/** Returns the closest candidate to a misspelled word, for "did you mean". Returns undefined if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const words = [...candidates];
   let best = words.find((candidate) => word.length > 3 && candidate.startsWith(word));
@@ -197,7 +197,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Letters added, left out, changed, or two neighbours swapped. */
+/** Counts edits: letters added, removed, changed, or two neighbors swapped. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let before: number[] = [];
@@ -216,28 +216,28 @@ function editDistance(a: string, b: string, limit: number): number {
   return row[b.length] ?? limit;
 }
 
-/** A value whose schema was checked, as the type that the schema describes. */
+/** Casts a value that was checked against its schema to the type that the schema describes. */
 export function checkedAs<Shape>(value: Json): Shape {
   return value as Shape;
 }
 
-/** A member that is there only when it has a value. */
+/** Returns an object with the key, or an empty object if the value is undefined. */
 export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
 
-/** The JSON Schema type of a value; an integer is a number. */
+/** Returns the JSON Schema type of a value. Integers are numbers. */
 export function typeOf(value: unknown): string {
   if (Array.isArray(value)) return "array";
   return value === null ? "null" : typeof value;
 }
 
-/** Its beginning, where it is longer than `most` characters. */
+/** Shortens text that is longer than `most` characters. */
 export function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** Its head and its tail, where it is longer than `most` characters. Only of what was redacted: half a secret is none (trust 5). */
+/** Keeps the start and the end of long text. Redact before: half a secret is not recognized. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
   const head = Math.floor(most * 0.75);
@@ -245,7 +245,7 @@ export function cutText(text: string, most: number): string {
   return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
 }
 
-/** What is made when it is first asked for: a command needs few of our schemas, and to make them all takes its time. */
+/** Creates a value on first use. A command needs only a few of our schemas, and creating all of them takes time. */
 export function lazy<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => {
@@ -254,8 +254,8 @@ export function lazy<Value>(make: () => Value): () => Value {
   };
 }
 
-/** What fits such a schema. */
+/** Type of the values that match a lazy schema. */
 export type Fitting<Schema extends () => z.ZodType> = z.infer<ReturnType<Schema>>;
 
-/** How a document is parsed: a process reads few, and compiling validators would take longer than they save. */
+/** Zod options for documents. A process reads only a few, so compiling validators does not pay off. */
 export const PARSED_ONCE = { jitless: true } as const;

@@ -1,7 +1,7 @@
-/** How a line begins that skillflow adds to what a program of a skill printed. */
+/** Prefix of lines that skillflow adds to the output of a skill's program. */
 export const VOICE = "skillflow: ";
 
-/** Text of a skill in which no line passes for one of ours: such a line is quoted. */
+/** Quotes the lines of a skill's text that could pass for lines by skillflow. */
 export function quoteTheirs(text: string): string {
   return text
     .split("\n")
@@ -9,7 +9,7 @@ export function quoteTheirs(text: string): string {
     .join("\n");
 }
 
-/** As a person would read its beginning, in whatever letters and styles it is written. */
+/** Detects our prefix as a person would read it, in whatever letters and styles it is written. */
 function isLikeOurs(line: string): boolean {
   const read = line
     .slice(0, 200)

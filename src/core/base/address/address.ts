@@ -1,8 +1,8 @@
-/** Which addresses no URL Source may reach (workflow-format W16, W17, D21). */
+/** Addresses that a URL source must not reach. */
 
 /**
- * Whether an address is refused, in any spelling: decimal, octal, hexadecimal and short IPv4, IPv6 with or without
- * brackets. What is no address is refused too, a zone id included.
+ * Reports whether an address is refused, in any notation: decimal, octal, hexadecimal and short IPv4, IPv6 with or
+ * without brackets. Anything that is not an address is refused too, including zone ids.
  */
 export function isRefusedAddress(text: string): boolean {
   const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
@@ -11,7 +11,7 @@ export function isRefusedAddress(text: string): boolean {
   return groups === undefined || isRefusedIPv6(groups);
 }
 
-/** Whether a host name means this machine by itself, whatever a resolver says. */
+/** Reports whether a host name always refers to this machine, without asking a resolver. */
 export function isLocalName(host: string): boolean {
   const name = host.toLowerCase().replace(/(?<!\.)\.+$/, "");
   return LOCAL_NAMES.has(name) || name.endsWith(".localhost") || name.endsWith(".localdomain");
@@ -43,7 +43,7 @@ function range(base: string, bits: number): { readonly base: number; readonly bi
   return { base: parseIPv4(base) ?? 0, bits };
 }
 
-/** As inet_aton reads it: one to four numbers, the last of which fills the bytes that are left. */
+/** Parses IPv4 like inet_aton: one to four numbers, where the last one fills the remaining bytes. */
 function parseIPv4(text: string): number | undefined {
   const numbers = text.replace(/\.$/, "").split(".").map(parseNumber);
   const last = numbers.pop() ?? Number.NaN;
@@ -59,8 +59,8 @@ function parseNumber(text: string): number {
 }
 
 /**
- * Only global unicast is let through, without the ranges that carry an IPv4 address to somewhere else (6to4, Teredo).
- * The NAT64 prefix is judged by what it carries: so a network without IPv4 reaches public hosts.
+ * Allows only global unicast, without the ranges that embed an IPv4 address (6to4, Teredo). A NAT64 address is judged
+ * by its IPv4 address, so that networks without IPv4 can reach public hosts.
  */
 function isRefusedIPv6(groups: readonly number[]): boolean {
   const [first = 0, second = 0] = groups;
@@ -70,7 +70,7 @@ function isRefusedIPv6(groups: readonly number[]): boolean {
   return (first & 0xe000) !== 0x2000 || first === 0x2002 || (first === 0x2001 && second === 0);
 }
 
-/** Eight groups of 16 bits; undefined when the text is no IPv6 address. */
+/** Parses eight groups of 16 bits. Returns undefined if the text is not an IPv6 address. */
 function parseIPv6(text: string): readonly number[] | undefined {
   const halves = withoutDots(text).split("::");
   const [head = [], tail] = halves.map((half) => (half === "" ? [] : half.split(":")));
@@ -81,7 +81,7 @@ function parseIPv6(text: string): readonly number[] | undefined {
   return groups.map((group) => Number.parseInt(group, 16));
 }
 
-/** `::ffff:1.2.3.4` written as `::ffff:102:304`. */
+/** Converts `::ffff:1.2.3.4` to `::ffff:102:304`. */
 function withoutDots(text: string): string {
   const start = text.lastIndexOf(":") + 1;
   const dotted = text.slice(start);

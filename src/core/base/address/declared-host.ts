@@ -1,27 +1,27 @@
 import { isLocalName } from "./address.ts";
 
-/** Hosts that foreign code may reach, as its author declares them. */
+/** Network hosts that a skill's code may reach, as its author declares them. */
 
-/** One declaration: `api.example.com`, `*.example.com`, `127.0.0.1:8080`, `[::1]:8080`. */
+/** A declared host: `api.example.com`, `*.example.com`, `127.0.0.1:8080`, `[::1]:8080`. */
 export interface DeclaredHost {
-  /** As `Endpoint` has it. */
+  /** Normalized, as in `Endpoint`. */
   readonly host: string;
-  /** Whether it stands for every name below `host`, and not for that name itself. */
+  /** True if the declaration matches every name below `host`, but not `host` itself. */
   readonly isBelow: boolean;
-  /** Undefined for those of http and https, 80 and 443. */
+  /** Undefined means the ports of http and https: 80 and 443. */
   readonly port: number | undefined;
 }
 
-/** Where a connection leads. */
+/** Target of a connection. */
 export interface Endpoint {
-  /** A name or an address in its one spelling: lowercase, decimal, without brackets and without a dot at its end. */
+  /** Normalized name or address: lowercase, decimal, without brackets or a trailing dot. */
   readonly host: string;
-  /** Whether `host` is an address. */
+  /** True if `host` is an IP address. */
   readonly isAddress: boolean;
   readonly port: number | undefined;
 }
 
-/** Undefined for what is no such declaration: a URL, a path, `*`, a name of this machine's after `*.`. */
+/** Parses a declaration. Returns undefined for a URL, a path, `*`, or a wildcard for local names. */
 export function parseDeclaredHost(text: string): DeclaredHost | undefined {
   const isBelow = text.startsWith("*.");
   const endpoint = parseEndpoint(isBelow ? text.slice(2) : text);
@@ -29,7 +29,7 @@ export function parseDeclaredHost(text: string): DeclaredHost | undefined {
   return { host: endpoint.host, isBelow, port: endpoint.port };
 }
 
-/** Reads `host` or `host:port`. */
+/** Parses `host` or `host:port`. */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const [, written = "", digits] = /^(\[[\da-f:.]+\]|[^\s/?#@%*\\:[\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const port = digits === undefined ? undefined : Number(digits);
@@ -42,7 +42,7 @@ export function parseEndpoint(text: string): Endpoint | undefined {
 
 const LONGEST_NAME = 253;
 
-/** As it has to be declared to be reached. */
+/** Returns the declaration that would allow an endpoint. */
 export function declarationOf({ host, port }: Endpoint): string {
   const shown = host.includes(":") ? `[${host}]` : host;
   return port === undefined || WEB_PORTS.includes(port) ? shown : `${shown}:${port}`;
@@ -57,12 +57,12 @@ export function isDeclared(declared: readonly DeclaredHost[], { host, isAddress,
 
 const WEB_PORTS: readonly number[] = [80, 443];
 
-/** What is wrong with a text that is no declaration. */
+/** Formats the message for an invalid declaration. */
 export function faultOfHost(text: string): string {
   return `a host ${JSON.stringify(text)} that is none: write api.example.com, *.example.com or 127.0.0.1:8080`;
 }
 
-/** As people are told before they allow it. */
+/** Describes a network permission for the prompt that asks the user to allow it. */
 export function describeNetwork(network: true | readonly string[]): string {
   return network === true ? "the network" : `the network (${network.join(", ")})`;
 }

@@ -4,8 +4,8 @@ import { hexDumps } from "./hex-dumps.ts";
 import { lastUpTo, type View } from "./text-view.ts";
 
 /**
- * What somebody broke up or wrote as numbers, without what stands between; one after the other, with a gap that no secret
- * has, or a mark where the text was cut there.
+ * Joins digits that were split up or written as numbers. Runs are separated by a gap that no secret contains, or by a
+ * mark where the text was cut.
  */
 export function joinedDigits(view: View, least: number): View | undefined {
   const { text } = view;
@@ -48,7 +48,7 @@ export function joinedDigits(view: View, least: number): View | undefined {
 const GAP = "\0";
 const LEAST_CUT = 8;
 
-/** Half a number may be left beside the cut. */
+/** Patterns around a cut, which may leave half a number next to it. */
 const CUT_AFTER = new RegExp(`^[\\s,;:]{0,4}[\\da-fx]{0,3}\\n?\\[?${CUT_MARK}`, "i");
 const CUT_BEFORE = new RegExp(`${CUT_MARK}(?:[^\\n[\\]${CUT_MARK}]*\\]\\n?)?[\\da-fx]{0,3}[\\s,;:]{0,4}$`, "i");
 const LONGEST_NOTICE = 120;
@@ -61,23 +61,23 @@ function isCutAfter(text: string, { end }: Run): boolean {
   return CUT_AFTER.test(text.slice(end, end + 10));
 }
 
-/** Of numbers, the first and the last may be half of one where the text was cut. */
+/** Adds a variant without the first or last number, which may be incomplete where the text was cut. */
 function withoutHalves(text: string, run: BytesRun): readonly Run[] {
   const first = isCutBefore(text, run) ? 1 : 0;
   const last = isCutAfter(text, run) ? 1 : 0;
   return first + last === 0 ? [run] : [run, run.without(first, last)];
 }
 
-/** One stretch of text, and what it reads without what stands between. */
+/** A range of text, and its digits without separators. */
 interface Run {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Where some of what it reads stands. */
+  /** Maps a range of `text` to the source. */
   toText(start: number, end: number): readonly [start: number, end: number];
 }
 
-/** Runs of base64 or hexadecimal digits, of `least` at least, that go on in the next line. */
+/** Finds base64 or hexadecimal digits that continue on the next line, at least `least` in all. */
 function brokenByLines(text: string, least: number): readonly Run[] {
   const found: Run[] = [];
   let done = 0;
@@ -89,7 +89,7 @@ function brokenByLines(text: string, least: number): readonly Run[] {
   return found;
 }
 
-/** Bytes as `73:65:63` and `73 65 63`, as many as the shortest secret has. */
+/** Finds bytes such as `73:65:63` and `73 65 63`, at least as many as the shortest secret has. */
 function brokenByPairs(text: string): readonly Run[] {
   const found: Run[] = [];
   for (let at = 0; at < text.length; at += PAIRS_STRIDE) {
@@ -115,19 +115,19 @@ function pairGapNear(text: string, at: number): number {
   return -1;
 }
 
-/** Eight pairs with a mark between each: wherever one looks in them at this stride, two of the marks are near. */
+/** Length of eight separated pairs. Steps of this stride always land near two of their separators. */
 const LEAST_PAIRS = 8 * 3 - 1;
 const PAIRS_STRIDE = LEAST_PAIRS - 5;
 const PAIR_GAPS = /[^\da-f]/gi;
 
-/** Whether a mark stands at a place between two digits and two digits. */
+/** Reports whether a separator is between two pairs of digits. */
 function isPairGap(text: string, at: number): boolean {
   return GAPS[text.charCodeAt(at)] === 1 && areHex(text, at - 2, 2) && areHex(text, at + 1, 2);
 }
 
 const GAPS = Uint8Array.from({ length: 128 }, (_, code) => (/[\s:,.|_-]/.test(String.fromCharCode(code)) ? 1 : 0));
 
-/** Where the run begins and ends that the end of a line breaks, and how many digits it has. */
+/** Returns the range of the run that a line end interrupts, and its number of digits. */
 function runAround(text: string, lineEnd: number, done: number) {
   let before = lineEnd;
   while (before > done && isBlank(text.charCodeAt(before - 1))) before--;
@@ -174,7 +174,7 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9 || code === 13;
 }
 
-/** Of base64, the URL's alphabet and padding too. */
+/** Digits, including the URL-safe base64 alphabet and padding. */
 const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => (/[\w+/=-]/.test(String.fromCharCode(code)) ? 1 : 0));
 
 function isDigit(code: number): boolean {
@@ -200,7 +200,7 @@ function runOf(text: string, pieces: readonly Piece[]): Run {
   };
 }
 
-/** Bytes as `115, 101` and `0x73 0x65`, as many as the shortest secret has. */
+/** Finds bytes such as `115, 101` and `0x73 0x65`, at least as many as the shortest secret has. */
 function bytesInNumbers(text: string): readonly BytesRun[] {
   if (text.length < LEAST_LIST) return [];
   const isIn = text.includes("0x") ? IN_ANY_LIST : IN_DECIMAL_LIST;
@@ -219,7 +219,7 @@ function bytesInNumbers(text: string): readonly BytesRun[] {
   return found;
 }
 
-/** Eight numbers of two digits with a mark between each: wherever it begins, two places at this stride are in it. */
+/** Length of eight separated two-digit numbers. Any such list contains two positions of this stride. */
 const LEAST_LIST = 8 * 3 - 1;
 const LIST_STRIDE = 11;
 const IN_DECIMAL_LIST = tableOf(/[\d\s,;]/);
@@ -229,7 +229,7 @@ function tableOf(characters: RegExp): Uint8Array {
   return Uint8Array.from({ length: 128 }, (_, code) => (characters.test(String.fromCharCode(code)) ? 1 : 0));
 }
 
-/** Within a stretch, those that go on long enough. */
+/** Finds the runs of bytes in a range that are long enough. */
 function runsOfBytes(text: string, start: number, end: number): readonly BytesRun[] {
   const found: BytesRun[] = [];
   let bytes: number[] = [];
@@ -251,13 +251,13 @@ function runsOfBytes(text: string, start: number, end: number): readonly BytesRu
 
 export const LEAST_BYTES = 8;
 
-/** Of a text. */
+/** Reports whether a number can be a byte of text. */
 export function isByte(value: unknown): value is number {
   return typeof value === "number" && value >= 9 && value <= 255 && Number.isInteger(value);
 }
 
 interface BytesRun extends Run {
-  /** Without some of its first and of its last numbers. */
+  /** Returns the run without some of its first and last numbers. */
   without(first: number, last: number): Run;
 }
 
@@ -270,7 +270,7 @@ function runOfBytes(
     eachNumber(text, from, to, (_, first, last) => found.push([first, last]));
     return found;
   };
-  // Asked for only where something was found, and then often.
+  // Computed on the first match, and then used often.
   let read: { readonly places: readonly number[]; readonly numbers: ReturnType<typeof stretches> } | undefined;
   const readPlaces = () => {
     const places: number[] = [];
@@ -294,7 +294,7 @@ function runOfBytes(
   };
 }
 
-/** In UTF-8; what is none is a character by itself. `places` is told which byte begins each. */
+/** Decodes UTF-8. An invalid byte becomes one character. `places` receives the index of each character's first byte. */
 function readBytes(bytes: readonly number[], places: number[] = []): readonly string[] {
   const characters: string[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -318,7 +318,7 @@ function pointOf([lead = 0, ...more]: readonly number[]): number {
   return point > 0x10ffff ? 0xfffd : point;
 }
 
-/** Of a list; what is no byte of a text is -1. */
+/** Calls `on` for each number of a list, with -1 if it cannot be a byte of text. */
 function eachNumber(
   text: string,
   start: number,

@@ -1,11 +1,11 @@
 import type { Found } from "./form-search.ts";
 import type { Form } from "./secret-forms.ts";
 
-/** Finds what is left of a form where others cut a text and said so by `…`. */
+/** Finds the rest of a secret next to a `…` where another program shortened the text. */
 type EdgeSearch = (text: string) => readonly Found[];
 
 export const CUT_MARK = "…";
-/** Less of a secret may be ordinary text. */
+/** Shortest part of a secret to search for. Shorter parts may be ordinary text. */
 const LEAST = 8;
 const LONGEST = 512;
 
@@ -26,7 +26,7 @@ export function createEdgeSearch(forms: readonly Form[]): EdgeSearch {
   };
 }
 
-/** Lists the places of a window that moves forward which pass a test. Each place is tested once. */
+/** Lists the positions in a forward-moving window that pass a test. Each position is tested once. */
 function createWindow(passes: (place: number) => boolean): (from: number, to: number) => readonly number[] {
   let kept: number[] = [];
   let next = 0;
@@ -37,7 +37,7 @@ function createWindow(passes: (place: number) => boolean): (from: number, to: nu
   };
 }
 
-/** As `… [12 more characters]` and a line of its own are written too. */
+/** Also matches `… [12 more characters]` and a notice on its own line. */
 const CUT = /\n?\[?…(?:[^\n[\]…]*\]\n?)?/g;
 
 type Groups = ReadonlyMap<string, readonly Form[]>;

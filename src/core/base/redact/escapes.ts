@@ -1,23 +1,23 @@
 import { hasUnseen, unseenFrom, unseenLength } from "./unseen.ts";
 
-/** One way to write a character by others, or none. */
+/** An encoding that represents a character by others, or hides it. */
 export interface Escape {
-  /** What of a view's depth it takes: the rarer ones are looked for with one other around or within. */
+  /** Share of a view's depth that it uses. Rarer encodings are combined with only one other. */
   readonly depth: 0 | 1 | 2;
-  /** Whether a text may hold any. */
+  /** Reports whether a text may contain this encoding. */
   isIn(text: string): boolean;
-  /** Where the next code may begin; -1 for nowhere. */
+  /** Returns the next possible start of a code, or -1. */
   find(text: string, from: number): number;
-  /** How long the code is that begins at a place; zero for none. */
+  /** Returns the length of the code at a position, or 0. */
   lengthAt(text: string, at: number): number;
   decode(code: string): string;
 }
 
-/** Beyond ASCII, in UTF-8. */
+/** A non-ASCII character in percent-encoded UTF-8. */
 const CHARACTER =
   /%(?:c[2-9a-f]|d[\da-f])%[89ab][\da-f]|%e(?:0%[ab]|[1-9a-cef]%[89ab]|d%[89])[\da-f]%[89ab][\da-f]|%f(?:0%[9ab]|[1-3]%[89ab]|4%8)[\da-f](?:%[89ab][\da-f]){2}/;
 
-/** Assignments in a log are none. */
+/** Does not match assignments in a log. */
 const QUOTED_PRINTABLE = /=(?:3D|\r?\n)|(?:=[\dA-F]{2}){2}/i;
 const BACKSLASH_BYTES = /\\(?:x|u00|3)[\da-f]{2}\\(?:x|u00|2)[\da-f]{2}/i;
 const ENTITY = /&(?:#0{0,32}\d{1,7}|#x0{0,32}[\da-f]{1,6}|[a-z]{2,16}(?=;));?/iy;
@@ -48,7 +48,7 @@ export const ESCAPES: readonly Escape[] = [
   { depth: 2, ...begunBy("=", QUOTED_PRINTABLE), ...quotedPrintable() },
 ];
 
-/** Characters that readers see nothing of, which are none. */
+/** Invisible characters, decoded to nothing. */
 export const UNSEEN: Escape = {
   depth: 0,
   isIn: hasUnseen,
@@ -57,7 +57,7 @@ export const UNSEEN: Escape = {
   decode: () => "",
 };
 
-/** Tags of Unicode: each stands for a character of ASCII, and is not seen. */
+/** Unicode tag characters: invisible, each encoding one ASCII character. */
 export const TAGS: Escape = {
   depth: 0,
   ...begunBy("\udb40"),
@@ -65,7 +65,7 @@ export const TAGS: Escape = {
   decode: (code) => String.fromCharCode(code.charCodeAt(1) - 0xdc00),
 };
 
-/** `only` is what a text holds that is written so, where the mark alone stands in many others. */
+/** Searches for codes that start with a mark. `only` confirms them where the mark is common in text. */
 function begunBy(mark: string, only?: RegExp): Pick<Escape, "isIn" | "find"> {
   return {
     isIn: (text) => text.includes(mark) && (only === undefined || only.test(text)),
@@ -73,7 +73,7 @@ function begunBy(mark: string, only?: RegExp): Pick<Escape, "isIn" | "find"> {
   };
 }
 
-/** Of JSON and program text: `\n`, `\x73`, `\u0073`, `\u{73}`, `\U00000073`, `\163`. */
+/** Measures an escape of JSON or source code: `\n`, `\x73`, `\u0073`, `\u{73}`, `\U00000073`, `\163`. */
 function backslashLength(text: string, at: number): number {
   const kind = text.charCodeAt(at + 1);
   if (kind === 117) return areHex(text, at + 2, 4) ? 6 : bracedLength(text, at); // u
@@ -98,7 +98,7 @@ function decodeBackslash(code: string): string {
 const BACKSLASH_BYTE = /\\(?:(?:x|u00)([\da-f]{2})|([23][0-7]{2}))/iy;
 const WHOLE_CHARACTER = new RegExp(`^(?:${CHARACTER.source})`, "i");
 
-/** A character beyond ASCII each of whose bytes is escaped. */
+/** Decodes a non-ASCII character whose bytes are escaped one by one. */
 function backslashBytes(text: string, at: number) {
   let percent = "";
   let length = 0;
@@ -118,7 +118,7 @@ function characterOf(point: number): string {
   return point > 0x10ffff ? "\ufffd" : String.fromCodePoint(point);
 }
 
-/** Bytes of UTF-8, each as two hexadecimal digits behind a mark. */
+/** Decodes UTF-8 bytes, each written as two hexadecimal digits after a mark. */
 function byBytes(mark: string): Pick<Escape, "lengthAt" | "decode"> {
   const character = new RegExp(CHARACTER.source.replaceAll("%", mark), "iy");
   return {
@@ -135,7 +135,7 @@ function byBytes(mark: string): Pick<Escape, "lengthAt" | "decode"> {
   };
 }
 
-/** As mail has it: bytes, and ends of lines that are none. */
+/** Decodes quoted-printable text as in email: bytes and soft line breaks. */
 function quotedPrintable(): Pick<Escape, "lengthAt" | "decode"> {
   const { lengthAt, decode } = byBytes("=");
   return {
@@ -157,7 +157,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** Of HTML: each character that a secret may have besides letters and digits, and what is not seen. */
+/** HTML entities for the punctuation that a secret may contain, and for invisible characters. */
 const ENTITIES = new Map(
   Object.entries({
     "&": "amp",

@@ -6,19 +6,19 @@ export interface Found {
   readonly form: Form;
 }
 
-/** Finds, at every place where forms begin, the longest. What can hold none is passed over in leaps (Wu and Manber). */
+/** Finds the longest form at each position, and skips text that cannot match (Wu-Manber algorithm). */
 interface FormSearch {
   (text: string): readonly Found[];
-  /** How long a text is at least that holds one. */
+  /** Length of the shortest text that can contain a form. */
   readonly least: number;
 }
 
 const BLOCK = 3;
-/** Of the beginnings that are looked for, so that a leap fits a byte. */
+/** Longest prefix that is searched for, so that a skip distance fits in a byte. */
 const MOST_WINDOW = 64;
 const SLOTS = 0x10000;
 
-/** Of forms with at least `BLOCK` characters. */
+/** Builds the search. Forms must have at least `BLOCK` characters. */
 export function createFormSearch(forms: readonly Form[]): FormSearch {
   const window = forms.reduce((least, { text }) => Math.min(least, text.length), MOST_WINDOW);
   const leaps = new Uint8Array(SLOTS).fill(window - BLOCK + 1);
@@ -53,7 +53,7 @@ export function createFormSearch(forms: readonly Form[]): FormSearch {
   return Object.assign(search, { least: window });
 }
 
-/** Of the block that ends at a place. */
+/** Returns the hash of the block that ends at a position. */
 function slotAt(text: string, end: number): number {
   return ((text.charCodeAt(end - 2) << 10) ^ (text.charCodeAt(end - 1) << 5) ^ text.charCodeAt(end)) & (SLOTS - 1);
 }

@@ -1,29 +1,29 @@
 import { lastUpTo } from "./text-view.ts";
 
-/** Bytes as `xxd`, `hexdump` and `od` print them: in groups, behind offsets, beside a column of characters. */
+/** Dumps by `xxd`, `hexdump` and `od`: groups of bytes after an offset, next to a column of characters. */
 
-/** The bytes of neighbouring rows, read in one order. */
+/** The bytes of adjacent rows, read in one byte order. */
 export interface Dump {
   readonly start: number;
   readonly end: number;
   /** Two hexadecimal digits for each byte. */
   readonly text: string;
-  /** Returns the whole rows that hold some of the digits, characters included. */
+  /** Returns the range of the rows that contain these digits, including the column of characters. */
   toText(start: number, end: number): readonly [start: number, end: number];
 }
 
 interface Row {
   readonly start: number;
   end: number;
-  /** As printed. */
+  /** The digits in printed order. */
   readonly digits: string;
-  /** With the bytes of each group reversed: a little-endian machine prints words so. */
+  /** With the bytes of each group reversed, because little-endian machines print words that way. */
   readonly reversed: string;
-  /** From characters and octal numbers, four columns each. */
+  /** Bytes from cells with characters or octal numbers, four columns wide. */
   readonly cells: string;
 }
 
-/** `s` as `   s`, `  \n`, ` 012`; a space as four. */
+/** A cell of `od -c`: `   s`, `  \n` or ` 012`. A space is four spaces. */
 const CELL = String.raw`(?: {3}\S| {2}\\\S| [0-7]{3}| {4})(?!\S)`;
 const CELLS = new RegExp(`(?:${CELL})+`);
 const FIRST_ROW =
@@ -31,17 +31,17 @@ const FIRST_ROW =
 const TOKEN = /\S+/g;
 const GROUP = /^[\da-f]{2,16}:?$/i;
 const LONGEST_ROW = 512;
-/** Groups that may stand before the first byte: something of a log, and the offset. */
+/** Largest number of groups before the first byte: a log prefix and the offset. */
 const MOST_BEFORE = 3;
-/** As many digits as the shortest secret has. */
+/** Number of digits in the shortest secret. */
 const LEAST_DIGITS = 16;
 
-/** Reports whether a text may hold a row of a dump. */
+/** Reports whether a text may contain a row of a dump. */
 export function mayHoldRow(text: string): boolean {
   return text.search(FIRST_ROW) !== -1;
 }
 
-/** Finds the dumps in a text, each in every order of bytes that may be meant. */
+/** Finds the dumps in a text, each in every possible byte order. */
 export function hexDumps(text: string): readonly Dump[] {
   const found: Dump[] = [];
   FIRST_ROW.lastIndex = 0;
@@ -53,7 +53,7 @@ export function hexDumps(text: string): readonly Dump[] {
       const end = lineEnd === -1 ? text.length : lineEnd;
       const row = end - start > LONGEST_ROW ? undefined : rowOf(text.slice(start, end).replace(/\r$/, ""), start);
       const before = rows.at(-1);
-      // Some programs print each row again as characters.
+      // Some programs repeat each row as characters.
       if (before && row?.digits === "" && before.cells === "") before.end = row.end;
       if (row) rows.push(row);
       if (!row && text.slice(start, Math.min(end, start + 9)).trim() !== "*") break;
@@ -101,7 +101,7 @@ function rowOf(line: string, start: number): Row | undefined {
   };
 }
 
-/** The groups of one row, without what precedes them, the offset and the column of characters, and where they are. */
+/** Returns the byte groups of a row and their range, without prefix, offset and column of characters. */
 function groupsIn(line: string) {
   let groups: string[] = [];
   let from = 0;
@@ -129,7 +129,7 @@ function groupsIn(line: string) {
   return { groups: odd === -1 ? shown : shown.slice(0, odd), from, to: end };
 }
 
-/** An offset without a colon is longer than the groups, or has an odd number of digits; it ends a dump by itself. */
+/** Skips an offset without a colon, which is longer than the groups or has an odd number of digits. */
 function firstGroup(groups: readonly string[]): number {
   const [only = ""] = groups;
   if (groups.length === 1) return only.length % 2 === 1 || (only.length >= 6 && only.length <= 8) ? 1 : 0;
@@ -140,7 +140,7 @@ function firstGroup(groups: readonly string[]): number {
   return offset + 1;
 }
 
-/** `od` alone prints words in octal digits. */
+/** Reverses the bytes of a group. Only `od` prints words in octal. */
 function reverseBytes(group: string): string {
   const word = /^[01][0-7]{5}$/.test(group) ? Number.parseInt(group, 8).toString(16).padStart(4, "0") : group;
   return (word.match(/../g) ?? []).reverse().join("");

@@ -8,16 +8,16 @@ import { type View, viewsOf } from "./text-view.ts";
 
 export type { Secret } from "./secret-forms.ts";
 
-/** Keeps secrets out of what the model sees and of what is recorded, printed, reported and thrown (trust 5). */
+/** Removes secrets from everything that is sent to a model, recorded, printed, reported or thrown. */
 export interface Redactor {
-  /** The text itself when it holds no secret. Redacting twice changes nothing more. */
+  /** Redacts a string. Returns the same string if it contains no secret. Redacting twice changes nothing more. */
   text(text: string): string;
   /**
-   * Every string redacted, also where a secret is split over neighbouring ones; the very same value when nothing changed.
-   * A key is left alone but for a secret that can be no field's name; of keys made equal, the last wins.
+   * Redacts every string, including secrets that are split over adjacent strings. Returns the same value if nothing
+   * changed. Redacts a key only if the secret cannot be a field name. If two keys become equal, the last wins.
    */
   value<Value extends Json>(value: Value): Value;
-  /** The secrets that are not looked for, as they would blank out ordinary text. */
+  /** Secrets that are not searched for, because they would hide ordinary text. */
   readonly unsearched: readonly Unsearched[];
 }
 
@@ -27,12 +27,13 @@ interface Unsearched {
 }
 
 /**
- * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, broken into
- * lines, and once more in base64), in hexadecimal digits, also as `73:65`, in dumps by `xxd`, `hexdump` and `od`, in numbers of bytes, URL-encoded, JSON-escaped and as
- * programs escape text, with HTML entities, quoted-printable, and with anything between its characters that is not seen; of a secret of several lines also each line of 16 or more
- * characters; and eight or more characters of it where somebody cut the text with `…`. Secrets that overlap become one
- * mark, with the name of the longest. The mark is shorter if a secret could be read in the mark itself. A secret that is
- * one of the words is looked for only if it is no word to people.
+ * Creates a redactor, which replaces each secret by `[redacted:NAME]`. It finds secrets as they are, in base64 (also
+ * doubly encoded), in hexadecimal digits, in byte arrays, and in dumps by `xxd`, `hexdump` and `od`. It decodes URL,
+ * JSON, source code, HTML and quoted-printable escapes. Line breaks and invisible characters inside a secret do not
+ * hide it.
+ * Long lines of a secret are found too, and parts of 8 or more characters next to a `…`. Overlapping secrets share the
+ * mark of the longest. The mark is shorter if it contains a secret. A secret listed in `words` is searched for only if
+ * it cannot be an ordinary word.
  */
 export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<string> = NO_WORDS): Redactor {
   const given = secrets.filter(({ value }) => value !== "");
@@ -59,10 +60,10 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
   };
 }
 
-/** As many as a turn has calls: each result is handed over once by its call, and once more with its record. */
+/** Number of calls in a typical turn. Each result is redacted twice: for its call and for its record. */
 const LATELY = 64;
 
-/** The last few objects; a weak set of all would burden every collection of garbage. */
+/** Remembers the last few objects. A weak set of all objects would slow down garbage collection. */
 function lately() {
   const kept: object[] = [];
   let next = 0;
@@ -84,12 +85,12 @@ function whyUnsearched(name: string, value: string, words: ReadonlySet<string>):
   return words.has(value.trim()) && !isUnmistakable(value) ? [{ name, why: "word" }] : [];
 }
 
-/** No word of a language, wherever it stands. */
+/** Reports whether a value cannot be an ordinary word. */
 export function isUnmistakable(value: string): boolean {
   return value.length >= 20 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
 }
 
-/** The words of a document: what stands between white space and punctuation in its keys and texts. */
+/** Returns the words in a document's keys and strings, separated by white space and punctuation. */
 export function wordsOf(document: object): ReadonlySet<string> {
   const words = new Set<string>();
   const read = (text: string) => {
@@ -105,7 +106,7 @@ export function wordsOf(document: object): ReadonlySet<string> {
 const WORD = /[\p{L}\p{N}\p{M}\-_./:]+/gu;
 const EDGES = /^[-_./:]+|(?<![-_./:])[-_./:]+$/g;
 
-/** A stretch of text covered by one form or by several that overlap. */
+/** A range of text covered by one form, or by several that overlap. */
 interface Stain {
   readonly start: number;
   readonly end: number;
@@ -157,7 +158,7 @@ function merge(found: Marked[]): readonly Stain[] {
 
 const PASSES = 4;
 
-/** A mark beside other text may by chance read as another secret; so the result is searched again until it is clean. */
+/** Redacts until the text is clean, because a mark and the text next to it may form another secret. */
 function redactText(text: string, stained: StainFinder): string {
   let redacted = text;
   for (let pass = 0; pass < PASSES; pass++) {
@@ -178,7 +179,7 @@ function withMarks(text: string, stains: readonly Stain[]): string {
   return [...pieces, text.slice(done)].join("");
 }
 
-/** Names come again and again: those that hold no secret are known, of one redactor, as of another they may. */
+/** Redacts keys and caches the clean ones, because keys repeat. Each redactor has its own secrets. */
 function keyRedactor(stained: StainFinder): (name: string) => string {
   const clean = new Set<string>();
   return (name) => {
@@ -198,13 +199,13 @@ interface Means {
   readonly stained: StainFinder;
   text(text: string): string;
   key(name: string): string;
-  /** Whether a number may be a secret: then it counts as the text that it is written as. */
+  /** True if a secret may be a number. Numbers are then searched as text. */
   readonly inNumbers: boolean;
 }
 
 type Container = Extract<Json, object>;
 
-/** A string within a value, where it stands. */
+/** A string within a value, and its location. */
 interface Leaf {
   readonly owner: Container;
   readonly key: string | number;
@@ -225,7 +226,7 @@ function redactOnce(root: Container, means: Means): Container {
   const { leaves, containers, names, lists } = walk(root, means.inNumbers);
   const joined = leaves.map(({ text }) => text).join("");
   const stains = means.stained(joined);
-  // Programs that print lists of lines split a dump into its rows.
+  // Programs that print lists of lines put each row of a dump into its own string.
   const isDump = leaves.length > 1 && leaves.some(({ text }) => mayHoldRow(text));
   const rows = isDump ? means.stained(leaves.map(({ text }) => text).join("\n")) : [];
   const numbers = lists.flatMap((list) => numbersChanged(list, means.stained));
@@ -237,7 +238,7 @@ function redactOnce(root: Container, means: Means): Container {
   return rebuild(root, containers, { changed, key: means.key });
 }
 
-/** Of a list of bytes: the mark stands for the first number of a secret, and for the others of an object; of a list these go. */
+/** Redacts byte arrays: a mark replaces the first byte of a secret. A list loses the other bytes. */
 function numbersChanged(owner: Container, stained: StainFinder): readonly Change[] {
   const keys = Array.isArray(owner) ? undefined : Object.keys(owner);
   const numbers = Object.values(owner).map((member) => (typeof member === "number" ? String(member) : "-"));
@@ -263,7 +264,7 @@ function isOpen({ text }: Leaf, index: number, leaves: readonly Leaf[]): boolean
   return code >= 48 && code <= 57 && NUMBERS.test(leaves[index + 1]?.text.slice(0, 8) ?? "");
 }
 
-/** Where a text ends like this, what follows it may be read as a part of the escape. */
+/** Matches the end of a string whose escape may continue in the next string. */
 const OPEN_ESCAPE =
   /(?:\\(?:[uUx]?[\da-fA-F]{0,7}|u\{[\da-fA-F]{0,6})|[%=][\da-fA-F]?|=\r|&#?\w{0,16}|\udb40|[^\P{Cc}\n\r\t].{0,9})$/u;
 const LONGEST_ESCAPE = 18;
@@ -272,7 +273,7 @@ const NUMBERS = /^\d{1,3}[\s,;]/;
 const MOST_NEIGHBOURS = 8;
 const LEAST_PIECE = 4;
 
-/** The strings that hold a piece of a secret which is split over neighbours, by their position. */
+/** Returns marks, by index, for the strings that contain a part of a split secret. */
 function splitMarks(leaves: readonly Leaf[], stains: readonly Stain[], gap = 0): ReadonlyMap<number, string> {
   const lengthAt = (index: number) => (leaves[index]?.text.length ?? Number.POSITIVE_INFINITY) + gap;
   const marks = new Map<number, string>();
@@ -292,17 +293,17 @@ function splitMarks(leaves: readonly Leaf[], stains: readonly Stain[], gap = 0):
 }
 
 interface Walked {
-  /** In the order of JSON; empty ones hold nothing. */
+  /** Non-empty strings, in JSON order. */
   readonly leaves: readonly Leaf[];
   /** Children before their parents. */
   readonly containers: readonly Container[];
-  /** Of all members, with what stands in none between them. */
+  /** All keys, joined by a character that no secret contains. */
   readonly names: string;
-  /** Those that hold numbers as the bytes of a text. */
+  /** Containers whose numbers may be the bytes of text. */
   readonly lists: readonly Container[];
 }
 
-/** Without recursion, as JSON from outside may be very deep; what stands in several places is looked at once. */
+/** Walks a value without recursion, because untrusted JSON may be very deep. Visits shared containers once. */
 function walk(root: Container, inNumbers = false): Walked {
   const leaves: Leaf[] = [];
   const containers: Container[] = [];
@@ -333,7 +334,7 @@ function walk(root: Container, inNumbers = false): Walked {
   return { leaves, containers, names: names.join("\0"), lists };
 }
 
-/** As `JSON.stringify` writes a buffer, and `Uint8Array`, whose bytes are members. */
+/** Detects byte arrays, including buffers and `Uint8Array` as `JSON.stringify` writes them. */
 function isOfBytes(owner: Container): boolean {
   const members = Array.isArray(owner) ? owner : Object.hasOwn(owner, "0") ? Object.values(owner) : [];
   let count = 0;
@@ -349,7 +350,7 @@ function frameOf(owner: Container) {
   return { owner, keys, size: keys?.length ?? (owner.length as number), next: 0 };
 }
 
-/** What stands in a member's place from now on; undefined for nothing. */
+/** A new value for a member. Undefined removes it. */
 interface Change extends Pick<Leaf, "owner" | "key"> {
   readonly now: string | undefined;
 }
@@ -359,7 +360,7 @@ interface Changes {
   key(name: string): string;
 }
 
-/** The same containers where nothing in them changed. */
+/** Rebuilds the value, reusing the containers in which nothing changed. */
 function rebuild(root: Container, containers: readonly Container[], { changed, key }: Changes): Container {
   const texts = new Map<Container, Map<string | number, string | undefined>>();
   for (const { owner, key: at, now } of changed) texts.set(owner, (texts.get(owner) ?? new Map()).set(at, now));

@@ -1,26 +1,26 @@
 import type { Json } from "../values.ts";
 import { withoutUnseen } from "./unseen.ts";
 
-/** How a secret may be written in a text whose escapes are undone: as it is, in base64 and in hexadecimal digits. */
+/** The forms of a secret in decoded text: as it is, in base64, and in hexadecimal digits. */
 
 export interface Secret {
   readonly name: string;
   readonly value: string;
 }
 
-/** One way in which a secret is written. */
+/** One form of a secret, and the mark that replaces it. */
 export interface Form {
   readonly text: string;
   readonly mark: string;
 }
 
-/** Shorter values would blank out ordinary text. */
+/** Shortest secret that is searched for. Shorter ones would hide ordinary text. */
 export const MIN_LENGTH = 8;
 const MIN_LINE = 16;
-/** Too short to hold a form of any secret. */
+/** Fallback mark, too short to contain a form of any secret. */
 export const LAST_MARK = "***";
 
-/** Each secret's forms, and the mark that stands for it: one in which no secret can be read. */
+/** Lists the forms of each secret with its mark. No secret can be read in a mark. */
 export function formsOf(secrets: readonly Secret[]): readonly Form[] {
   const names = new Map<string, string>();
   for (const { name, value } of secrets) {
@@ -36,7 +36,7 @@ function markOf(name: string, forms: readonly string[]): string {
   return marks.find((mark) => !forms.some((form) => mark.includes(form))) ?? LAST_MARK;
 }
 
-/** Counts the marks in a redacted value by the names of the variables; undefined if redacting changed nothing. */
+/** Counts the marks of `.env` variables in a redacted value. Returns undefined if redaction changed nothing. */
 export function countDotenvMarks(given: Json, redacted: Json): Record<string, number> | undefined {
   if (redacted === given) return undefined;
   const counts = new Map<string, number>();
@@ -47,8 +47,8 @@ export function countDotenvMarks(given: Json, redacted: Json): Record<string, nu
 }
 
 /**
- * The secret, without the white space around it too, and its long lines, also where a line ends in a written `\n`; of an
- * address what makes it secret, as of a webhook.
+ * Lists the parts to search for: the secret, its trimmed form, its long lines (also split at a literal `\n`). In a URL,
+ * such as a webhook, long segments are secret too.
  */
 function partsOf(value: string): readonly string[] {
   const lines = value.split(/[\r\n]+|(?:\\r)?\\n/).map((line) => line.trim());
@@ -57,13 +57,13 @@ function partsOf(value: string): readonly string[] {
   return [...new Set([...parts, ...parts.map(withoutUnseen)])].filter((part) => part.length >= MIN_LENGTH);
 }
 
-/** Of its path and its query; short ones and words are no secrets. */
+/** Returns the path and query segments of a URL that can be secret. Short ones and words cannot. */
 function segmentsOf(value: string): readonly string[] {
   const [, rest = ""] = /^\s*[a-z][a-z\d+.-]*:\/\/[^/?#]*(.*)$/is.exec(value) ?? [];
   return rest.split(/[/?#&=\s]/).filter((part) => part.length >= MIN_LINE && /\d/.test(part) && /[a-z]/i.test(part));
 }
 
-/** In forms a blank is written as `+`. */
+/** Lists the encodings of a part. HTML forms encode a space as `+`. */
 function spellings(text: string): readonly string[] {
   const bytes = new TextEncoder().encode(text);
   return [
@@ -80,7 +80,7 @@ function spellings(text: string): readonly string[] {
   ];
 }
 
-/** Base64 of base64, wherever either begins: what depends on no byte before or after. */
+/** Encodes in base64 twice, at every offset, keeping only characters that do not depend on adjacent bytes. */
 function twiceEncoded(bytes: Uint8Array): readonly string[] {
   const once = openForms(bytes).map((form) => new TextEncoder().encode(form));
   return once.flatMap(openForms);
@@ -97,7 +97,7 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** What base64 always makes of `bytes` after `offset` others (modulo 3): also with the end, bare and padded, where nothing follows. */
+/** Encodes `bytes` after `offset` others (modulo 3) in base64: open-ended, and at the end with and without padding. */
 function base64Forms(bytes: Uint8Array, offset: 0 | 1 | 2): readonly string[] {
   const ended = endedForm(bytes, offset);
   const padding = "=".repeat((3 - ((offset + bytes.length) % 3)) % 3);
@@ -105,7 +105,7 @@ function base64Forms(bytes: Uint8Array, offset: 0 | 1 | 2): readonly string[] {
   return [...forms, ...forms.map(urlSafe)];
 }
 
-/** The characters that depend on no byte before or after. */
+/** Encodes in base64 and keeps the characters that do not depend on adjacent bytes. */
 function openForm(bytes: Uint8Array, offset: 0 | 1 | 2): string {
   const ended = endedForm(bytes, offset);
   return (offset + bytes.length) % 3 === 0 ? ended : ended.slice(0, -1);

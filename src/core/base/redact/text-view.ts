@@ -1,19 +1,19 @@
 import { ESCAPES, type Escape, TAGS, UNSEEN } from "./escapes.ts";
 
 /**
- * A text as a reader sees it who undoes its escapes: of URLs and forms, of JSON and program text, of HTML and of mail,
- * and what is written between its characters and not seen. A view knows where each part of it stands in the text.
+ * Decoded text, without the escapes of URLs, forms, JSON, source code, HTML and email, and without invisible
+ * characters. A view can map each part of it to the source.
  */
 export interface View {
   readonly text: string;
-  /** The stretch of the source that `start..end` of the view was made from. */
+  /** Maps a range of the view to the range of the source that it was decoded from. */
   toSource(start: number, end: number): readonly [start: number, end: number];
 }
 
-/** JSON within JSON within a URL. */
+/** Allows for JSON inside JSON inside a URL. */
 const MOST_DEPTH = 3;
 
-/** The text without what is not seen, and what is left of it by undoing its escapes, each kind by itself. */
+/** Returns the text without invisible characters, and its decoded versions. Each encoding is decoded separately. */
 export function viewsOf(text: string): readonly View[] {
   const whole: View = { text, toSource };
   if (!UNSEEN.isIn(text) && !ESCAPES.some((escapes) => escapes.isIn(text))) return [whole];
@@ -36,7 +36,7 @@ export function viewsOf(text: string): readonly View[] {
 
 const toSource: View["toSource"] = (start, end) => [start, end];
 
-/** Pieces of a view that are joined at a time: so many live for a moment only, however long the text is. */
+/** Number of pieces joined at once, so that only a few are alive, however long the text is. */
 const JOINED = 256;
 
 function undo(outer: View, escapes: Escape): View {
@@ -63,7 +63,7 @@ function undo(outer: View, escapes: Escape): View {
   };
 }
 
-/** A stretch of the outer text, and the one of the view that stands for it. */
+/** A range of the outer text, and the range of the view that replaces it. */
 interface Change {
   readonly from: number;
   readonly to: number;
@@ -71,7 +71,7 @@ interface Change {
   readonly end: number;
 }
 
-/** Asked for only where something was found. */
+/** Lists the decoded ranges. Computed only after a match. */
 function changesOf(text: string, escapes: Escape): readonly Change[] {
   const changes: Change[] = [];
   let done = 0;
@@ -87,14 +87,14 @@ function changesOf(text: string, escapes: Escape): readonly Change[] {
   return changes;
 }
 
-/** Where the character at a place of the view starts or ends in the outer text. */
+/** Returns the start or end in the outer text of a character of the view. */
 function placeOf(changes: readonly Change[], at: number, edge: "start" | "end"): number {
   const last = changes[lastUpTo(changes.length, (index) => (changes[index]?.start ?? 0) <= at)];
   if (last && at < last.end) return edge === "start" ? last.from : last.to;
   return at + (last ? last.to - last.end : 0) + (edge === "start" ? 0 : 1);
 }
 
-/** The last of `count` places for which something holds that holds for those before it too; -1 for none. */
+/** Finds the last index below `count` for which a monotonic predicate holds, or -1. */
 export function lastUpTo(count: number, holds: (index: number) => boolean): number {
   let low = 0;
   for (let high = count; low < high; ) {

@@ -10,7 +10,7 @@ const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "
 
 type Path = Diagnostic["path"];
 
-/** What is plainly wrong with a JSON Schema that an author wrote, each finding at its place. Compiling it tells the rest. */
+/** Finds common mistakes in an author's JSON Schema, each with its path. Compiling the schema finds the rest. */
 export function checkJsonSchema(schema: unknown, path: Path): Diagnostic[] {
   if (typeof schema === "boolean") return [];
   if (!isObject(schema)) return [finding(path, "must be a JSON Schema")];
@@ -76,7 +76,7 @@ function checkPattern(pattern: unknown, path: Path): Diagnostic[] {
   }
 }
 
-/** Draft-07 knows a list of `items`, one for each position. */
+/** Accepts a list under `items` too: in draft-07 it holds one schema per position. */
 function checkOneOrList(schema: unknown, path: Path): Diagnostic[] {
   return Array.isArray(schema) && path.at(-1) === "items" ? checkList(schema, path) : checkJsonSchema(schema, path);
 }

@@ -5,11 +5,11 @@ import { fieldPath } from "../diagnostic.ts";
 import { type Json, type JsonSchema, nearest } from "../values.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 
-/** The problems of a value, in words; none when it fits. */
+/** Returns messages for the problems of a value, or an empty list if it is valid. */
 type SchemaCheck = (value: unknown) => readonly string[];
 
 const MOST_PROBLEMS = 20;
-/** Of a pattern in a complaint. */
+/** Longest pattern shown in a message, in characters. */
 const MOST_PATTERN = 200;
 
 const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
@@ -19,8 +19,8 @@ const filling = new WeakMap<JsonSchema, ValidateFunction>();
 const instances = new Map<string, Ajv | Ajv2020>();
 
 /**
- * Compiles a JSON Schema, once per schema: 2020-12, or draft-07 where `$schema` says so (workflow-format D28).
- * Throws an Error that says what is wrong with the schema itself.
+ * Compiles a JSON Schema once: as draft-07 if `$schema` says so, otherwise as 2020-12.
+ * Throws an Error if the schema itself is invalid.
  */
 export function compileSchema(schema: JsonSchema): SchemaCheck {
   const known = byIdentity.get(schema);
@@ -37,20 +37,20 @@ function compile(schema: JsonSchema): SchemaCheck {
   return (value) => listProblems(findProblems(validate, value).map(({ message }) => message));
 }
 
-/** What is wrong with a value, and where: `filters[0].name`, empty for the value itself. */
+/** A problem of a value. `path` is written like `filters[0].name`, and is empty for the value itself. */
 export interface SchemaProblem {
   readonly message: string;
   readonly path: string;
-  /** The value that does not fit; absent if the problem is a key that is missing or unknown. */
+  /** The invalid value. Absent if the problem is a missing or unknown key. */
   readonly value?: unknown;
 }
 
-/** What is wrong with a value by places, as `compileSchema` tells it in words. */
+/** Returns the problems of a value with their paths, unlike `compileSchema`, which returns only messages. */
 export function schemaProblems(schema: JsonSchema, value: Json): readonly SchemaProblem[] {
   return findProblems(compileOnce(schema, telling), value).slice(0, MOST_PROBLEMS);
 }
 
-/** A copy of a value with the schema's defaults where it lacks properties, checked against the whole schema. */
+/** Copies a value, adds the schema's defaults for missing properties, and checks the result. */
 export function fillValue(
   schema: JsonSchema,
   given: Json,
@@ -65,7 +65,7 @@ function compileOnce(schema: JsonSchema, kept: typeof telling): ValidateFunction
   return validate;
 }
 
-/** Every problem once. A schema may be anybody's: one that has no end, or takes too long, fits nothing. */
+/** Lists distinct problems. A value is invalid if its untrusted schema recurses without end or is too slow. */
 function findProblems(validate: ValidateFunction, value: unknown): readonly SchemaProblem[] {
   matching = undefined;
   const find = () => (validate(value) ? [] : (validate.errors ?? []).map(problemOf));
@@ -78,14 +78,14 @@ function findProblems(validate: ValidateFunction, value: unknown): readonly Sche
   }
 }
 
-/** Whether a check is over at once: measuring it would cost more than most checks. */
+/** Reports whether a check is sure to be fast. Such checks run without the time limit and its overhead. */
 function isQuick(validate: ValidateFunction, value: unknown): boolean {
   const known = effort.get(validate) ?? effortOf(validate);
   effort.set(validate, known);
   return isLighterThan(MOST_EFFORT / known, value);
 }
 
-/** Each rule may look at each part of a value, and complain of it. */
+/** Estimates the cost per part of a value, because each rule may visit each part. */
 function effortOf(validate: ValidateFunction): number {
   const text = JSON.stringify(validate.schema);
   return SLOW_KEYWORDS.test(text) ? Number.POSITIVE_INFINITY : text.length;
@@ -95,7 +95,7 @@ const effort = new WeakMap<ValidateFunction, number>();
 const MOST_EFFORT = 2_000_000;
 const SLOW_KEYWORDS = /"(?:pattern|patternProperties|format|uniqueItems|\$\w*[rR]ef)":/;
 
-/** Counts values and the characters of their names, no further than it has to. */
+/** Counts values and the characters of their keys, and stops at `most`. */
 function isLighterThan(most: number, value: unknown): boolean {
   const open = [value];
   for (let weight = 0; open.length > 0; ) {
@@ -114,13 +114,13 @@ function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] 
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
-/** A pattern that is being tried on a text. */
+/** A pattern and the text that it is being matched against. */
 interface Matching {
   readonly source: string;
   readonly text: string;
 }
 
-/** Where a check is: it ends with it when it is ended. */
+/** The match in progress. If the check runs out of time, this is the match that was too slow. */
 let matching: Matching | undefined;
 
 function slowProblem(value: unknown, at: Matching | undefined): SchemaProblem {
@@ -130,7 +130,7 @@ function slowProblem(value: unknown, at: Matching | undefined): SchemaProblem {
   return { message: `${keys.join(".") || "the value"}: ${PATTERN_TOO_SLOW}: ${source}`, path: fieldPath(keys) };
 }
 
-/** The keys that lead to a text, or to a property of that name. */
+/** Finds the path to a string, or to a property with that name. */
 function placeOf(value: unknown, text: string): (string | number)[] | undefined {
   if (value === text) return [];
   if (typeof value !== "object" || value === null) return undefined;
@@ -158,7 +158,7 @@ function readPointerKey(key: string): string | number {
   return /^\d+$/.test(key) ? Number(key) : key.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** The schema may refer to itself, and leaves nothing behind for others to refer to. */
+/** Compiles a schema and removes it from the shared instance, so that other schemas cannot refer to it. */
 function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }): ValidateFunction {
   const { $schema: _, ...own } = schema;
   const isDraft7 = /draft-0[67]/.test(String(schema.$schema ?? ""));
@@ -175,7 +175,7 @@ function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }
   }
 }
 
-/** Compiling cannot be interrupted, and takes time in proportion. */
+/** Longest schema, in characters of JSON. Compiling cannot be interrupted, and its time grows with the size. */
 const MOST_SCHEMA = 200_000;
 
 function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | Ajv2020 {
@@ -185,14 +185,14 @@ function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | 
     verbose: true,
     logger: false,
     useDefaults: fills,
-    // Most schemas check a few values: what optimising their code takes, it does not give back.
+    // Most schemas check only a few values, so optimizing their code does not pay off.
     code: { regExp: noticedPattern, optimize: false },
   });
   formats.default(ajv);
   return ajv;
 }
 
-/** A pattern that tells when it is tried. */
+/** Creates patterns that record the match in progress. */
 const noticedPattern = Object.assign(
   (source: string, flags: string) => {
     const pattern = new RegExp(source, flags);

@@ -1,16 +1,16 @@
-/** Work whose length the text of others decides: their patterns, and checks against their schemas (workflow-format D59). */
+/** Time limit for work that untrusted patterns and schemas can make slow. */
 
-/** Ends the work after a second and gives undefined then; what the work throws is thrown. */
+/** Runs the work for at most one second, and returns undefined if the time is up. Errors pass through. */
 export type TimeBound = <Value extends NonNullable<unknown>>(work: () => Value) => Value | undefined;
 
 let bound: TimeBound = (work) => work();
 
-/** Core has no clock of its own: whoever assembles the program gives it one. */
+/** Installs the time limit. Core cannot measure time, so the program's entry point provides it. */
 export function setTimeBound(given: TimeBound): void {
   bound = given;
 }
 
 export const withinSecond: TimeBound = (work) => bound(work);
 
-/** What is said of a pattern that was ended. It counts as not matching. */
+/** Message for a pattern that reached the limit. Such a pattern counts as not matching. */
 export const PATTERN_TOO_SLOW = "pattern took over 1 s";

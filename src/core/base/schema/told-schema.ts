@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonSchema } from "../values.ts";
 
-/** Bounds that inputs are checked against before a call, and that models gain nothing from reading. */
+/** Keywords that models do not need: the input is checked against them before every call. */
 const CHECKED_ANYWAY: ReadonlySet<string> = new Set([
   "$schema",
   "minLength",
@@ -12,7 +12,7 @@ const CHECKED_ANYWAY: ReadonlySet<string> = new Set([
   "minProperties",
   "maxProperties",
 ]);
-/** Keywords that hold a schema, a list of schemas, or schemas by name. */
+/** Keywords whose value is a schema or a list of schemas. */
 const INNER: ReadonlySet<string> = new Set([
   "items",
   "not",
@@ -25,8 +25,8 @@ const INNER: ReadonlySet<string> = new Set([
 const NAMED: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs", "definitions"]);
 
 /**
- * A tool's input schema as a model is told it: what it means, without the parameters that are settled and the bounds that
- * are checked anyway.
+ * Shortens a tool's input schema for the model: removes parameters with fixed values, and bounds that every call is
+ * checked against.
  */
 export function schemaAsTold(schema: JsonSchema, settled: readonly string[] = []): JsonSchema {
   const told = withoutBounds(schema);
@@ -54,7 +54,7 @@ function shortened(schema: Json): Json {
   return Object.fromEntries(kept.map(([key, value]) => [key, inner(key, value as Json)]));
 }
 
-/** What a model would not go beyond anyway: fields nobody named, counts below zero or one, numbers beyond reach. */
+/** Detects limits that models keep anyway: no unknown keys, a minimum of 0 or 1, a very high maximum. */
 function isPlain(key: string, value: Json): boolean {
   if (key === "additionalProperties") return value === false;
   if (key === "minimum") return value === 0 || value === 1;
