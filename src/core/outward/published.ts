@@ -12,7 +12,7 @@ import { toolsManifestSchema } from "../skill/formats/tools-manifest.ts";
 import { scriptSchema } from "./testing/script.ts";
 import { testFileSchema } from "./testing/test-file.ts";
 
-/** The JSON Schemas of our own documents, by name, generated from what the loaders validate with. */
+/** Generates the JSON Schemas of our documents, by name, from the schemas that the loaders use. */
 export function publishedSchemas(): ReadonlyMap<string, unknown> {
   const titled = (schema: z.ZodType, title: string) => {
     const { $schema, ...rest } = z.toJSONSchema(schema, { io: "input", reused: "inline" });

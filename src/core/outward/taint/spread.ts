@@ -1,8 +1,8 @@
 import type { Edge } from "../../document/workflow/node.ts";
 
 /**
- * Where something that begins at some nodes gets to: a node reads the results of all that can come before it, on whatever
- * path. Each node that it reaches, with the nearest one that it begins at.
+ * Computes which nodes can be reached from some starting nodes, because a node reads the results of all nodes before
+ * it. Maps each reachable node to its nearest starting node.
  */
 export function spread(beginnings: Iterable<string>, edges: readonly Edge[]): ReadonlyMap<string, string> {
   const targets = new Map<string, string[]>();

@@ -9,19 +9,19 @@ import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
 import { spread } from "./spread.ts";
 import { type DeclaredSkill, declaredTools, readsStrangers } from "./tools.ts";
 
-/** What strangers may steer and what may get out, told before a run begins (trust 12). */
+/** Static analysis, before a run: what untrusted text can influence, and what private text can leak. */
 export interface Taint {
   readonly nodes: ReadonlyMap<string, NodeTaint>;
-  /** Each at its node. What follows only from a server or code that is not opened is a note (fine-print T20). */
+  /** Findings with their node. A finding that depends on a server or code that was not opened is a note. */
   readonly findings: readonly Finding[];
 }
 
 export interface NodeTaint {
-  /** Text from outside gets to it. */
+  /** True if untrusted text can reach the node. */
   readonly tainted: boolean;
-  /** What is the team's alone gets to it. */
+  /** True if private text can reach the node. */
   readonly private: boolean;
-  /** What is found of it and is no mere note. */
+  /** Codes of its findings, except notes. */
   readonly found: readonly TaintCode[];
 }
 
@@ -29,7 +29,7 @@ export type TaintCode = Extract<DiagnosticCode, `taint.${string}`>;
 
 interface Planned {
   readonly workflow: Workflow;
-  /** By the names under which its nodes list them. */
+  /** Skills by the names that nodes use for them. */
   readonly skills: ReadonlyMap<string, DeclaredSkill>;
   readonly writes: Writes;
 }
@@ -94,7 +94,7 @@ function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: To
   const chosen = new Set(edges.flatMap(({ from, when }) => (when?.trim() ? [from] : [])));
   const faults = Object.entries(nodes).flatMap(([node, said]): Fault[] => {
     const all = toolsAt(node).filter(({ effect }) => effect === "write");
-    // What is put into a state is told by a finding of its own.
+    // Writes to a state have a separate finding.
     const writers = all.filter((tool) => !isStatePut(tool));
     const publishers = writers.filter(({ audience }) => audience === "public");
     const [outside, inside] = [tainted.get(node), isPrivate.get(node)];
@@ -114,7 +114,7 @@ function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: To
   return { tainted, private: isPrivate, faults };
 }
 
-/** A state that a tainted node puts into brings strangers' text to whoever reads it, in a later run at the latest. */
+/** Finds the states that a tainted node writes to. Their readers receive untrusted text, now or in later runs. */
 function spoiltStates(
   nodes: Workflow["nodes"],
   taintedBy: (states: ReadonlySet<string>) => ReadonlyMap<string, string>,
@@ -135,7 +135,7 @@ function bringsStrangers(tool: ToolDescriptor, node: WorkflowNode | undefined, s
   return !isStatePut(tool) && (node?.state ?? []).some((state) => spoilt.has(state));
 }
 
-/** Whether its result is whatever the model writes: routes see the declared keys alone (workflow-format E6). */
+/** Reports whether a node has free-form output. Routes see only the declared keys. */
 function isFree({ output }: WorkflowNode): boolean {
   return !isObject(output?.properties) || Object.keys(output.properties).length === 0;
 }
@@ -144,7 +144,7 @@ function keyOf({ code, node }: Fault): string {
   return `${code} ${node}`;
 }
 
-// ---- in words
+// ---- messages
 
 const UNOPENED = "this follows from a server, or from code, that is not opened: it counts as reading and as writing";
 
@@ -156,7 +156,7 @@ const HINTS: Readonly<Record<TaintCode, string>> = {
     "the run plans such a write, in any mode; tools, or effects: read, keeps it or the private source from a node",
 };
 
-/** Where writes are planned, a person sees what would get out before it does. */
+/** Builds a finding. If writes are planned, a user reviews what would become public, so a note is enough. */
 function findingOf({ code, node, message }: Fault, writes: Writes): Finding {
   const isSeen = code === "taint.private_to_public" && writes === "plan";
   return { severity: isSeen ? "note" : "warning", code, path: ["nodes", node], message, hint: HINTS[code] };

@@ -6,7 +6,7 @@ import { OWN_TOOLS } from "../../engine/tools/own-tools.ts";
 import { TOOL_MAKER } from "../../engine/tools/tool-maker.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";
 
-/** Names in filters and evaluators that no tool has. Nothing is said where not all tools of a node can be known. */
+/** Reports unknown tool names in filters and evaluators. Skips nodes whose tools are not all known. */
 export function checkToolNames(
   { nodes }: Pick<Workflow, "nodes">,
   skills: ReadonlyMap<string, DeclaredSkill>,
@@ -34,7 +34,7 @@ function namedTools(id: string, { tools = {}, eval: evaluators = [] }: WorkflowN
   return lists.flatMap(({ names = [], path }) => names.map((name, index) => ({ name, path: [...path, index] })));
 }
 
-/** Under both of its names; undefined where a server, code that is not open, or a node itself may bring others. */
+/** Lists short and exposed tool names. Returns undefined if a server, unopened code or the node may add more. */
 function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkill>): ReadonlySet<string> | undefined {
   const listed = (node.skills ?? []).map((name) => (name === TOOL_MAKER ? undefined : skills.get(name)));
   const sure = listed.filter((skill) => skill !== undefined && skill.unknown.length === 0) as DeclaredSkill[];

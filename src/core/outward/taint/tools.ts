@@ -6,24 +6,24 @@ import { givesStrangersText } from "../../engine/tools/disclosure.ts";
 import { OWN_TOOLS, RUN_SCRIPT } from "../../engine/tools/own-tools.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 
-/** A skill with all tools that it declares, whether or not they can be used now (fine-print T20). */
+/** A skill with all the tools that it declares, even those that cannot be used now. */
 export interface DeclaredSkill {
-  /** With those of code that is open. */
+  /** Includes the tools of code that was opened. */
   readonly open: SkillRecord;
-  /** With those, too, that are known of a server or of code that is not. */
+  /** Also includes the known tools of a server, or of code that was not opened. */
   readonly whole: SkillRecord;
-  /** What stands for those that nobody knows before it is opened: one that reads, and one that writes. */
+  /** Placeholders for tools that are unknown until the skill is opened: one that reads, one that writes. */
   readonly unknown: readonly ToolDescriptor[];
 }
 
 /** The tools of a node. */
 export interface NodeTools {
   readonly open: readonly ToolDescriptor[];
-  /** With those of what is not opened. */
+  /** Also includes the tools of what was not opened. */
   readonly all: readonly ToolDescriptor[];
 }
 
-/** The tools that a run would offer at a node if every skill of it could be used, as its filters have it. */
+/** Returns the tools that a run would offer at a node if all its skills were available. Applies the node's filters. */
 export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill[], writes: Writes): NodeTools {
   const select = (records: readonly SkillRecord[]) => {
     const now = {
@@ -48,7 +48,7 @@ export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill
   };
 }
 
-/** Whether it brings what strangers write: one that writes does where it says what it reads, and a script does whatever it likes. */
+/** Reports whether a tool can return untrusted text, as scripts and write tools with `reads` also can. */
 export function readsStrangers(tool: ToolDescriptor): boolean {
   const isScript = tool.skill === EXECUTOR && tool.name === RUN_SCRIPT;
   return (tool.effect === "read" || tool.reads !== undefined || isScript) && givesStrangersText(tool);

@@ -6,17 +6,17 @@ import type { Expected } from "./test-file.ts";
 
 /** An expectation that was not met. */
 export interface CaseFailure {
-  /** Which one: `data.diagnose.commit`. */
+  /** Path of the expectation: `data.diagnose.commit`. */
   readonly path: string;
   readonly expected: Json;
-  /** Absent where nothing came. */
+  /** Undefined if there was no value. */
   readonly actual: Json | undefined;
   readonly message: string;
-  /** What accepts it: the keys below `expect`, and what then stands there; absent where only the workflow can be changed. */
+  /** Accepts the failure: keys below `expect`, and their new value. Absent if only the workflow can be fixed. */
   readonly accept?: { readonly keys: readonly string[]; readonly value: Json };
 }
 
-/** Everything in which a run is not as expected. Unless told, it has to succeed. */
+/** Lists all differences from the expectations. By default, a run is expected to succeed. */
 export function checkExpectations(expected: Expected, outcome: CaseOutcome): CaseFailure[] {
   const { status = "succeeded", verdict, path, data = {}, evidence = {}, cost_usd, tokens } = expected;
   const { error } = outcome;
@@ -39,7 +39,7 @@ export function checkExpectations(expected: Expected, outcome: CaseOutcome): Cas
   ];
 }
 
-/** A path that names a node of an inner run names them all. */
+/** Reports whether an expected path includes nodes of inner runs. If so, it must list all of them. */
 function namesInside(path: Expected["path"]): boolean {
   return Array.isArray(path) && path.some((node) => node.includes("/"));
 }
@@ -94,7 +94,7 @@ function checkCalled({ called = [], not_called = [] }: Expected, outcome: CaseOu
   return [...uncalled, { ...failed, accept: { keys: ["not_called"], value: rest } }];
 }
 
-/** Each is one of the operations that were planned, each of those once. */
+/** Matches each expected operation with a different planned one. */
 function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[] {
   if (planned === undefined) return [];
   const wanted = planned;
@@ -129,7 +129,7 @@ function checkPrompts({ prompts }: Expected, { changedPrompts }: CaseOutcome): C
   return [{ path: "prompts", expected: "unchanged", actual: [...changedPrompts], message }];
 }
 
-/** What `not_called` tells already is not told twice. */
+/** Reports calls without a fixture, except those that `not_called` already reports. */
 function checkAnswers({ not_called = [] }: Expected, { unanswered }: CaseOutcome): CaseFailure[] {
   const seen = new Set<string>();
   return unanswered.flatMap(({ tool, node, input }) => {

@@ -1,19 +1,19 @@
 import type { Acted } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/values.ts";
 
-/** What stands in for tools: the first row whose `when` fits a call answers it, and none is used up. */
+/** Fixtures replace tools: the first row whose `when` matches a call answers it. Rows can be used repeatedly. */
 
 export interface Fixture {
-  /** What the input has to be: objects by the keys that are named here, texts with `*` for any characters. Default: anything. */
+  /** Pattern for the input. Objects match by the keys given here, strings may use `*`. Default: anything. */
   readonly when?: Json;
   readonly output?: Json;
-  /** In place of `output`: the call fails with it. */
+  /** Error message that the call fails with, instead of `output`. */
   readonly error?: string;
   /** Whether the failed write may have happened. */
   readonly acted?: Acted;
 }
 
-/** By a tool's name as the model sees it (`sentry_get_issue`): the first row that fits answers, and none is used up. */
+/** Rows by the tool name that the model sees (`sentry_get_issue`). */
 export type Fixtures = Readonly<Record<string, readonly Fixture[]>>;
 
 export function noFixture(tool: string): string {
@@ -33,7 +33,7 @@ function fits(wanted: Json, value: Json | undefined): boolean {
   return isObject(value) && Object.entries(wanted).every(([key, item]) => fits(item as Json, value[key] as Json));
 }
 
-/** `*` is any characters, `\*` a star. Goes back to the last star alone, so that no pattern takes for ever. */
+/** Matches a pattern in which `*` is any characters and `\*` a star. Backtracks only to the last star, to stay fast. */
 export function fitsGlob(pattern: string, text: string): boolean {
   const parts = pattern.match(/\\\*|\*|[\s\S]/gu) ?? [];
   const letters = [...text];
@@ -51,7 +51,7 @@ function plain(part: string | undefined): string | undefined {
   return part === "\\*" ? "*" : part;
 }
 
-/** What stands for itself where `*` is any characters. */
+/** Escapes stars, so that a value matches only itself. */
 export function escapeGlobs(value: Json): Json {
   if (typeof value === "string") return value.replaceAll("*", "\\*");
   if (Array.isArray(value)) return value.map(escapeGlobs);

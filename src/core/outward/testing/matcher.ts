@@ -1,23 +1,23 @@
 import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
 import { deepEqual, isObject, type Json, type JsonObject, nearest, shorten } from "../../base/values.ts";
 
-/** Whether what came is what was expected: compared deeply, but for matchers (fine-print Q22). */
+/** Compares actual with expected values: deeply, or by matchers. */
 
 export const MATCHERS = ["equals", "in", "matches", "not", "at_least", "at_most", "length", "exists"] as const;
 type Name = (typeof MATCHERS)[number];
 type Matcher = { readonly [Key in Name]?: Json };
 
-/** An object is a matcher whose keys all are matchers' names. */
+/** Reports whether an object is a matcher: it is if all its keys are names of matchers. */
 export function isMatcher(expected: Json | undefined): expected is Matcher & JsonObject {
   if (!isObject(expected)) return false;
   const keys = Object.keys(expected);
   return keys.length > 0 && keys.every((key) => (MATCHERS as readonly string[]).includes(key));
 }
 
-/** How objects are compared: key by key, or by the keys alone that the expected one names. */
+/** How objects are compared: by all keys, or only by the keys of the expected object. */
 export type Comparing = "whole" | "named";
 
-/** Why a value is not as expected; undefined where it is. An absent value is undefined. */
+/** Explains why a value differs. Returns undefined if it matches. A missing value is undefined. */
 export function complaintAbout(
   expected: Json,
   actual: Json | undefined,
@@ -58,7 +58,7 @@ function shown(value: Json | undefined): string {
   return value === undefined ? "nothing" : shorten(JSON.stringify(value), 120);
 }
 
-/** All that a matcher says has to hold; `not: true` beside others turns those round. */
+/** Explains why a matcher fails. All its conditions must hold. With other keys, `not: true` negates them. */
 function unmatched({ not, ...rest }: Matcher, actual: Json | undefined, comparing: Comparing): string | undefined {
   const names = Object.keys(rest) as Exclude<Name, "not">[];
   const complaint = first(names.map((name) => TESTS[name](rest[name] as Json, actual, comparing)));
@@ -109,7 +109,7 @@ function lengthOf(value: Json | undefined): number | undefined {
   return isObject(value) ? Object.keys(value).length : undefined;
 }
 
-/** What to expect in future: what came, where no matcher stands. */
+/** Returns the new expected value: the actual value, except where a matcher is used. */
 export function accepted(expected: Json, actual: Json, comparing: Comparing = "whole"): Json {
   if (isMatcher(expected)) return expected;
   if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length) {
@@ -126,7 +126,7 @@ export function accepted(expected: Json, actual: Json, comparing: Comparing = "w
   );
 }
 
-/** Both sides for a reader: what a matcher lets pass stands in both alike, and what is not looked at in neither. */
+/** Returns both sides for display. Values that match a matcher look equal, and ignored keys are left out. */
 export function sides(
   expected: Json,
   actual: Json | undefined,
@@ -160,7 +160,7 @@ export interface MatcherProblem {
   readonly hint?: string;
 }
 
-/** What is wrong with the matchers in what is expected. */
+/** Finds misused matchers in an expected value. */
 export function matcherProblems(expected: Json, path: readonly (string | number)[]): MatcherProblem[] {
   if (Array.isArray(expected)) return expected.flatMap((item, n) => matcherProblems(item, [...path, n]));
   if (!isObject(expected)) return [];

@@ -6,29 +6,29 @@ import type { RunEvent } from "../../engine/event/event.ts";
 import type { RunResult } from "../../engine/result/result.ts";
 import { noFixture } from "./fixtures.ts";
 
-/** What came of the run of a case, as expectations look at it. */
+/** Result of a test case's run, in the form that expectations check. */
 export interface CaseOutcome {
   readonly status: RunResult["status"];
   readonly verdict: string | undefined;
-  /** Every node, once a visit. */
+  /** One entry per visit of a node. */
   readonly path: readonly string[];
-  /** The same with the nodes of inner runs by their place, as they were entered: `each[fp-81]/look`. */
+  /** Visits including those in inner runs, in the order of entry: `each[fp-81]/look`. */
   readonly everyPath: readonly string[];
-  /** By node. */
+  /** Data by node. */
   readonly data: JsonObject;
-  /** By the place of an inner run, then by node: the last data that each gave. */
+  /** The last data of each node of inner runs, by the inner run's path and then by node. */
   readonly inside: ReadonlyMap<string, JsonObject>;
-  /** Tools by their exposed names, once each, in the order of their first calls. */
+  /** Distinct exposed names of the called tools, in the order of their first calls. */
   readonly called: readonly string[];
-  /** Why a tool that the model asked for was not called. */
+  /** Reasons for calls that were rejected, by tool. */
   readonly refused: ReadonlyMap<string, string>;
   readonly planned: readonly JsonObject[];
   readonly evidence: JsonObject;
   readonly costUsd: number | null;
   readonly tokens: number;
-  /** Steps whose prompt is not as it was recorded; undefined where there is no recording. */
+  /** Steps whose prompt differs from the recording. Undefined without a recording. */
   readonly changedPrompts: readonly string[] | undefined;
-  /** Calls that no fixture answered and no edge was there for. */
+  /** Calls without a matching fixture, whose failure no edge handled. */
   readonly unanswered: readonly { readonly tool: string; readonly node: string; readonly input: Json }[];
   readonly error: RunError | undefined;
 }
@@ -36,9 +36,9 @@ export interface CaseOutcome {
 export interface CaseRun {
   readonly events: readonly RunEvent[];
   readonly result: RunResult;
-  /** The exposed name of a skill's tool. */
+  /** Returns the exposed name of a skill's tool. */
   readonly exposed: (skill: string, tool: string) => string;
-  /** What the recording's calls cost; undefined where the run itself tells. */
+  /** Cost of the recorded calls. If undefined, the cost of the run counts. */
   readonly costUsd?: number | null;
   readonly changedPrompts: readonly string[] | undefined;
 }
@@ -76,7 +76,7 @@ function dataInside(events: readonly RunEvent[]): ReadonlyMap<string, JsonObject
   return inside;
 }
 
-/** `each[fp-81]/look.kind`: the place of the inner run, and the path in what its nodes gave. */
+/** Splits `each[fp-81]/look.kind` into the inner run's path and the path within its data. */
 export function splitPlace(path: string): { readonly place: string | undefined; readonly within: string } {
   const place = /^(?:[^[\]/.]+(?:\[[^\]]*\])?\/)+/.exec(path)?.[0];
   return place === undefined
@@ -94,7 +94,7 @@ function visitsIn({ trace }: RunResult): string[] {
   });
 }
 
-/** What the model asked for and was there: a call of an unknown tool, or with input that does not fit, reached nobody. */
+/** Returns the calls that were carried out. Calls of unknown tools and calls with invalid input do not count. */
 function callsIn(events: readonly RunEvent[]) {
   const refused = new Set(refusalsIn(events).map(({ id }) => id));
   return events.flatMap((event) => (event.type === "tool:call" && !refused.has(event.id) ? [event] : []));
@@ -116,7 +116,7 @@ function unansweredIn(events: readonly RunEvent[]): CaseOutcome["unanswered"] {
   });
 }
 
-/** The node failed, softly or not, and an edge led on from there. */
+/** Reports whether the node failed, softly or not, and an edge continued from it. */
 function isTakenOn(rest: readonly RunEvent[], node: string): boolean {
   const left = rest.findIndex((event) => event.type === "node:exit" && event.node === node);
   const exit = rest[left];
@@ -126,7 +126,7 @@ function isTakenOn(rest: readonly RunEvent[], node: string): boolean {
   return rest.slice(left).some((event) => event.type === "route" && event.from === node);
 }
 
-/** The value at a path, of several as the quantifier takes them: `test` says why one is not as expected. */
+/** Checks the values at a path according to its quantifier. `test` returns why a value is wrong. */
 export function checkData(
   path: string,
   data: JsonObject,

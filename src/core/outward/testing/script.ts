@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Json } from "../../base/values.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 
-/** A script: what a model says, written by hand. */
+/** Scripts: handwritten replies of a model. */
 
 const json = lazy((): z.ZodType<Json> => z.json());
 
@@ -28,7 +28,7 @@ const scriptedReply = lazy(() =>
   }),
 );
 
-/** Replies in order; each is used once, by the first model call that it fits. */
+/** Replies in order. Each is used once, for the first model call that it matches. */
 export const scriptSchema = lazy(() =>
   z.strictObject({
     replies: z.array(scriptedReply()).describe("in order; each is used once, by the first call that it fits"),

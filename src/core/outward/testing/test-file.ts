@@ -3,7 +3,7 @@ import { PATH_PATTERN } from "../../base/path.ts";
 import { type Fitting, type Json, type JsonObject, lazy } from "../../base/values.ts";
 import { RUN_STATUSES } from "../../engine/event/end.ts";
 
-/** The test document of a workflow (`*.test.yml`), declared once: type, validator and published schema. */
+/** Test files (`*.test.yml`). One declaration serves as type, validator and published schema. */
 
 const json = lazy((): z.ZodType<Json> => z.json());
 const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
@@ -55,7 +55,7 @@ const matcher = lazy(() =>
 const amount = lazy(() => z.union([z.number(), matcher()]));
 const oneOrMatcher = <Value extends z.ZodType>(value: Value) => z.union([value, matcher()]);
 
-/** A path, behind the place of an inner run where it has one. */
+/** Data path, optionally after the path of an inner run. */
 const PLACED_PATH = new RegExp(
   `^(?:[^[\\]/.]+(?:\\[[^\\]]*\\])?/)*(?:${PATH_PATTERN.source.replace(/^\^|\$$/g, "")})$`,
 );

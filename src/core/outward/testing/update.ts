@@ -2,15 +2,15 @@ import { deepEqual, isObject, type Json } from "../../base/values.ts";
 import type { CaseFailure } from "./expectations.ts";
 import type { Expected } from "./test-file.ts";
 
-/** What accepting a failure changes in a test, and whether the test then expects less. */
+/** Changes to a test when the user accepts a failure, and whether they make the test weaker. */
 
 export interface Update {
-  /** Which expectation: `data.look.kind`. */
+  /** Path of the expectation: `data.look.kind`. */
   readonly path: string;
-  /** Undefined if nothing was written there. */
+  /** Undefined if the test had no such expectation. */
   readonly before: Json | undefined;
   readonly after: Json;
-  /** Why the test is weaker afterwards; undefined if it is not. */
+  /** Reason that the test becomes weaker, or undefined if it does not. */
   readonly weaker: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export function updateOf({ path, accept }: CaseFailure, expected: Expected): Upd
   return { path, before: former, after: value, weaker: weakness(keys, former, value) };
 }
 
-/** From the best outcome to the worst. */
+/** Statuses from best to worst. */
 const STATES: readonly Json[] = ["succeeded", "skipped", "waiting", "interrupted", "stopped", "failed"];
 const FEWER_IS_BETTER = ["dropped", "cost_usd", "tokens"];
 
@@ -42,7 +42,7 @@ function weakness([field, name]: readonly string[], before: Json | undefined, af
   return lost.length === 0 ? undefined : `no longer expects ${lost.map((each) => JSON.stringify(each)).join(", ")}`;
 }
 
-/** Members of a list that another does not have, each as often as it is missing. */
+/** Returns the members of a list that the other list lacks, counting duplicates. */
 function missing(before: Json | undefined, after: Json): Json[] {
   const left = Array.isArray(after) ? [...(after as readonly Json[])] : [];
   return (Array.isArray(before) ? (before as readonly Json[]) : []).filter((each) => {
@@ -52,7 +52,7 @@ function missing(before: Json | undefined, after: Json): Json[] {
   });
 }
 
-/** Keys and list members that go away, and values that become nothing, at any depth. */
+/** Returns removed keys and list members, and values that become null, at any depth. */
 function lostIn(before: Json | undefined, after: Json | undefined): Json[] {
   if (before === undefined || before === null) return [];
   if (after === undefined || after === null) return [before];
