@@ -3,37 +3,37 @@ import type { Json } from "../../base/values.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { EventOf, StepKey } from "./event.ts";
 
-/** A tool that the run itself defined, with the body of its handler. */
+/** A tool that the run itself defined, with the source of its handler. */
 export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;
 
-/** A call to carry out: its input fits its tool's schema. */
+/** A call to carry out. Its input matches the tool's schema. */
 export interface Call {
   readonly key: StepKey;
-  /** The id that its handler knows it by; made of the run and the key unless told. */
+  /** The id that the handler receives. Derived from the run and the key by default. */
   readonly id?: string;
-  /** The reference that its result is to have. */
+  /** The reference for its result. */
   readonly ref?: string;
   readonly tool: ToolDescriptor;
   readonly input: Json;
-  /** The tool, defined by the run itself, that it runs or removes. */
+  /** The tool that the call runs or removes, if the run itself defined it. */
   readonly made?: MadeTool;
-  /** The call whose result it reads again. */
+  /** The call whose result this call re-reads. */
   readonly again?: RecordedCall;
-  /** The instruction that it reads, as it is at its node. */
+  /** The instruction that the call reads, with the node's tool names. */
   readonly reading?: string;
-  /** What it comes to, where that is known by the run's own memory. */
+  /** The result, if it comes from the run's own memory. */
   readonly recalled?: Json;
 }
 
-/** A call that was announced, and what it came to. */
+/** A recorded call and its result. */
 export interface RecordedCall {
   readonly ref: string;
   readonly node: string;
-  /** The inner run that made it. */
+  /** Path of the inner run that made the call. */
   readonly at?: string;
   readonly tool: string;
   readonly input: Json;
-  /** It became an operation of the plan. */
+  /** True if the call became an operation of the plan. */
   planned?: boolean;
   outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
 }

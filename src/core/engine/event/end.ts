@@ -39,7 +39,7 @@ export const unroutedSchema = lazy(() =>
 );
 export type Unrouted = Fitting<typeof unroutedSchema>;
 
-/** A word that a run waits for. */
+/** A decision that a run waits for. */
 export const waitingSchema = lazy(() =>
   z.object({
     node: z.string().describe("as signal takes it: ask, top/each[fp-81]/ask"),

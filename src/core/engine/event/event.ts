@@ -29,7 +29,7 @@ const acted = lazy(() =>
     .describe("with an error: whether the call may have written; absent in older records"),
 );
 
-/** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
+/** All events: first those of the workflow format, then our own in the same shape. */
 const bodies = lazy(
   () =>
     [
@@ -324,10 +324,10 @@ const envelope = lazy(() => ({
     .describe("sha256 of the seal before it (of the first event: `record`) and of its own line up to here"),
 }));
 
-/** What a step yields for the record: it may name the step that it belongs to, else that one, and its inner run. */
+/** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */
 export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string | undefined };
 
-/** The published schema of one event. */
+/** The published schema of an event. */
 export const eventSchema = lazy((): z.ZodType => {
   const [first, ...others] = bodies();
   return z.discriminatedUnion("type", [first.extend(envelope()), ...others.map((body) => body.extend(envelope()))]);
@@ -340,13 +340,13 @@ export interface Envelope {
   readonly key: StepKey;
   readonly at?: string;
   readonly more?: true;
-  /** Absent, as `seal`, where the store keeps no chain. */
+  /** Absent, like `seal`, if the store keeps no hash chain. */
   readonly record?: string;
   readonly seal?: string;
 }
 
-/** An event as it is recorded and observed. */
+/** An event as observers receive it. */
 export type RunEvent = EventBody & Envelope;
 
-/** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */
+/** Identifies a step of a run, such as `3:assess/0/2`. Unique in the run, and stable on resume and replay. */
 export type StepKey = string;

@@ -13,7 +13,7 @@ const evalResultSchema = lazy(() =>
 );
 export type EvalResult = Fitting<typeof evalResultSchema>;
 
-/** Names a call's result: `r7` is of the run's seventh recorded call (extensions G10). */
+/** Reference to a call's result: `r7` is the result of the run's seventh recorded call. */
 export const ref = lazy(() =>
   z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls"),
 );
@@ -30,7 +30,7 @@ const toolCallSchema = lazy(() =>
 );
 export type ToolCall = Fitting<typeof toolCallSchema>;
 
-/** Why a call failed: by its error, else by a truthy `error` in what it gave (N22). Undefined where it did not. */
+/** Explains why a call failed: its error, or a truthy `error` in its output. Undefined if it succeeded. */
 export function callFailure({ error, output }: Pick<ToolCall, "error" | "output">): string | undefined {
   if (error !== undefined) return error;
   const said = isObject(output) ? output.error : undefined;

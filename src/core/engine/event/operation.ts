@@ -3,9 +3,9 @@ import { sha256 } from "../../base/sha256.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy, shorten } from "../../base/values.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 
-/** Writes that were planned in place of being carried out (trust 2, fine-print T1). */
+/** Operations: writes that were planned instead of carried out. */
 
-/** Why an operation is planned although writes are allowed. */
+/** Reason that an operation is planned although writes are allowed. */
 export const HELD = "taint.private_to_public";
 
 const json = lazy((): z.ZodType<Json> => z.json());
@@ -56,12 +56,12 @@ export const planSchema = lazy(() =>
 );
 export type Plan = Fitting<typeof planSchema>;
 
-/** What was approved is this: a changed input is a different operation (trust 3). */
+/** Computes the digest that an approval refers to. It changes with the input. */
 export function operationDigest({ skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">): string {
   return sha256(canonicalJson({ skill, tool, input }));
 }
 
-/** The digest of a plan. `servers` are those that the recorded workflows define for the skills of the operations. */
+/** Computes a plan's digest. `servers` are those that the workflows define for the operations' skills. */
 export function planDigest(operations: readonly Pick<Operation, "digest">[], servers: readonly Json[] = []): string {
   const defined = servers.length === 0 ? "" : canonicalJson([...servers]);
   return sha256(operations.map(({ digest }) => digest).join("") + defined);
@@ -71,13 +71,13 @@ interface Defining {
   readonly skills?: Readonly<Record<string, { readonly mcp?: unknown }>> | undefined;
 }
 
-/** The parts of a run's record in which a workflow can define servers. */
+/** The parts of a run's record that can define servers. */
 interface Recorded {
   readonly workflow: Defining;
   readonly inner?: Readonly<Record<string, { readonly workflow: Defining }>> | undefined;
 }
 
-/** The digest of a recorded run's plan: another server for a skill that writes makes it another plan. */
+/** Computes the digest of a recorded plan, which changes if a skill that writes uses another server. */
 export function recordedPlanDigest(
   { workflow, inner = {} }: Recorded,
   operations: readonly Pick<Operation, "digest" | "skill">[],
@@ -87,18 +87,18 @@ export function recordedPlanDigest(
   const servers = [{ at: "", skills: workflow.skills }, ...inside].flatMap(({ at, skills = {} }) =>
     Object.entries(skills).flatMap(([id, { mcp }]) => (mcp && writing.has(id) ? [{ at, id, mcp }] : [])),
   );
-  // As it is read from the record again: without fields that are undefined.
+  // Drops undefined fields, as reading the record from disk does.
   return planDigest(operations, JSON.parse(JSON.stringify(servers)));
 }
 
-/** Names a finding at the sink, however it is worded (extensions G42). */
+/** Identifies a finding in the target system, independent of its wording. */
 export function findingMarker(
   of: { readonly [Name in "workflow" | "node" | "skill" | "tool" | "key"]: string },
 ): string {
   return sha256(canonicalJson(of));
 }
 
-/** The JSON Canonicalization Scheme (RFC 8785): names in the order of their UTF-16 units, no white space. */
+/** Serializes with the JSON Canonicalization Scheme (RFC 8785): keys sorted by UTF-16 units, no white space. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -109,7 +109,7 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(",")}}`;
 }
 
-/** The operation that a call's result names; undefined of a call that was carried out, whatever its tool answered. */
+/** Returns the id of the planned operation. Returns undefined if the call was carried out, whatever its output. */
 export function plannedAs({
   planned,
   output,
@@ -122,10 +122,10 @@ export function plannedAs({
 
 const MOST_SUMMARY = 160;
 const TELLING = ["title", "subject", "name", "summary", "message", "text", "body", "description", "content", "comment"];
-/** What an operation is done to. */
+/** Input fields that name the target of an operation. */
 const PLACES = ["repository", "repo", "project", "team", "channel", "to", "number", "id", "issue", "monitor", "table"];
 
-/** One line that tells a person what an operation would do: where, and with which words. */
+/** Summarizes an operation in one line: its target and its text. */
 export function summarize({ skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">): string {
   const fields = isObject(input) ? (input as JsonObject) : {};
   const places = PLACES.flatMap((name) => (isPlain(fields[name]) ? [`${name} ${plainText(fields[name])}`] : []));
@@ -140,7 +140,7 @@ function isPlain(value: Json | undefined): boolean {
   return typeof value === "number" || (typeof value === "string" && value !== "" && value.length <= 80);
 }
 
-/** On one line, and without what a terminal would obey. */
+/** Formats a value on one line, without control characters. */
 function plainText(value: Json | undefined): string {
   return String(value)
     .replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")

@@ -1,21 +1,21 @@
 import type { ShownImage } from "../../base/image.ts";
 import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
 
-/** What a model is asked: an opening that never changes during a node, then the turns so far. */
+/** A prompt: an opening that stays the same during a node, then the turns so far. */
 export interface Prompt {
-  /** The assembled sections (workflow-format N4), whole and in their order. */
+  /** The text of all sections, in order. */
   readonly text: string;
-  /** The same in parts, where some of it is trusted and some is not. */
+  /** Parts of the text, if only some of it is trusted. */
   readonly sections?: readonly Section[];
-  /** The run's context (N2, D47), which comes after the sections. Rendered only when sent. */
+  /** The run's context, which follows the sections. Rendered only when sent. */
   readonly context?: RunContext;
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolOffer[];
-  /** Structured output is requested in this shape (N11). */
+  /** Schema of the structured output that is requested. */
   readonly output?: JsonSchema;
 }
 
-/** A part of a prompt; what the workflow's and the skills' authors wrote as orders is trusted, evidence never is. */
+/** A part of a prompt. Instructions by the authors of the workflow and its skills are trusted. Evidence never is. */
 export interface Section {
   readonly text: string;
   readonly trusted: boolean;
@@ -25,7 +25,7 @@ export interface Section {
 export interface ChangedPrompt {
   readonly key: string;
   readonly node: string;
-  /** Undefined where this version can no longer rebuild it. */
+  /** Undefined if this version can no longer rebuild the prompt. */
   readonly recorded: Prompt | undefined;
   readonly now: Prompt;
 }
@@ -44,20 +44,20 @@ export type Turn =
 export interface ToolAnswer {
   /** The id of the call part that this answers. */
   readonly id: string;
-  /** The reference of the result, which the model reads before it: `[r7]`. */
+  /** The reference of the result, shown before it: `[r7]`. */
   readonly ref?: string;
   readonly output: Json;
-  /** Of the output, for a model that sees: `ModelCall.image` gives their bytes. */
+  /** Images in the output, for models with vision. `ModelCall.image` returns their bytes. */
   readonly images?: readonly ShownImage[];
   readonly failed: boolean;
 }
 
-/** A result as a model reads it, without its reference: a text as it is, another value as JSON. */
+/** Formats a result for the model, without its reference: strings unchanged, other values as JSON. */
 export function resultText(output: Json): string {
   return typeof output === "string" ? output : JSON.stringify(output);
 }
 
-/** The turns as texts, for a model that may call no tool any more and is to answer (workflow-format D66). */
+/** Converts the turns to text for the final answer of a model that must not call more tools. */
 export function closingTurns(turns: readonly Turn[], most: number): readonly Turn[] {
   const texts = turns.map((turn): Turn => {
     if (turn.role === "user") return turn;
@@ -80,12 +80,12 @@ function partText(part: Exclude<Part, { type: "opaque" }>): string {
   return `(called ${part.tool} with ${part.type === "call" ? JSON.stringify(part.input) : part.text})`;
 }
 
-/** A tool's answer as a model reads it: its reference, then its result. */
+/** Formats a tool's answer for the model: its reference, then its result. */
 export function answerText({ ref, output }: Pick<ToolAnswer, "ref" | "output">): string {
   return `${ref === undefined ? "" : `[${ref}]\n`}${resultText(output)}`;
 }
 
-/** What of a prompt's turns a model that sees is shown, in their order. */
+/** Returns the images in the turns, in order, for models with vision. */
 export function imagesIn(turns: readonly Turn[]): readonly ShownImage[] {
   return turns.flatMap((turn) => {
     if (turn.role === "tools") return turn.results.flatMap(({ images = [] }) => images);
@@ -93,11 +93,11 @@ export function imagesIn(turns: readonly Turn[]): readonly ShownImage[] {
   });
 }
 
-/** A piece of a reply, in order. Opaque parts belong to a provider (signed reasoning) and are sent back as they came. */
+/** A part of a reply. Opaque parts belong to a provider, such as signed reasoning, and are sent back unchanged. */
 export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "call"; readonly id: string; readonly tool: string; readonly input: Json }
-  /** A call whose arguments were no JSON; `text` is what came. */
+  /** A call whose arguments are not valid JSON. `text` contains the arguments. */
   | { readonly type: "broken_call"; readonly id: string; readonly tool: string; readonly text: string }
   | { readonly type: "opaque"; readonly provider: string; readonly value: Json };
 
@@ -105,20 +105,20 @@ export interface Usage {
   /** All input tokens, cached ones included. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
-  /** Input tokens that were put into the provider's cache, where that costs more than reading them. */
+  /** Input tokens written to the provider's cache, if writing costs more than reading. */
   readonly cacheWriteTokens?: number;
   readonly outputTokens: number;
 }
 
 export interface Reply {
   readonly parts: readonly Part[];
-  /** Why it ended: it was done (or wants its calls answered), hit the provider's length limit, or was refused. */
+  /** Why the reply ended: it is complete or asks for tool calls, hit the length limit, or was refused. */
   readonly stop: "end" | "length" | "refusal";
-  /** Null when the provider told none. */
+  /** Null if the provider did not report usage. */
   readonly usage: Usage | null;
 }
 
-/** `{input, <node>: data, …}` (N2), each value rendered once. A view of a growing list: only `length` entries count. */
+/** The run's context, `{input, <node>: data, …}`. A view of a growing list: only the first `length` entries count. */
 export interface RunContext {
   readonly input: JsonObject;
   readonly entries: readonly ContextEntry[];
@@ -128,23 +128,23 @@ export interface RunContext {
 export interface ContextEntry {
   readonly node: string;
   readonly data: JsonObject;
-  /** The results that its claims rest on: `r7 (ops_logs)` (extensions G11). */
+  /** The results that its claims cite: `r7 (ops_logs)`. */
   readonly cited?: readonly string[];
 }
 
-/** A prompt's text and its sections. */
+/** Returns a prompt's text together with its sections. */
 export function sectioned(sections: readonly Section[]): Pick<Prompt, "text" | "sections"> {
   return { text: joinTexts(sections), sections };
 }
 
-/** What a prompt begins with, for a provider that keeps instructions apart from messages. */
+/** The opening of a prompt, for providers that separate instructions from messages. */
 export interface Opening {
-  /** Empty where there is nothing but instructions: then they are the message. */
+  /** Empty if the prompt has only instructions. They are then sent as the message. */
   readonly instructions: string;
   readonly messages: readonly string[];
 }
 
-/** Trusted sections are instructions; the others, and the run's context, stay in the first user message. */
+/** Makes trusted sections the instructions. The rest and the context go into the first user message. */
 export function openingOf(prompt: Prompt): Opening {
   const texts = openingTexts(prompt);
   const [, context] = texts;
@@ -159,13 +159,13 @@ function joinTexts(sections: readonly Section[]): string {
   return joinSections(sections.map(({ text }) => text));
 }
 
-/** The texts that a prompt begins with: the assembled sections, then the run's context unless it is empty (D47). */
+/** Returns the texts at the start of a prompt: the sections, then the run's context unless it is empty. */
 export function openingTexts(prompt: Prompt): readonly string[] {
   const context = prompt.context ? renderContext(prompt.context) : "";
   return context === "" ? [prompt.text] : [prompt.text, context];
 }
 
-/** The run's context as text; empty while there is neither input nor a completed node. */
+/** Formats the run's context. Returns an empty string if there is no input and no completed node. */
 export function renderContext(context: RunContext): string {
   if (context.length === 0 && Object.keys(context.input).length === 0) return "";
   const lines = [`"input": ${jsonOnce(context.input)}`];
@@ -188,12 +188,12 @@ function citedLines({ entries, length }: RunContext): string[] {
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
-/** The text parts of a reply, joined. */
+/** Joins the text parts of a reply. */
 export function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** Joins sections as every prompt does (D35). */
+/** Joins sections with the separator that all prompts use. */
 export function joinSections(sections: readonly string[]): string {
   return sections.join("\n\n---\n\n");
 }

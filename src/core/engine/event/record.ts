@@ -29,10 +29,10 @@ export const skillRecordSchema = lazy(() =>
   }),
 );
 
-/** A referenced skill as a run knows it: its tools without their handlers. */
+/** A skill in a run's record: its tools without their handlers. */
 export type SkillRecord = Fitting<typeof skillRecordSchema>;
 
-/** A skill that differs from the run's record since the run was resumed. */
+/** Skills that differ from the run's record since the run was resumed. */
 export const changedSkillsSchema = lazy(() =>
   z.array(
     skillRecordSchema()
@@ -42,7 +42,7 @@ export const changedSkillsSchema = lazy(() =>
 );
 export type ChangedSkills = Fitting<typeof changedSkillsSchema>;
 
-/** The run before, of a run that came within its cool-down (extensions G33). */
+/** The previous run, if this run was skipped because of the cool-down. */
 export const skippedSchema = lazy(() =>
   z.object({ run: z.string(), at: z.string().describe("when it ended"), verdict: z.string().optional() }),
 );
@@ -50,7 +50,7 @@ export type Skipped = Fitting<typeof skippedSchema>;
 
 const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
 
-/** What names a run: its files, and a word that stands in commands for people to copy as it is. */
+/** Run ids. They are used in file names, and can be pasted into commands without quoting. */
 export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 const OPTIONS = [
@@ -115,13 +115,13 @@ export const runRecordSchema = lazy(() =>
   }),
 );
 
-/** The first line of a run's file: all that decides it, so that no later edit can change a run under way. */
+/** The first line of a run's file, with all that the run depends on, so that later edits cannot affect it. */
 export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {
   readonly workflow: Workflow;
   readonly inner?: { readonly [path: string]: InnerDocument } | undefined;
 }
 
-/** A workflow that a node runs, as it was when the run began. */
+/** A workflow that a node runs, as it was when the run started. */
 export interface InnerDocument {
   readonly file?: string | undefined;
   readonly workflow: Workflow;

@@ -25,7 +25,7 @@ export const part = lazy(() =>
 
 export const stop = lazy(() => z.enum(["end", "length", "refusal"]));
 
-/** What a model's reply has to be. */
+/** Schema of a model's reply. */
 export const replySchema = lazy(() =>
   z.object({
     parts: z.array(part()),
@@ -34,5 +34,5 @@ export const replySchema = lazy(() =>
   }),
 );
 
-/** Why a model is asked. Only `work` carries tools (D8). */
+/** Purpose of a model call. Only `work` offers tools. */
 export type Purpose = "work" | "route" | "judge" | "reflect";

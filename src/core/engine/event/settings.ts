@@ -12,7 +12,7 @@ const limitsSchema = lazy(() =>
   }),
 );
 
-/** What governs a run beside its workflow; recorded, and changeable by `resume`. Durations in milliseconds. */
+/** Recorded settings of a run, which `resume` can change. Durations are in milliseconds. */
 export const settingsSchema = lazy(() =>
   z.object({
     model: z.string().describe("provider:name"),

@@ -6,7 +6,7 @@ import { type RunRecord, runRecordSchema } from "./record.ts";
 import { usageSchema } from "./reply.ts";
 import { settingsSchema } from "./settings.ts";
 
-/** As much of a run as its line in a list tells; no more than that is checked of what a store gives for it. */
+/** The part of a run that a list shows. Only this part of a stored run is validated. */
 export interface SkimmedRun {
   readonly record: RunOutline;
   readonly events: readonly Skimmed[];
@@ -44,7 +44,7 @@ const tellingSchema = lazy(() =>
 
 const otherSchema = lazy(() => z.object({ type: z.string().transform(() => "other" as const), ...moment() }));
 
-/** What a summary takes of an event; of most the time alone. */
+/** The part of an event that a summary needs. For most events, that is only the time. */
 export type Skimmed = Fitting<typeof tellingSchema> | Fitting<typeof otherSchema>;
 
 const TELLING: ReadonlySet<unknown> = new Set<Fitting<typeof tellingSchema>["type"]>([
@@ -58,13 +58,13 @@ export function isTelling(type: unknown): boolean {
   return TELLING.has(type);
 }
 
-/** Undefined for what is no event, as far as a summary needs to know. */
+/** Extracts the summary of an event. Returns undefined if it is invalid. */
 export function skimEvent(event: object): Skimmed | undefined {
   const schema = "type" in event && isTelling(event.type) ? tellingSchema() : otherSchema();
   return schema.safeParse(event).data;
 }
 
-/** Undefined for what is no run's record, as far as a summary needs to know. */
+/** Extracts the summary of a run's record. Returns undefined if it is invalid. */
 export function skimRecord(record: object): RunOutline | undefined {
   return outlineSchema().safeParse(record).data;
 }

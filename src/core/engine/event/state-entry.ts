@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { json } from "../../skill/field.ts";
 
-/** What is remembered under a key across runs (extensions G30): one line of a state's file. */
+/** A state entry: data stored under a key across runs. One line of a state's file. */
 export const stateEntrySchema = lazy(() =>
   z.object({
     key: z.string(),

@@ -6,20 +6,20 @@ import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } fro
 import { type Quote, readQuote } from "./quote.ts";
 import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";
 
-/** Whether the claims of an answer rest on the results that they cite (extensions G12-G15): no model is asked. */
+/** Checks claims against the results that they cite, without asking a model. */
 
-/** A result that may be cited; `problem`: why it is no evidence. */
+/** A result that can be cited, or in `problem` the reason that it is not evidence. */
 export type Evidence = ({ readonly source: Source } | { readonly problem: string }) & { readonly isTeam: boolean };
 
 export interface Examined {
   readonly claims: readonly CheckedClaim[];
-  /** Why there are none. */
+  /** Reason that there are no claims. */
   readonly missing?: string;
-  /** Of each result that a cite holds in, the part that shows it. */
+  /** Excerpts around the valid quotes, by result. */
   readonly excerpts: ReadonlyMap<string, string>;
 }
 
-/** The references that the claims name, right or wrong, each once. */
+/** Returns the distinct references in the claims, valid or not. */
 export function citedRefs(rule: EvidenceRule, data: JsonObject): Set<string> {
   const claims = claimsOf(rule, data);
   if ("missing" in claims) return new Set();
@@ -77,7 +77,7 @@ function problemOf(ref: string, quote: Quote, evidence: Evidence | undefined, fo
     : `its quote does not occur in ${ref}`;
 }
 
-/** `claims` and `cites` before anything is taken out (extensions 7, Evidence). */
+/** Counts the evidence. `claims` and `cites` include what is removed later. */
 export function countEvidence(
   mode: "fail" | "drop" | "mark",
   claims: readonly CheckedClaim[],
@@ -111,7 +111,7 @@ export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
 
 const MOST_TOLD = 50;
 
-/** A line for each claim that is not supported, as the next attempt is told. */
+/** Lists the unsupported claims for the prompt of the next attempt. */
 export function describeUnsupported(claims: readonly CheckedClaim[], independent: boolean): string[] {
   const unsupported = unsupportedClaims(claims, independent);
   const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, reason }) => `${shorten(claim, 160)} — ${reason}`);
@@ -119,7 +119,7 @@ export function describeUnsupported(claims: readonly CheckedClaim[], independent
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }
 
-/** Each claim that is not supported, with the reason. */
+/** Returns the unsupported claims with their reasons. */
 function unsupportedClaims(claims: readonly CheckedClaim[], independent: boolean) {
   return claims.flatMap(({ claim, supported, cites }) => {
     if (supported) return [];

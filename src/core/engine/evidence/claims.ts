@@ -2,27 +2,27 @@ import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 
-/** The claims of an answer, and what they cite. */
+/** Claims of an answer and their citations. */
 
 export interface Cite {
-  /** `r7`, or what stands there instead. */
+  /** `r7`, or the invalid text given instead. */
   readonly ref: string;
   readonly quote: string;
 }
 
 export interface CheckedCite extends Cite {
-  /** Why it does not hold. */
+  /** Reason that the citation is invalid. */
   readonly problem?: string;
 }
 
 export interface CheckedClaim {
-  /** As it was answered. */
+  /** The claim as the model wrote it. */
   readonly claim: Json;
   readonly supported: boolean;
   readonly cites: readonly CheckedCite[];
 }
 
-/** Each claim's cites, in order; or what of the path is missing. */
+/** Returns the claims in order, or the missing part of the path. */
 export function claimsOf(rule: EvidenceRule, data: JsonObject): readonly Json[] | { readonly missing: string } {
   return followPath(rule.claims, data);
 }
@@ -39,7 +39,7 @@ function scalarAt(path: string, cite: Json): string {
   return value === null || typeof value === "object" ? "" : String(value);
 }
 
-/** The sentence of a claim, where it has one. */
+/** Returns a claim's text, or its JSON if it has none. */
 export function claimText(claim: Json): string {
   if (typeof claim === "string") return claim;
   if (typeof claim !== "object" || claim === null) return String(claim);
@@ -47,12 +47,12 @@ export function claimText(claim: Json): string {
   return texts[0] ?? JSON.stringify(claim);
 }
 
-/** `r7` and `[r7]` are references; anything else stays what it is. */
+/** Removes the brackets from `[r7]`. Other text stays unchanged. */
 function refOf(text: string): string {
   return /^\[(r[1-9]\d*)\]$/.exec(text)?.[1] ?? text;
 }
 
-/** The answer without what does not hold (drop), or with each claim marked (mark). */
+/** Removes unsupported claims from the answer (drop), or marks each claim (mark). Removes invalid citations. */
 export function withoutUnsupported(
   rule: EvidenceRule,
   mode: "drop" | "mark",
@@ -81,7 +81,7 @@ function segmentsOf(path: string): readonly string[] {
   return path.replace(/^(all|any):/, "").split(".");
 }
 
-/** Replaces each value at a path, in order; undefined takes it out of its list or object. */
+/** Replaces each value at a path, in order. Undefined removes it from its list or object. */
 function replaceAt(path: readonly string[], value: Json, replace: (found: Json) => Json | undefined): Json | undefined {
   const [segment, ...rest] = path;
   if (segment === undefined) return replace(value);

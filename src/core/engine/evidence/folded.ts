@@ -1,6 +1,6 @@
 /**
- * Text as quotes are compared in it (extensions G13): runs of white space as one, typographic quotes and dashes folded,
- * numbers by their value and never in part, redaction markers each as a whole.
+ * Normalized text for comparing quotes: collapsed white space, plain quotes and dashes, numbers by value. Numbers and
+ * redaction marks match only as a whole.
  */
 export type Folded = Uint16Array;
 
@@ -8,14 +8,14 @@ const SPACE = 0x20;
 const MINUS = 0x2d;
 const DOT = 0x2e;
 
-/** Of the private use area, so that no text holds them: what stands there in a text becomes U+FFFD. */
+/** Private-use codes for our own marks. The same codes in a text become U+FFFD. */
 const OWN_FIRST = 0xe000;
 const OWN_LAST = 0xe3ff;
 const MARKER = 0xe100;
 const MARKER_END = 0xe101;
 const NUMBER = 0xe102;
 const NUMBER_END = 0xe103;
-/** The characters of a marker's name, so that no quote matches inside of one. */
+/** Codes for the name in a redaction mark, so that no quote matches inside it. */
 const NAME = 0xe200;
 const NAME_END = 0xe300;
 
@@ -23,12 +23,12 @@ export function foldText(text: string): Folded {
   return fold(text, Number.POSITIVE_INFINITY).codes;
 }
 
-/** The characters of a folded text that say something: of a number its digits, of a marker nothing. */
+/** Counts the significant characters of normalized text: the digits of a number, nothing of a redaction mark. */
 export function shownIn(folded: Folded): number {
   return folded.reduce((count, code) => count + (code === SPACE || (code >= MARKER && code < NAME_END) ? 0 : 1), 0);
 }
 
-/** Where in a text the place of its folded form begins. */
+/** Maps a position in the normalized text to the original. */
 export function placeInText(text: string, place: number): number {
   return fold(text, place).at;
 }
@@ -45,7 +45,7 @@ function fold(text: string, until: number): { readonly codes: Folded; readonly a
   return { codes: out.taken(), at };
 }
 
-/** Folds what begins at a place, and says where the next begins. */
+/** Normalizes what starts at a position, and returns the next position. */
 function foldNext(text: string, at: number, out: Codes): number {
   const code = foldCode(text.charCodeAt(at));
   if (code === SPACE) {
@@ -79,7 +79,7 @@ export function markerAt(text: string, at: number): string | undefined {
   return MARKER_TEXT.exec(text)?.[0];
 }
 
-/** Zero for what does not show. */
+/** Normalizes a character code. Returns zero for invisible characters. */
 function foldCode(code: number): number {
   if (code < 0x7f) return code > SPACE || code < 9 || (code > 13 && code < SPACE) ? code : SPACE;
   if (code === 0xa0 || code === 0x1680 || code === 0x202f || code === 0x205f || code === 0x3000) return SPACE;
@@ -105,14 +105,14 @@ function isWord(code: number): boolean {
   return isDigit(code) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a) || code === 0x5f;
 }
 
-/** A minus is a sign where neither a word nor another number ends before it. */
+/** Reports whether a minus is a sign: it is not after a word or a number. */
 function mayBeSigned(text: string, at: number): boolean {
   return at === 0 || " \t\r\n([{:=,<>\"'+*/|".includes(text[at - 1] ?? "");
 }
 
 const EXPONENT = /[eE][+-]?\d{1,6}(?![\w.])/y;
 
-/** A whole number of the text. Of names and versions (`v1.20`, `10.0.0.1`) the digits count as they are written. */
+/** Normalizes a number. In names and versions (`v1.20`, `10.0.0.1`), the digits stay as written. */
 function foldNumber(text: string, at: number, out: Codes, sign: string): number {
   let end = at;
   let dots = 0;
@@ -138,7 +138,7 @@ function foldNumber(text: string, at: number, out: Codes, sign: string): number 
   return end;
 }
 
-/** Equal for equal values, however they are written and however many digits they have: `1500`, `1500.0`, `1.5e3`. */
+/** Returns equal text for equal values of any length: `1500`, `1500.0`, `1.5e3`. */
 function numberOf(written: string): string {
   if (written.length < 16 && !/[.eE]/.test(written)) return String(Number(written));
   const [, whole = "", fraction = "", exponent = "0"] = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? [];
@@ -151,7 +151,7 @@ function numberOf(written: string): string {
   return `${kept}e${power}`;
 }
 
-/** A list of codes that grows. */
+/** A growable list of codes. */
 class Codes {
   length = 0;
   #codes: Uint16Array;
@@ -169,7 +169,7 @@ class Codes {
     this.#codes[this.length++] = code;
   }
 
-  /** A number: what it is between marks of its own, so that none is matched in part. */
+  /** Adds a number between marks, so that it never matches in part. */
   token(value: string): void {
     this.push(NUMBER);
     for (let i = 0; i < value.length; i++) this.push(value.charCodeAt(i));

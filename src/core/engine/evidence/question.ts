@@ -7,14 +7,14 @@ import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/state.ts";
 import { type Evidence, examine } from "./check.ts";
 
-/** Whether the claims of one answer hold, as it is asked and answered. */
+/** A check of one answer's claims, and its result. */
 
-/** All that examining needs, but for the texts of the blobs. */
+/** Input of the check, except the texts of blobs. */
 export interface EvidenceQuestion {
   readonly node: string;
   readonly evaluator: EvidenceEvaluator;
   readonly data: JsonObject;
-  /** What the claims cite: anything else is no result of the run. */
+  /** The cited results. Other references are not results of this run. */
   readonly results: readonly CitedResult[];
   readonly mostOfExcerpt: number;
 }
@@ -25,7 +25,7 @@ export interface CitedResult {
   readonly blobs: readonly BlobInfo[];
 }
 
-/** `blobs`: the texts of those that the cited results are kept in, by id. */
+/** Checks the claims. `blobs` are the texts of the cited results' blobs, by id. */
 export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<string, string>): EventBody {
   const { node, evaluator, data, results, mostOfExcerpt } = question;
   const byRef = new Map(results.map((result) => [result.call.ref, result]));
@@ -46,7 +46,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
   };
 }
 
-/** Planned, failed, refused and doubtful calls are no evidence (extensions 7). */
+/** Returns the evidence in a result. Planned, failed, rejected and unfinished calls are not evidence. */
 function evidenceIn({ call, isTeam, blobs }: CitedResult, texts: ReadonlyMap<string, string>): Evidence {
   const { ref, outcome } = call;
   if (!outcome) return { problem: `${ref} has no result`, isTeam };

@@ -1,16 +1,16 @@
 import { type Folded, foldText, markerAt, shownIn } from "./folded.ts";
 
-/** What was quoted: pieces that have to occur in this order, or one whole field. */
+/** A parsed quote: pieces that must occur in order, or one whole field. */
 export type Quote =
   | { readonly kind: "pieces"; readonly pieces: readonly Folded[] }
   | { readonly kind: "field"; readonly value: string }
   | { readonly kind: "refused"; readonly problem: string };
 
-/** Characters of a quote that is less than a whole field; of each piece between ellipses. */
+/** Shortest quote unless it is a whole field, and shortest piece between ellipses. */
 const LEAST_OF_QUOTE = 8;
 const LEAST_OF_PIECE = 4;
 
-/** Ellipses, white space, redaction markers and what does not show count towards no length. */
+/** Parses a quote. Ellipses, white space, redaction marks and invisible characters do not count as length. */
 export function readQuote(text: string): Quote {
   const pieces = text.split(/…|\.{3,}/).filter((piece) => piece.trim() !== "");
   const sizes = pieces.map(sizeOf);
@@ -26,12 +26,12 @@ export function readQuote(text: string): Quote {
   return { kind: "pieces", pieces: pieces.map((piece) => foldText(piece.trim())) };
 }
 
-/** A field's value as whole fields are compared; what was redacted is never one. */
+/** Normalizes a field's value for comparison with a whole-field quote. */
 export function fieldText(value: string): string {
   return foldText(value.trim()).reduce((text, code) => text + String.fromCharCode(code), "");
 }
 
-/** No short quote is as long as this, however it is folded. */
+/** Length that no short quote reaches, however it is normalized. */
 export const MOST_OF_FIELD = 64;
 
 export function hasMarker(text: string): boolean {
@@ -39,7 +39,7 @@ export function hasMarker(text: string): boolean {
   return false;
 }
 
-/** Neither what folds to less than was written counts, such as `1.000000`, nor what folds to more, such as `1e9`. */
+/** Returns the shorter of the written and the normalized length, since `1.000000` shrinks and `1e9` grows. */
 function sizeOf(text: string): number {
   let written = 0;
   for (let at = 0; at < text.length; ) {

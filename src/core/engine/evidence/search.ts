@@ -1,11 +1,11 @@
 import type { Folded } from "./folded.ts";
 
-/** Where many quotes begin in one text, found in a time that grows with the text and with the quotes, not with their product. */
+/** Searches many quotes in one text. The time grows with text plus quotes, not with their product. */
 
-/** Comparisons that one search may come to: beyond them, what is not found is taken not to be there. */
+/** Limit on comparisons per search. After that, quotes count as not found. */
 const MOST_LOOKS = 200_000_000;
 
-/** For each list of pieces the place where its first begins, all of them following in order; -1 where they do not. */
+/** Returns, for each quote, the position of its first piece if the others follow in order, otherwise -1. */
 export function placesOf(text: Folded, quotes: readonly (readonly Folded[])[]): number[] {
   const budget = { left: MOST_LOOKS };
   const pieces = distinct(quotes.flat());
@@ -37,10 +37,10 @@ function keyOf(piece: Folded): string {
   return known;
 }
 
-/** Four codes each. */
+/** Number of codes per gram. */
 const GRAM = 4;
 
-/** The first place of each piece. Each is looked for where its rarest four codes stand. */
+/** Finds the first position of each piece, by looking only where its rarest gram occurs. */
 function firstPlaces(text: Folded, pieces: readonly Folded[], budget: { left: number }): Map<Folded, number> {
   const grams = pieces.reduce((sum, piece) => sum + Math.max(0, piece.length - GRAM + 1), 0);
   const bits = Math.min(22, Math.max(10, Math.ceil(Math.log2(4 * grams + 1))));

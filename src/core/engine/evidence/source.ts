@@ -3,18 +3,18 @@ import { type Folded, foldText, placeInText } from "./folded.ts";
 import { fieldText, hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
 import { placesOf } from "./search.ts";
 
-/** What quotes are looked for in: a result as the model saw it, and what of it is kept beside the run. */
+/** Text to search for quotes: a result as the model saw it, and its parts that are stored as blobs. */
 export interface Source {
   readonly texts: readonly string[];
 }
 
-/** A quote found: the text that it stands in, and where; -1 where it is a whole field. */
+/** A quote that was found, and its position. -1 means that it is a whole field. */
 export interface Found {
   readonly text: string;
   readonly at: number;
 }
 
-/** Which of the quotes stand in a source (extensions G13). Each form of the source is read once, however many there are. */
+/** Finds quotes in a source. Reads each form of the source once, however many quotes there are. */
 export function findQuotes({ texts }: Source, quotes: readonly Quote[]): (Found | undefined)[] {
   const found = new Array<Found | undefined>(quotes.length);
   for (const text of texts) {
@@ -62,7 +62,7 @@ function findFields(
   }
 }
 
-/** A text as it is, then with its JSON strings unescaped, then with the JSON in those unescaped too. */
+/** Yields the text, then with its JSON strings unescaped, then with nested JSON unescaped too. */
 function* formsOf(text: string, json: Json | undefined): Generator<string> {
   yield text;
   if (json === undefined || !text.includes("\\")) return;
@@ -76,7 +76,7 @@ function jsonOf(text: string): Json | undefined {
   return /^\s*[[{"\d-]/.test(text) ? parseJson(text) : undefined;
 }
 
-/** JSON whose strings stand as they read. */
+/** Formats JSON with unescaped strings. */
 function unescaped(root: Json, isDeep: boolean): string {
   const parts: string[] = [];
   const write = (value: Json, isInner: boolean): void => {
@@ -111,7 +111,7 @@ function containerIn(text: string): Json | undefined {
   return isObject(value) || Array.isArray(value) ? (value as Json) : undefined;
 }
 
-/** `deeper`: how many times JSON in strings is still opened. */
+/** Visits all scalars. `deeper` is the number of nested JSON strings that may still be parsed. */
 function eachScalar(value: Json, deeper: number, visit: (text: string) => void): void {
   if (Array.isArray(value)) {
     for (const item of value) eachScalar(item as Json, deeper, visit);
@@ -124,7 +124,7 @@ function eachScalar(value: Json, deeper: number, visit: (text: string) => void):
   }
 }
 
-/** A part of a text from the first line that holds a quote; a line that is longer begins shortly before it. */
+/** Returns an excerpt that starts at the line of the first quote, or shortly before the quote in a long line. */
 export function excerptOf(found: readonly Found[], most: number): string {
   const [first] = found;
   if (!first) return "";

@@ -5,15 +5,15 @@ import type { EvidenceCounts } from "../event/node-result.ts";
 import { countEvidence, describeUnsupported } from "./check.ts";
 import { withoutUnsupported } from "./claims.ts";
 
-/** What follows from the claims that hold and those that do not. */
+/** Evaluates an answer by its supported and unsupported claims. */
 
-/** What the evaluation came to, and the data that it leaves. */
+/** Result of the evaluation, and the remaining data. */
 export interface Weighed {
   readonly pass: boolean;
   readonly reasoning: string;
   readonly data: JsonObject;
   readonly counts: EvidenceCounts;
-  /** One for each claim that is not supported. */
+  /** One complaint for each unsupported claim. */
   readonly complaints: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
   };
 }
 
-/** An answer without the claims that its evaluators have taken out so far; `examined`: by their index. */
+/** Removes from an answer what its evaluators dropped so far. `examined` is keyed by evaluator index. */
 export function dataLeft(
   answered: JsonObject,
   evaluators: readonly Evaluator[],

@@ -1,12 +1,12 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 
-/** What is taken out of a text that all the world will read (extensions G41; fine-print T24). */
+/** Filter for text that becomes public. */
 
 const KINDS = ["email", "ip", "token", "host"] as const;
 type Kind = (typeof KINDS)[number];
 type Filtered = { readonly kind: Kind; readonly count: number }[];
 
-/** An input without addresses, tokens and names of hosts; `host` is the sink's own, and may stay. */
+/** Removes addresses, tokens and host names from an input. `host` is the target's own name, which may stay. */
 export function forPublic(input: Json, host?: string): { readonly input: Json; readonly filtered: Filtered } {
   const counts = new Map<Kind, number>();
   const clean = (value: Json): Json => {
@@ -28,12 +28,12 @@ const OCTET = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
 const IPV4 = new RegExp(String.raw`(?<![\d.])(?:${OCTET}\.){3}${OCTET}(?![\d]|\.\d)`, "g");
 const IPV6 =
   /(?<![\w:.])(?=[\da-f:.]*:[\da-f]*:)(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?:%\w+)?(?![\w:])/gi;
-/** By their beginnings, as vendors give them out. */
+/** Tokens with the prefixes of well-known vendors. */
 const NAMED_TOKEN =
   /(?<![\w-])(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk-|pk-|rk_|sk_|AKIA|ASIA|AIza|ya29\.|eyJ|lin_|sntry[a-z]*_|npm_|pypi-|dop_v1_|shpat_|hf_|SG\.)[\w.=/+-]{8,}/g;
 const WORD = /(?<![\w/+=.-])[\w/+=-]{20,}(?![\w/+=-])/g;
 const LABEL = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?`;
-/** A reference to an operation's result is none: `${op-1.team}`. */
+/** Host names. Does not match a reference to an operation's result, such as `${op-1.team}`. */
 const HOST = new RegExp(
   String.raw`(?<!\$\{(?=op-\d+\.))(?<![\p{L}\p{N}@._-])((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)?((?:${LABEL}\.)+${LABEL})(:\d{2,5})?(?![\p{L}\p{N}_-])`,
   "giu",
@@ -56,7 +56,7 @@ function cleanText(text: string, own: string | undefined, counts: Map<Kind, numb
     });
 }
 
-/** A time of day is none, and neither is `::` alone. */
+/** Rejects a time of day, and `::` alone. */
 function isIpv6(address: string): boolean {
   if (!/[\da-f]/i.test(address)) return false;
   return address.includes("::") || address.split(":").length === 8;
@@ -72,7 +72,7 @@ function isTokenOrCommit(word: string): boolean {
   return isToken(word) || /^[\da-f]{40}$/.test(word);
 }
 
-/** Mixed, long and no words: what a person does not write. A commit's id and a UUID are none. */
+/** Detects long mixed strings that are not words. Commit ids and UUIDs do not count. */
 function isToken(word: string): boolean {
   if (/^[\da-f]{40}$/.test(word) || /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word)) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(word)).length;
@@ -81,18 +81,18 @@ function isToken(word: string): boolean {
   return kinds === 3 && !isPath && changes(word) >= 6;
 }
 
-/** How often a word changes between letters of one case and digits. */
+/** Counts the changes between lowercase, uppercase and digits in a word. */
 function changes(word: string): number {
   return (word.match(/[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])/g) ?? []).length;
 }
 
-/** Ends that no address in the open ever has. */
+/** Top-level names that no public host has. */
 const PRIVATE_ENDS =
   /\.(?:internal|local|localdomain|lan|corp|home|intranet|private|priv|svc|consul|test|invalid|example|arpa|onion)$/i;
-/** Ends of names of files that are those of addresses too: without a scheme or a port such a name is a file's. */
+/** File extensions that are also top-level domains. Without a scheme or port, such a name is a file name. */
 const FILE_ENDS =
   /\.(?:ts|tsx|js|jsx|mjs|cjs|py|rb|rs|go|sh|md|pl|cc|cs|hs|ml|mm|so|ps|py3|vb|kt|java|class|jar|json|jsonl|yml|yaml|toml|xml|html|css|sql|log|txt|csv|lock|conf|cfg|ini|env|zip|gz|tar|map|proto|tf|vue|svg|png)$/i;
-/** Addresses end so, other dotted names (`error.rate`, `node.exit`) do not. */
+/** Common top-level domains, which other dotted names (`error.rate`, `node.exit`) do not have. */
 const OPEN_ENDS =
   /\.(?:com|net|org|edu|gov|mil|int|info|biz|app|dev|io|ai|co|cloud|tech|online|site|xyz|me|tv|us|uk|de|fr|eu|ch|at|nl|be|se|no|dk|fi|es|it|pt|pl|cz|ru|cn|jp|kr|in|au|nz|ca|br|mx|za|ie|sg|hk|tw|il|tr|ua|run|systems|services|software|digital|network|host|store|shop|page|pro|team|tools|zone|live|world|works|group|agency)$/i;
 

@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
 
-/** What an operation's input takes of the results of earlier ones: `${op-3.url}` (fine-print T6). */
+/** References in an operation's input to results of earlier operations: `${op-3.url}`. */
 
 const REFERENCE = /\$(\$\{)|\$\{(op-\d+)((?:\.[^.[\]{}]+|\[\d+\])*)\}/g;
 const LONE = String.raw`^\$\{op-\d+(?:\.[^.[\]{}]+|\[\d+\])*\}$`;
 const WITHIN = String.raw`(?:^|[^$])\$\{op-\d+(?:\.[^.[\]{}]+|\[\d+\])*\}`;
 const isLone = new RegExp(LONE);
 
-/** The operations that an input refers to, each once, in the order of the text. */
+/** Returns the distinct operations that an input refers to, in order of appearance. */
 export function referencesIn(input: Json): string[] {
   const found = textsOf(input).flatMap((text) => [...text.matchAll(REFERENCE)].flatMap(([, , id]) => id ?? []));
   return [...new Set(found)];
@@ -18,10 +18,10 @@ function textsOf(value: Json): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
-/** What a reference stands for; undefined where the result has nothing there. */
+/** Returns the result of an operation, or undefined if there is none. */
 type Lookup = (operation: string) => Json | undefined;
 
-/** An input with its references filled in; what was filled in is never read again. */
+/** Replaces the references in an input. Inserted values are not searched for references. */
 export function fillReferences(
   input: Json,
   resultOf: Lookup,
@@ -42,7 +42,7 @@ export function fillReferences(
   return missing.length === 0 ? { input: filled } : { missing: [...new Set(missing)] };
 }
 
-/** Alone in a text a reference keeps the type of what it stands for; `$${` writes `${`. */
+/** Replaces references in a string. A reference on its own keeps its type, and `$${` escapes `${`. */
 function fillText(text: string, resolve: (written: string, id: string, path: string) => Json): Json {
   const [lone] = isLone.test(text) ? text.matchAll(REFERENCE) : [];
   if (lone) return resolve(text, lone[2] ?? "", lone[3] ?? "");
@@ -58,15 +58,15 @@ function valueAt(value: Json | undefined, path: string): Json | undefined {
   let found = value;
   for (const step of steps) {
     if (typeof found !== "object" || found === null || !Object.hasOwn(found, step)) return undefined;
-    if (Array.isArray(found) && !/^\d+$/.test(step)) return undefined; // its length is no part of it
+    if (Array.isArray(found) && !/^\d+$/.test(step)) return undefined; // rejects the length of an array
     found = (found as Readonly<Record<string, Json>>)[step];
   }
   return found;
 }
 
 /**
- * The same schema as far as it can be told before references are filled in: one alone in a text fits anything, within a text
- * it fits what takes text, whatever its pattern, format or length.
+ * Relaxes a schema so that inputs with open references are valid. A lone reference matches anything. One inside a
+ * string satisfies any pattern, format or length.
  */
 export function admitReferences(schema: JsonSchema): JsonSchema {
   return inside(schema);
@@ -78,7 +78,7 @@ const SINGLE = ["items", "additionalItems", "additionalProperties", "unevaluated
 const OTHERS = ["contains", "then", "else"];
 const OF_TEXT = ["pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"];
 
-/** The subschemas of a schema, each admitting references; of several that exclude each other one is enough. */
+/** Relaxes the subschemas. `oneOf` becomes `anyOf`, because a reference can match several. */
 function inside(schema: JsonSchema): JsonSchema {
   const changed: Record<string, Json> = {};
   for (const [key, value] of Object.entries(schema)) {

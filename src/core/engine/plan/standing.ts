@@ -2,27 +2,27 @@ import { actedByCode } from "../../base/errors.ts";
 import { defined, type Json } from "../../base/values.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 
-/** How an operation of a plan stands now, as the run's events tell it. */
+/** Current status of a planned operation, derived from the run's events. */
 export interface Application {
   readonly standing: Standing;
-  /** When it came to stand so; undefined while nobody has touched it. */
+  /** Time of the last change. Undefined if it was never started. */
   readonly at?: string;
-  /** Who applied it, or said what became of it. */
+  /** User who applied or resolved it. */
   readonly by?: string;
-  /** The id that its tool knows the call by, once it was begun. */
+  /** Call id that the tool received. Present once it was started. */
   readonly call?: string;
   readonly output?: Json;
-  /** The sink had it already. */
+  /** True if the target system already had it. */
   readonly existing?: true;
   readonly error?: string;
 }
 
-/** `in_doubt`: begun, without an outcome so far, or ever. */
+/** `in_doubt` means started without a known outcome, for now or forever. */
 export type Standing = "planned" | "applied" | "failed" | "in_doubt";
 
 export const UNTOUCHED: Application = { standing: "planned" };
 
-/** By operation; those that were never begun are not in it. */
+/** Returns the status by operation id. Operations that were never started are left out. */
 export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string, Application> {
   const applications = new Map<string, Application>();
   for (const event of events) {
@@ -33,12 +33,12 @@ export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string,
   return applications;
 }
 
-/** The id of the planned one that something comes of. */
+/** Returns the id of the operation whose status an event changes. */
 function operationOf(event: RunEvent): string | undefined {
   return event.type !== "operation:planned" && "operation" in event ? event.operation : undefined;
 }
 
-/** How an operation stands after one more event about it. */
+/** Updates an operation's status with an event. */
 export function standAfter(before: Application, event: RunEvent): Application {
   const { time: at } = event;
   switch (event.type) {
@@ -57,7 +57,7 @@ export function standAfter(before: Application, event: RunEvent): Application {
   }
 }
 
-/** Older records do not state whether the call may have written: there, its code decides. */
+/** Reports whether the outcome is in doubt. Older records lack `acted`, so the code decides. */
 function isInDoubt({ in_doubt, acted, code }: EventOf<"operation:ended">): boolean {
   return in_doubt === true || (acted === undefined && actedByCode(code) === "unknown");
 }

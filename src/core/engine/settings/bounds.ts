@@ -3,20 +3,20 @@ import { parseDuration } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
 import type { Settings } from "../event/settings.ts";
 
-/** What a run may do and use at most. Files and documents tighten it, flags and variables alone loosen it (trust 6). */
+/** Limits of a run. Files and documents can only tighten them. Flags and variables can loosen them. */
 interface Bounds {
   readonly writes?: Writes;
   readonly limits: Partial<Settings["limits"]>;
 }
 
 export type Writes = (typeof WRITES)[number];
-/** Strictest first. */
+/** Modes, strictest first. */
 const WRITES = ["deny", "plan", "allow"] as const;
 
-/** What a document or a config file says of it. */
+/** Bounds as a document or config file declares them. */
 export type Declared = Pick<ProjectConfig, "writes" | "limits">;
 
-/** The same as a command line says it. */
+/** Bounds as the command line sets them. */
 export interface BoundChoices {
   readonly writes?: string | undefined;
   readonly maxCostUsd?: number | undefined;
@@ -27,12 +27,12 @@ export interface BoundChoices {
   readonly dayRuns?: number | undefined;
 }
 
-/** For a new run: the strictest of what is declared counts, a flag or a variable replaces it, the flag first. */
+/** Chooses the bounds of a new run: the strictest declared ones, replaced by variables, replaced by flags. */
 export function chooseBounds(choices: BoundChoices, env: Environment, declared: readonly Declared[]): Bounds {
   return replace(replace(strictest(declared.map(boundsDeclared)), boundsOfVariables(env)), boundsOfFlags(choices));
 }
 
-/** For a run that goes on: what was recorded stays unless it is tightened now, and a flag replaces it. */
+/** Chooses bounds for a resume: files and variables tighten the recorded ones, flags replace them. */
 export function resumeBounds(
   choices: BoundChoices,
   env: Environment,
@@ -41,7 +41,7 @@ export function resumeBounds(
   return replace(strictest([recorded, chooseBounds({}, env, declared)]), boundsOfFlags(choices));
 }
 
-/** The strictest of several counts for `writes` and for each limit. */
+/** Merges bounds, keeping the strictest value of `writes` and of each limit. */
 export function strictest(all: readonly Bounds[]): Bounds {
   const writes = WRITES.find((mode) => all.some((bounds) => bounds.writes === mode));
   const limits: Record<string, number> = {};
@@ -91,7 +91,7 @@ function boundsOf({ writes, ...limits }: { writes: Writes | undefined } & Record
   return { ...(writes === undefined ? {} : { writes }), limits: Object.fromEntries(said) };
 }
 
-// ---- what people write, on a command line or in a variable; `name` is what they called it
+// ---- parse user input from the command line or a variable, which `name` names in messages
 
 function writesOf(name: string, text: string): Writes {
   const found = WRITES.find((mode) => mode === text);

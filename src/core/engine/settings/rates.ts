@@ -1,7 +1,7 @@
 import type { ProjectConfig } from "../../document/config.ts";
 import type { Rate } from "../ports.ts";
 
-/** What `.skillflow.yml` says of how many may be under way, or begin in a time: over all workers of a database. */
+/** Rate limits of `.skillflow.yml`, shared by all workers of a database. */
 export interface Rates {
   readonly runs: readonly Rate[];
   /** `provider:name` */
@@ -11,7 +11,7 @@ export interface Rates {
 
 const UNITS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
-/** Undefined where nothing is said. What several files say of the same is held to the strictest. */
+/** Merges the rates of several files, keeping the strictest. Returns undefined if there are none. */
 export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]): Rates | undefined {
   const declared = files.flatMap(({ rates = {} }) => [
     ...(rates.runs === undefined ? [] : [rateOf("runs", "", rates.runs)]),
@@ -24,7 +24,7 @@ export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]): R
     const known = rates.get(rate.name);
     if (!known || rate.most < known.most) rates.set(rate.name, rate);
   }
-  // Whoever waits for a time to pass holds no place meanwhile; all ask in the same order, and none waits for another.
+  // Timed rates come first, so that no slot is held while waiting. The fixed order prevents deadlocks.
   const order = (rate: Rate) => `${rate.perMs === undefined ? 1 : 0} ${rate.name}`;
   const all = [...rates.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
   const matching = (kind: Declared["kind"], name: string) =>
@@ -49,7 +49,7 @@ function rateOf(kind: Declared["kind"], pattern: string, said: string | number):
   return { kind, pattern, name: `${what} per ${unit}`, most: Number(most), perMs: UNITS[unit] };
 }
 
-/** `*` stands for anything. */
+/** Matches a pattern in which `*` matches any characters. */
 function matches(pattern: string, name: string): boolean {
   const [head = "", ...rest] = pattern.split("*");
   if (!name.startsWith(head)) return false;
@@ -63,7 +63,7 @@ function matches(pattern: string, name: string): boolean {
   return at === name.length;
 }
 
-/** In words: `50 a minute`, `8 at a time`. */
+/** Describes a rate: `50 a minute`, `8 at a time`. */
 export function describeRate({ most, perMs }: Rate): string {
   const unit = Object.entries(UNITS).find(([, ms]) => ms === perMs)?.[0];
   return unit === undefined ? `${most} at a time` : `${most} ${unit === "hour" ? "an" : "a"} ${unit}`;

@@ -6,31 +6,31 @@ import type { RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
 import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
 
-/** What governs a run when its command line says so. */
+/** Settings of a run that the command line can set. */
 export interface RunChoices extends BoundChoices {
   readonly model?: string | undefined;
   readonly offline: boolean;
   readonly fileRoot?: string | undefined;
-  /** `rules` and `context` of the input count as Sources (workflow-format D63). */
+  /** Treats `rules` and `context` of the input as Sources. */
   readonly inputSources?: boolean | undefined;
   readonly nodeTimeoutMs?: number | undefined;
   readonly toolTimeoutMs?: number | undefined;
   readonly contextMode?: Settings["context_mode"] | undefined;
   readonly requireSkills: boolean;
-  /** Somebody else drives the run, with skills, config and keys of their own. */
+  /** True if another process drives the run, with its own skills, config and keys. */
   readonly detached?: boolean | undefined;
-  /** What MCP servers offer is what the lock says, or nothing runs (fine-print T32). */
+  /** Fails if an MCP server's tools differ from the lock file. */
   readonly frozen?: boolean | undefined;
-  /** Text from private sources may be written where all the world reads it (fine-print T24). */
+  /** Allows public writes of text from private sources. */
   readonly allowPublic?: boolean | undefined;
-  /** False: a run of the same key, not long ago, is no reason to do nothing. */
+  /** False ignores the cool-down after a recent run with the same key. */
   readonly coolDown?: boolean | undefined;
 }
 
-/** Who has a say beside the command line and the document. */
+/** Sources of settings besides the command line and the document. */
 interface Said {
   readonly env: Environment;
-  /** The nearer one first. */
+  /** Nearest file first. */
   readonly files: readonly ProjectConfig[];
   readonly own?: OwnPrefixes;
 }
@@ -39,7 +39,7 @@ const DEFAULT_MAX_STEPS = 200;
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
-/** What a new run goes by: the command line, then the environment, then the files; for what it may do at most, core/bounds.ts. */
+/** Chooses a new run's settings: first flags, then variables, then files. Limits: see `chooseBounds`. */
 export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, files, own }: Said): Settings {
   const named = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model);
   const model = named ?? defaultModel(env, workflow.model, own);
@@ -66,7 +66,7 @@ function first<Value>(
   return files.map(pick).find((value) => value !== undefined);
 }
 
-/** The settings that a run last went by. */
+/** Returns the latest settings of a run. */
 export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
   const changes = events.flatMap((event) =>
     event.type === "run:resume" || event.type === "approval:given" ? event.settings : [],
@@ -74,7 +74,7 @@ export function recordedSettings(recorded: Settings, events: readonly RunEvent[]
   return Object.assign({}, recorded, ...changes);
 }
 
-/** A flag not given keeps the recorded value, unless it is now tightened by who may say so; a limit given replaces it. */
+/** Returns the settings that a resume changes: given flags, and bounds that files or variables tighten. */
 export function changedSettings(choices: RunChoices, recorded: Settings, { env, files, own }: Said): Partial<Settings> {
   const { writes = recorded.writes, limits } = resumeBounds(choices, env, { recorded, declared: files });
   return {

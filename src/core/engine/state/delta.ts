@@ -3,21 +3,21 @@ import type { StateEntry } from "../event/state-entry.ts";
 import type { StateChange, StateDelta, StateLimits, States } from "../ports.ts";
 import { mergeChanges } from "./entries.ts";
 
-/** What a run writes into states, as one piece that is applied once (extensions G31). */
+/** A run's changes to its states, applied as one unit, exactly once. */
 
-/** One time that a run put an entry, or that a map met one. */
+/** One write of an entry by a run, or one match by a map. */
 export interface Touch {
   readonly state: string;
   readonly key: string;
   /** ISO 8601. */
   readonly at: string;
-  /** What it put; absent where it was only met. */
+  /** The data written. Absent for a match. */
   readonly data?: Json;
-  /** The node that put it had read text from strangers. */
+  /** True if the node that wrote it had read untrusted text. */
   readonly tainted?: true;
 }
 
-/** What a run's touches change, by state and key. Those before `from` were written by an earlier end of the same run. */
+/** Combines touches into changes per state and key. Those before `from` were saved at an earlier end. */
 export function changesOf(touches: readonly Touch[], from = 0): ReadonlyMap<string, readonly StateChange[]> {
   const states = new Map<string, Map<string, StateChange>>();
   const before = new Set(touches.slice(0, from).flatMap((touch) => (isPut(touch) ? nameOf(touch) : [])));
@@ -47,24 +47,24 @@ function changeWith(known: StateChange | undefined, touch: Touch, wasPut: boolea
   return { ...counted, ...(was === undefined ? {} : { data: was }), ...(mark ? { tainted: mark } : {}) };
 }
 
-/** What a run sees of a state: what it found there, and over it what it has put itself. */
+/** Returns a state as the run sees it: the entries that it found, updated by its own writes. */
 export function viewOf(found: readonly StateEntry[], state: string, touches: readonly Touch[]): readonly StateEntry[] {
   const changes = changesOf(touches.filter((touch) => touch.state === state)).get(state);
   if (!changes) return found;
   return mergeChanges(found, changes, { limits: {}, now: Number.POSITIVE_INFINITY });
 }
 
-/** Where the ids of deltas that were applied are kept, beside the states. */
+/** Internal state with the ids of applied deltas. */
 export const APPLIED = "_applied";
-/** What the workflows have used in a day. */
+/** Internal state with the daily usage of workflows. */
 export const DAYS = "_days";
-/** The last run of each key that runs cool down by. */
+/** Internal state with the last run per cool-down key. */
 export const COOL_DOWNS = "_cool_downs";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const APPLIED_LIMITS: StateLimits = { keepMs: 400 * DAY_MS, maxEntries: 20_000 };
 
-/** The files that a delta changes; undefined where it was applied before. */
+/** Returns the states that a delta changes, or undefined if it was applied before. */
 export function applyDelta(known: States, { id, states }: StateDelta, now: Date): States | undefined {
   const entriesOf = (state: string) => known.get(state) ?? [];
   const applied = entriesOf(APPLIED);
@@ -77,7 +77,7 @@ export function applyDelta(known: States, { id, states }: StateDelta, now: Date)
   return new Map([...changed, [APPLIED, mergeChanges(applied, [mark], { limits: APPLIED_LIMITS, now: ms })]]);
 }
 
-/** Whether a delta would change anything. */
+/** Reports whether a delta contains no changes. */
 export function isEmpty({ states }: StateDelta): boolean {
   return Object.values(states).every(({ changes }) => changes.length === 0);
 }

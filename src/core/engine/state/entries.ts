@@ -2,11 +2,11 @@ import { isObject, type Json, parseJson } from "../../base/values.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import type { StateChange, StateLimits } from "../ports.ts";
 
-/** The entries of a state: how they are read, and what becomes of them when a run has written (extensions G30, G31). */
+/** Entries of a state: parsing, merging and pruning. */
 
 /**
- * The entries after a run, pruned. Whatever the order in which two runs are merged, nothing of either is lost: counts add
- * up, and the data is that of the later `last_seen`. What was only met, and is gone meanwhile, stays gone.
+ * Merges a run's changes into the entries, and prunes them. The merge order of two runs does not matter: counts add up,
+ * and the later `last_seen` decides the data. A matched entry that was deleted meanwhile stays deleted.
  */
 export function mergeChanges(
   entries: readonly StateEntry[],
@@ -29,7 +29,7 @@ function mergeChange(known: StateEntry | undefined, change: StateChange, now: nu
     return tainted ? { ...found, tainted } : found;
   }
   const { tainted: was, ...entry } = known;
-  // A clock that was ahead wins no longer than until now.
+  // A time in the future counts as now, so that a wrong clock does not win forever.
   const isLater = timeOf(last) >= Math.min(timeOf(known.last_seen), now);
   const isPut = data !== undefined && isLater;
   const mark = isPut ? tainted : was;
@@ -53,7 +53,7 @@ function summed(known: Json, add: Readonly<Record<string, number>>): Json {
   return Object.fromEntries(sums);
 }
 
-/** Sums of prices, without what binary fractions add to them. */
+/** Rounds off the floating-point error of summed prices. */
 const round = (amount: number) => Math.round(amount * 1e9) / 1e9;
 
 export function timeOf(text: string): number {
@@ -64,7 +64,7 @@ function earlier(a: string, b: string): string {
   return timeOf(b) < timeOf(a) ? b : a;
 }
 
-/** Those that are older than they are kept for go, then those that were seen longest ago. */
+/** Removes entries that are too old, then the least recently seen ones. */
 function prune(entries: StateEntry[], { keepMs, maxEntries }: StateLimits, now: number): StateEntry[] {
   const kept = keptEntries(entries, keepMs, now);
   if (maxEntries === undefined || kept.length <= maxEntries) return [...kept];
@@ -73,12 +73,12 @@ function prune(entries: StateEntry[], { keepMs, maxEntries }: StateLimits, now: 
   return kept.filter((entry) => stays.has(entry));
 }
 
-/** The newest first; of two seen at once, by key. */
+/** Compares entries: newest first, then by key. */
 export function byLastSeen(a: StateEntry, b: StateEntry): number {
   return timeOf(b.last_seen) - timeOf(a.last_seen) || (a.key < b.key ? -1 : 1);
 }
 
-/** What is older than a state keeps is not given either. */
+/** Leaves out entries older than `keepMs`, which readers must not see either. */
 export function keptEntries(
   entries: readonly StateEntry[],
   keepMs: number | undefined,
@@ -88,7 +88,7 @@ export function keptEntries(
   return entries.filter(({ last_seen }) => timeOf(last_seen) >= now - keepMs);
 }
 
-/** One line of a state's file; undefined where it is none. */
+/** Parses a line of a state's file. Returns undefined if it is invalid. */
 export function parseEntry(line: string): StateEntry | undefined {
   const value = parseJson(line);
   if (!isObject(value)) return undefined;

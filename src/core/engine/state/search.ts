@@ -2,7 +2,7 @@ import { isObject, jsonOnce } from "../../base/values.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import { byLastSeen } from "./entries.ts";
 
-/** What of a state a text is about: by its key first, then by words. No embeddings: the same question has the same answer. */
+/** Search in a state, by key and then by words. It uses no embeddings, so the same query has the same result. */
 
 export const DEFAULT_FOUND = 10;
 
@@ -12,8 +12,8 @@ interface Wanted {
 }
 
 /**
- * The entries that fit a text best: whose key or `data.fingerprint` it is, then whose key it begins, then those that hold
- * most of its words, rare words counting more and words of the key most. Without a text, those that were seen last.
+ * Ranks entries: exact key or `data.fingerprint` first, then prefixes, then word matches. Rare words count more, and
+ * words in the key count most. Without a text, returns the most recently seen entries.
  */
 export function searchEntries(
   entries: readonly StateEntry[],
@@ -45,7 +45,7 @@ function wordsOf(text: string): string[] {
 
 const KEY_WEIGHT = 3;
 
-/** Which of the words an entry holds: one bit each. */
+/** Bit masks of the words that an entry contains. */
 interface Held {
   readonly inKey: number;
   readonly inData: number;

@@ -3,18 +3,18 @@ import type { StateEntry } from "../event/state-entry.ts";
 import type { Touch } from "./delta.ts";
 import { timeOf } from "./entries.ts";
 
-/** Which items of a map are new, by what earlier runs have judged (extensions 3, `unseen`). */
+/** Filters the items of a map that earlier runs have already judged (`unseen`). */
 
 export interface Item {
   readonly key: string;
-  /** What stands at each path of `unless_changed`; what does not resolve is left out. */
+  /** The value at each path of `unless_changed`. Paths that do not resolve are left out. */
   readonly values: Readonly<Record<string, Json>>;
 }
 
 interface Asked {
   readonly items: readonly Item[];
   readonly entries: readonly StateEntry[];
-  /** How long a judgement holds; undefined: for as long as its entry is kept. */
+  /** How long a judgment is valid. Undefined: as long as its entry is kept. */
   readonly withinMs?: number | undefined;
   readonly unlessChanged?: readonly string[] | undefined;
   readonly now: number;
@@ -24,7 +24,7 @@ export type Verdict =
   | { readonly key: string; readonly isNew: true }
   | { readonly key: string; readonly isNew: false; readonly reason: string };
 
-/** What an item is to be done with, in their order. */
+/** Decides for each item, in order, whether it is new. */
 export function unseenItems({ items, entries, withinMs, unlessChanged = [], now }: Asked): readonly Verdict[] {
   const wanted = new Set(items.map(({ key }) => key));
   const known = new Map(entries.flatMap((entry) => (wanted.has(entry.key) ? [[entry.key, entry]] : [])));
@@ -34,7 +34,7 @@ export function unseenItems({ items, entries, withinMs, unlessChanged = [], now 
     const age = now - judged.at;
     const isOld = withinMs !== undefined && age > withinMs;
     const changed = unlessChanged.some((path) => !deepEqual(own(judged.data, path) ?? null, own(values, path) ?? null));
-    // A time that is yet to come was not judged.
+    // A judgment from the future does not count.
     if (age < -MOST_AHEAD_MS || isOld || changed) return { key, isNew: true };
     const same = unlessChanged.length === 0 ? "" : `, nothing of ${unlessChanged.join(", ")} changed`;
     const was = judged.verdict === undefined ? "" : ` (was: ${judged.verdict})`;
@@ -42,10 +42,10 @@ export function unseenItems({ items, entries, withinMs, unlessChanged = [], now 
   });
 }
 
-/** Clocks of two machines differ. */
+/** Tolerates clock differences between machines. */
 const MOST_AHEAD_MS = 10 * 60 * 1000;
 
-/** An entry that a map has put; what a model put under the same key is no judgement. */
+/** Reads the judgment that a map stored. Data that a model stored under the same key does not count. */
 function judgementIn(data: Json | undefined) {
   if (!isObject(data) || typeof data.judged_at !== "string") return undefined;
   const at = timeOf(data.judged_at);
@@ -64,7 +64,7 @@ const UNITS = [
   [60 * 1000, "min"],
 ] as const;
 
-/** `3 d`: in whole units of the largest that it fills. */
+/** Formats an age in the largest unit that fits, such as `3 d`. */
 export function ageText(ms: number): string {
   const [unit, name] = UNITS.find(([size]) => ms >= size) ?? [1000, "s"];
   return `${Math.max(0, Math.floor(ms / unit))} ${name}`;
@@ -72,19 +72,19 @@ export function ageText(ms: number): string {
 
 interface Judged extends Item {
   readonly state: string;
-  /** When the item was judged: ISO 8601. */
+  /** Time of the judgment, ISO 8601. */
   readonly at: string;
   readonly verdict?: string | undefined;
   readonly tainted?: true | undefined;
 }
 
-/** What a map puts of an item that it has judged. */
+/** Creates the entry for an item that a map judged. */
 export function mapPut({ state, key, values, at, verdict, tainted }: Judged): Touch {
   const data = { ...values, judged_at: at, ...(verdict === undefined ? {} : { verdict }) };
   return { state, key, at, data, ...(tainted ? { tainted } : {}) };
 }
 
-/** What it leaves of one that it skips, for it was seen. */
+/** Creates the touch for an item that a map skipped. */
 export function mapMet({ state, key, at }: Pick<Touch, "state" | "key" | "at">): Touch {
   return { state, key, at };
 }

@@ -2,7 +2,7 @@ import type { BlobInfo } from "../../base/blobs.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 
-/** What a model sees of a blob, and how it reads on. */
+/** Blobs as the model sees them, and the tools that read them. */
 
 const ID = /^blob:[0-9a-f]{32}$/;
 
@@ -10,12 +10,12 @@ export function isBlobId(text: string): boolean {
   return ID.test(text);
 }
 
-/** A MIME type, with or without parameters. */
+/** Accepts a MIME type with or without parameters. */
 export function isBlobKind(text: string): boolean {
   return text.length <= 255 && /^[\w.+-]+\/[\w.+-]+(\s*;[^\r\n]*)?$/.test(text);
 }
 
-/** What stands in a result for content that went into a blob. */
+/** Builds the object that replaces the content in a result. */
 export function describeBlob(
   { blob_id, kind, size_bytes }: BlobInfo,
   preview: { readonly head: string; readonly tail: string; readonly lines: number },
@@ -23,7 +23,7 @@ export function describeBlob(
   return { blob_id, kind, size_bytes, ...preview, read_on_with: "read_blob, search_blob" };
 }
 
-/** The blobs that a result speaks of, each once. */
+/** Returns the distinct blobs that a result mentions. */
 export function blobsIn(output: Json): BlobInfo[] {
   const found = new Map<string, BlobInfo>();
   const look = (value: Json): void => {
@@ -42,7 +42,7 @@ export function blobsIn(output: Json): BlobInfo[] {
   return [...found.values()];
 }
 
-/** The text of bytes that may begin or end inside a character: what is not whole at the edges is left out. */
+/** Decodes bytes that may start or end inside a character. Incomplete characters at the edges are left out. */
 export function wholeText(bytes: Uint8Array): { readonly text: string; readonly start: number; readonly end: number } {
   let start = 0;
   while (start < Math.min(3, bytes.length) && isContinuation(bytes[start])) start++;
@@ -54,7 +54,7 @@ function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-/** Where the last whole character ends. */
+/** Returns the end of the last complete character. */
 function wholeEnd(bytes: Uint8Array): number {
   let at = bytes.length - 1;
   while (at >= 0 && at > bytes.length - 4 && isContinuation(bytes[at])) at--;
@@ -94,7 +94,7 @@ const searchInput: JsonSchema = {
 
 const own = { skill: EXECUTOR, effect: "read", idempotent: true } as const;
 
-/** The executor's own tools for blobs, offered once a run holds one. */
+/** The executor's tools for blobs, offered once a run contains a blob. */
 export const BLOB_TOOLS: readonly [ToolDescriptor, ...ToolDescriptor[]] = [
   {
     ...own,

@@ -1,12 +1,12 @@
 import type { Tool } from "../../skill/skill.ts";
 
-/** Python that a node's model writes for one calculation (skill-formats 2.6), with the parameters of the protocol's `run_code`. */
+/** The `run_code` tool: Python that a model writes for one calculation. Its parameters are fixed by the protocol. */
 
 export const CODE = "code";
 
 /**
- * It reads: the code runs in a sandbox without network whose files are gone afterwards, so that nothing outside of it
- * changes. For the same reason it may be repeated: at worst it answers otherwise, as code that draws a number does.
+ * Counts as a read: the code runs in a sandbox without network, and its files are deleted afterwards. It may be
+ * repeated for the same reason, although code that uses random numbers returns another result.
  */
 export const CODE_TOOL: Omit<Tool, "handler" | "audience"> = {
   name: "run_code",

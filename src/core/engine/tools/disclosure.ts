@@ -4,11 +4,11 @@ import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import { READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
 
-/** What of a node's skills its model is told at once, and what it reads when it needs it (skill-formats 1.2, 3.5). */
+/** Progressive disclosure of skills: what the prompt contains, and what the model reads on demand. */
 
 type Mode = Settings["context_mode"];
 
-/** `read_skill` as a node offers it; undefined where its skills hold nothing that the prompt does not say. */
+/** Builds `read_skill` for a node. Returns undefined if its skills contain nothing that the prompt lacks. */
 export function readSkillTool(skills: readonly SkillRecord[], mode: Mode): ToolDescriptor | undefined {
   const readable = readableSkills(skills, mode).map(({ id }) => id);
   if (readable.length === 0) return undefined;
@@ -32,9 +32,7 @@ export function readSkillTool(skills: readonly SkillRecord[], mode: Mode): ToolD
   return { skill: EXECUTOR, name, exposed: name, description, input_schema, effect: "read", idempotent: true };
 }
 
-/**
- * `run_script` as a node offers it, for the skills whose scripts may do what the node allows; undefined where none has any.
- */
+/** Builds `run_script` for the skills whose scripts the node allows. Returns undefined if there are none. */
 export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): ToolDescriptor | undefined {
   const runnable = skills.filter(({ scripts }) => scripts !== undefined && (ceiling === "write" || scripts === "read"));
   if (runnable.length === 0) return undefined;
@@ -69,7 +67,7 @@ export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): 
   };
 }
 
-/** The tool as one call uses it: a script of a skill that only reads is a read, whatever scripts of other skills do. */
+/** Returns the tool with the effect of one call: it is a read if the scripts of the given skill only read. */
 export function toolOfCall(tool: ToolDescriptor, input: Json | undefined): ToolDescriptor {
   const isReader = tool.readers && isObject(input) && tool.readers.includes(String(input.skill_name));
   return isReader ? { ...tool, effect: "read" } : tool;
@@ -81,7 +79,7 @@ function readableSkills(skills: readonly SkillRecord[], mode: Mode): readonly Sk
   return skills.filter(isReadable);
 }
 
-/** The skills' part of a prompt: each instruction, or the list that `read_skill` reads from. `all`: the tools of the node. */
+/** Builds the skill sections of a prompt: instructions or a list. `all` are the tools of the node. */
 export function skillSections(skills: readonly SkillRecord[], mode: Mode, all: readonly ToolDescriptor[]): string[] {
   if (mode === "readOnDemand") return catalogue(readableSkills(skills, mode));
   return skills.flatMap((skill) => {
@@ -89,7 +87,7 @@ export function skillSections(skills: readonly SkillRecord[], mode: Mode, all: r
   });
 }
 
-/** Of names that two tools of the node would share, each skill's text has its own. */
+/** Resolves tool names in an instruction. If two tools share a name, the skill's own tool is meant. */
 function instructionAt({ id, instruction = "" }: SkillRecord, all: readonly ToolDescriptor[]): string {
   return nameTools(
     instruction,
@@ -99,14 +97,14 @@ function instructionAt({ id, instruction = "" }: SkillRecord, all: readonly Tool
 
 const TOOL_NAMED = /(?<![{$])\{\{ *([^\s{}]+) *\}\}(?!\})/g;
 
-/** A skill's text with `{{tool}}` as the name under which a model sees that tool; others stay as written (workflow-format D67). */
+/** Replaces `{{tool}}` in a skill's text by the name that the model sees. Unknown names stay unchanged. */
 export function nameTools(text: string, tools: readonly Pick<ToolDescriptor, "name" | "exposed">[]): string {
   return text.replace(TOOL_NAMED, (written, name: string) => {
     return tools.find((tool) => tool.name === name)?.exposed ?? written;
   });
 }
 
-/** The tools that a skill's text names by `{{tool}}`, each once. */
+/** Returns the distinct tools that a skill's text mentions as `{{tool}}`. */
 export function toolsNamed(text: string): string[] {
   return [...new Set([...text.matchAll(TOOL_NAMED)].map(([, name = ""]) => name))];
 }
@@ -125,7 +123,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** What is wrong with the arguments of `read_skill`, in the words that its users know. */
+/** Explains why the arguments of `read_skill` are invalid, with the messages that existing skills expect. */
 export function readingProblem(tool: ToolDescriptor, input: Json): string | undefined {
   if (!isReadSkill(tool)) return undefined;
   if (!isObject(input)) return "arguments must be an object";
@@ -135,7 +133,7 @@ export function readingProblem(tool: ToolDescriptor, input: Json): string | unde
   return known.includes(String(skill_name)) ? undefined : `unknown skill: ${String(skill_name)}`;
 }
 
-/** Answers a reading of what the model has seen already; undefined where it has to be read. */
+/** Answers a call that re-reads an instruction the model has already seen. Returns undefined if it must be read. */
 export function answerFromAbove(
   tool: ToolDescriptor,
   input: Json,
@@ -157,7 +155,7 @@ interface SeenCall {
   readonly input: Json;
 }
 
-/** The skill whose instruction, not a file, a call reads. */
+/** Returns the skill if the call reads its instruction, and not a file. */
 function bodyRead(input: Json): string | undefined {
   return isObject(input) && input.path === undefined ? String(input.skill_name) : undefined;
 }
@@ -166,12 +164,12 @@ export function isReadSkill(tool: ToolDescriptor): boolean {
   return tool.skill === EXECUTOR && tool.name === READ_SKILL;
 }
 
-/** Whether strangers may have written what it gives: unless it is known to be the team's, or a skill's own text. */
+/** Reports whether the output may be untrusted. It is not if it comes from the team or is a skill's text. */
 export function givesStrangersText(tool: ToolDescriptor): boolean {
   return tool.origin !== "team" && !isReadSkill(tool);
 }
 
-/** What a reading of a skill's instruction gives; undefined for other calls. */
+/** Returns the instruction that a call reads, or undefined for other calls. */
 export function instructionRead(
   tool: ToolDescriptor,
   input: Json,
@@ -183,7 +181,7 @@ export function instructionRead(
   return skill && describeReading(skill, instructionAt(skill, all));
 }
 
-/** The instruction of a skill as `read_skill` gives it: without frontmatter, marked as what it is. */
+/** Formats an instruction for `read_skill`: without frontmatter, in a tag. */
 function describeReading({ id, files = [] }: SkillRecord, instruction: string): string {
   const list = files.map((file) => `  <file>${escapeXml(file)}</file>\n`).join("");
   const bundled = list === "" ? "" : `\n<skill_files>\n${list}</skill_files>\n`;

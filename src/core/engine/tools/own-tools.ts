@@ -3,12 +3,12 @@ import { BLOB_TOOLS } from "./blob.ts";
 import { READ_RESULT } from "./results.ts";
 import { STATE_TOOLS } from "./state.ts";
 
-/** The executor's own tools: core describes them, `src/app/calls/own-tools.ts` carries them out. */
+/** The executor's own tools. Core describes them, and `src/app/calls/own-tools.ts` runs them. */
 
 export const READ_SKILL = "read_skill";
 export const RUN_SCRIPT = "run_script";
 
-/** Offered under these very names, under which no skill's tool may be offered. */
+/** Names of built-in tools. No skill's tool may be offered under them. */
 export const OWN_TOOLS: readonly string[] = [
   READ_SKILL,
   RUN_SCRIPT,
@@ -17,22 +17,22 @@ export const OWN_TOOLS: readonly string[] = [
   ...STATE_TOOLS,
 ];
 
-/** The bare names that no skill's tool may have (skill-formats 7.2). */
+/** Short names that a skill's tool must not have. */
 export const RESERVED_TOOLS: readonly string[] = [...OWN_TOOLS, "run_code", "define_tool", "remove_tool"];
 
-/** Whether a tool would stand in for one of skillflow itself, by its own name or by that under which it is offered. */
+/** Reports whether a skill's tool has the name of a built-in tool, by its short or exposed name. */
 export function isReservedTool(skill: string, tool: string): boolean {
   return RESERVED_TOOLS.includes(alike(tool)) || OWN_TOOLS.includes(alike(exposedName(skill, tool)));
 }
 
-/** Why a skill is refused for its names; undefined where it is not. `exposed` are the names of its tools as offered. */
+/** Explains why a skill is rejected for its id or the exposed names of its tools, if it is. */
 export function reservedName(skill: string, exposed: readonly string[]): string | undefined {
   if (skill === EXECUTOR) return `the id ${EXECUTOR} is reserved for the tools of skillflow itself`;
   const taken = exposed.find((name) => OWN_TOOLS.includes(name));
   return taken && `its tool would be offered as ${taken}, which is the name of a tool of skillflow itself`;
 }
 
-/** What becomes of one. */
+/** Formats the message for a tool that is left out. */
 export function describeReserved(tool: string): string {
   return `the tool ${tool} is left out: skillflow itself has one of that name`;
 }

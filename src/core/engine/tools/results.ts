@@ -1,6 +1,6 @@
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 
-/** Reading a result of the run again (extensions G11). */
+/** The `read_result` tool, which re-reads a result of the run. */
 
 export const READ_RESULT = "read_result";
 
@@ -33,7 +33,7 @@ export function isReadResult({ skill, name }: ToolDescriptor): boolean {
   return skill === EXECUTOR && name === READ_RESULT;
 }
 
-/** `[r7]` is `r7`. */
+/** Converts `[r7]` to `r7`. */
 export function plainRef(ref: string): string {
   return ref.replace(/^\[|\]$/g, "");
 }

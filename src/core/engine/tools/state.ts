@@ -4,7 +4,7 @@ import type { StateEntry } from "../event/state-entry.ts";
 import { type Touch, viewOf } from "../state/delta.ts";
 import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";
 
-/** What earlier runs noted, and what this one notes for later ones (extensions G30). */
+/** The state tools: they read what earlier runs stored, and store data for later runs. */
 
 export const STATE_GET = "state_get";
 export const STATE_SEARCH = "state_search";
@@ -14,14 +14,14 @@ export const STATE_TOOLS: readonly string[] = [STATE_GET, STATE_SEARCH, STATE_PU
 const MOST_KEY = 200;
 const MOST_DATA = 16 * 1024;
 const MOST_FOUND = 50;
-/** Of the data of each entry that is found; `state_get` gives it whole. */
+/** Longest data per search result. `state_get` returns all of it. */
 const MOST_SHOWN = 2000;
 
 const HINT = "What was noted is a hint, not evidence: confirm it in this run.";
 
 const KEY = { type: "string", minLength: 1, maxLength: MOST_KEY } as const;
 
-/** The tools of a node with these states; each names the state where there are several. */
+/** Builds the state tools of a node. If there are several states, the input names one. */
 export function stateTools(states: readonly string[]): readonly ToolDescriptor[] {
   if (states.length === 0) return [];
   const named: JsonObject =
@@ -29,7 +29,7 @@ export function stateTools(states: readonly string[]): readonly ToolDescriptor[]
   return toolsWith(named);
 }
 
-/** As it was planned, its input names the state. */
+/** Returns `state_put` as it is planned, with the state in the input. */
 export function plannedPut(): ToolDescriptor | undefined {
   return toolsWith({ state: { type: "string" } }).find(isStatePut);
 }
@@ -100,14 +100,14 @@ interface Input {
   readonly data?: Json;
 }
 
-/** Why a sound-looking call of one is not carried out. */
+/** Explains why a valid `state_put` call is rejected. */
 export function puttingProblem(tool: ToolDescriptor, input: Json): string | undefined {
   if (!isStatePut(tool)) return undefined;
   const size = JSON.stringify(checkedAs<Input>(input).data ?? null).length;
   return size > MOST_DATA ? `data has ${size} characters: an entry has at most ${MOST_DATA}` : undefined;
 }
 
-/** The input of a put with the state that it means, so that what is approved names it. */
+/** Adds the state to the input of a put, so that an approval shows it. */
 export function placedPut(states: readonly string[], input: Json): Json {
   return isObject(input) ? ({ state: states[0] ?? "", ...input } as JsonObject) : input;
 }
@@ -115,15 +115,15 @@ export function placedPut(states: readonly string[], input: Json): Json {
 export interface Memory {
   /** The states of the node. */
   readonly states: readonly string[];
-  /** What the run found in a state when it began. */
+  /** Returns the entries of a state at the start of the run. */
   readonly found: (state: string) => readonly StateEntry[];
-  /** What it has put since. */
+  /** Writes of the run so far. */
   readonly touches: readonly Touch[];
-  /** Whether the node had read what strangers wrote. */
+  /** True if the node has read untrusted text. */
   readonly isTainted: boolean;
 }
 
-/** What a call comes to; undefined for the calls of other tools. */
+/** Returns the result of a state tool's call, or undefined for other tools. */
 export function recall(tool: ToolDescriptor, input: Json, memory: Memory): Json | undefined {
   if (!isStateTool(tool)) return undefined;
   const { state = memory.states[0] ?? "", key, text, limit } = checkedAs<Input>(input);
@@ -148,7 +148,7 @@ function told({ tainted, data: _data, ...entry }: StateEntry, data: Json): JsonO
   return { ...entry, data, ...(tainted ? { note: STRANGERS } : {}) };
 }
 
-/** Whether a recall may have brought what strangers wrote; what is kept elsewhere is not looked into. */
+/** Reports whether a result may contain untrusted text. A result stored in a blob is not examined. */
 export function recalledStrangers(output: Json): boolean {
   if (!isObject(output)) return true;
   const { entry, entries, found } = output as Record<string, Json>;
@@ -157,7 +157,7 @@ export function recalledStrangers(output: Json): boolean {
   return all.some((one) => !isObject(one) || one.note !== undefined || !("key" in one));
 }
 
-/** What a put that was carried out leaves of itself; undefined for other results. */
+/** Returns the touch that a completed put leaves, or undefined for other results. */
 export function touchOf(tool: string, input: Json, output: Json, at: string): Touch | undefined {
   if (tool !== STATE_PUT || !isObject(input) || !isObject(output) || output.kept !== true) return undefined;
   const { data = null } = input as Record<string, Json>;

@@ -2,7 +2,7 @@ import { compileSchema } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema, typeOf } from "../../base/values.ts";
 import type { InputDialect, ToolDescriptor } from "../../skill/skill.ts";
 
-/** What is wrong with the input of a call, in the words of the tool's format; undefined where it fits (D28). */
+/** Explains why a call's input is invalid, in the wording of the tool's format. Returns undefined if it is valid. */
 export function misfitOf(
   { name, input_schema, dialect }: Pick<ToolDescriptor, "name" | "input_schema" | "dialect">,
   input: Json,
@@ -25,7 +25,7 @@ function problemsOf(schema: JsonSchema, input: JsonObject): readonly string[] {
 
 type Check = (tool: string, schema: JsonSchema, input: JsonObject) => string | undefined;
 
-/** The texts of tools.json descriptors (skill-formats 3.2, 3.3). A null counts as absent there. */
+/** Messages of tools.json descriptors. Null counts as absent there. */
 const DIALECTS: Readonly<Record<InputDialect, Check>> = {
   "descriptor-current"(tool, schema, input) {
     const declared = propertiesOf(schema);
@@ -51,7 +51,7 @@ const DIALECTS: Readonly<Record<InputDialect, Check>> = {
   },
 };
 
-/** What is null is neither there nor missed: what carries the call out says whether it can do without. */
+/** Drops nulls from the input and from the required keys. The tool decides whether it can work without them. */
 function withoutNulls(schema: JsonSchema, input: JsonObject): readonly [JsonSchema, JsonObject] {
   const given = Object.entries(input).filter(([, value]) => value !== null);
   if (given.length === Object.keys(input).length) return [schema, input];

@@ -5,7 +5,7 @@ import type { Call, MadeTool } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { RESERVED_TOOLS } from "./own-tools.ts";
 
-/** Tools that a run defines for itself (skill-formats 2.6): what is allowed, and what a definition comes to. */
+/** Tools that a run defines for itself: the rules, and how a definition becomes a tool. */
 
 export const TOOL_MAKER = "tool-maker";
 const DEFINE = "define_tool";
@@ -15,7 +15,7 @@ const MOST_NAME = 64;
 const MOST_DESCRIPTION = 1024;
 const MOST_CODE = 100_000;
 
-/** Repeating either changes nothing more, so that a run that was killed may. */
+/** Both tools are idempotent, so a killed run may repeat them. */
 export const MAKER_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
   {
     name: DEFINE,
@@ -56,7 +56,7 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
   },
 ];
 
-/** Why a definition or a removal is refused; `present` are all tools of the node. The input fits its schema. */
+/** Explains why a valid input is rejected. `present` are all tools of the node. */
 export function makingProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]) {
   if (isMaker(tool, DEFINE)) return definitionProblem(checkedAs<Definition>(input), present);
   if (!isMaker(tool, REMOVE)) return undefined;
@@ -65,7 +65,7 @@ export function makingProblem(tool: ToolDescriptor, input: Json, present: readon
   return isToolName(name) ? undefined : `${JSON.stringify(name)} is no tool name`;
 }
 
-/** A name becomes part of paths, so it is checked before any other use. */
+/** Validates a tool name. It becomes part of file paths, so check it before any other use. */
 function isToolName(name: string): boolean {
   return /^[a-z][a-z0-9_]*$/.test(name) && name.length <= MOST_NAME;
 }
@@ -93,7 +93,7 @@ function definitionProblem(definition: Definition, present: readonly ToolDescrip
   return typeof schema === "string" ? schema : undefined;
 }
 
-/** Names of tools that no run defined. */
+/** Reports whether a name belongs to a tool that no run defined. */
 function isProtected(name: string, present: readonly ToolDescriptor[]): boolean {
   if (RESERVED_TOOLS.includes(name)) return true;
   const exposed = exposedName(TOOL_MAKER, name);
@@ -112,12 +112,12 @@ function isTrue(value: Json | undefined): boolean {
   return value === true || value === "true";
 }
 
-/** The skill that keeps a tool: `fetch_weather` -> `fetch-weather`. */
+/** Returns the id of the skill that stores a tool: `fetch-weather` for `fetch_weather`. */
 export function skillOf(tool: string): string {
   return tool.replaceAll("_", "-");
 }
 
-/** The tool that a checked definition makes: it writes, and may not be repeated. */
+/** Builds the tool of a checked definition. It counts as a write, and must not be repeated. */
 export function makeTool(input: Json): MadeTool {
   const definition = checkedAs<Definition>(input);
   const { name, description, parameters = "", code, persistent } = definition;
@@ -138,14 +138,14 @@ export function makeTool(input: Json): MadeTool {
   };
 }
 
-/** The made tool that a call runs or removes. */
+/** Finds the run-defined tool that a call runs or removes. */
 export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTool[]): MadeTool | undefined {
   if (tool.skill !== TOOL_MAKER) return undefined;
   const name = isMaker(tool, REMOVE) ? checkedAs<Definition>(input).name : tool.name;
   return made.find((candidate) => candidate.tool.name === name);
 }
 
-/** What a call that succeeded says of the run's own tools, beside its result. */
+/** Returns the events of a successful call that defines or removes a tool. */
 export function makingEvents(node: string, { tool, input, key }: Call): EventBody[] {
   if (isMaker(tool, DEFINE)) return [{ type: "tool:defined", node, ...makeTool(input), id: key }];
   if (!isMaker(tool, REMOVE)) return [];
