@@ -9,21 +9,21 @@ import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { digestPrompt } from "./digest.ts";
 import { type Stopping, signalOf } from "./stop.ts";
 
-/** Waiting and chance, so that tests need neither. */
+/** Source of delays and randomness, which tests replace. */
 export interface Clock {
   /** Resolves after some milliseconds, or rejects with the signal's reason. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random(): number;
 }
 
 export interface AskOptions {
-  /** The model behind a name as written in a workflow or setting. */
+  /** Finds the model for a name in a workflow or setting. */
   readonly findModel: (name: string) => Promise<{ readonly model: Model; readonly name: string }>;
   readonly priceOf: (model: string, usage: Usage) => number | null;
   readonly clock: Clock;
   readonly onProgress: (node: string, message: string) => void;
-  /** The bytes of an image of the run; undefined where it holds none, or is gone. */
+  /** Returns the bytes of an image, or undefined if the run does not have it. */
   readonly imageOf?: (image: BlobInfo) => Promise<Uint8Array | undefined>;
   readonly onAnswering: (node: string, characters: number) => void;
 }
@@ -31,16 +31,16 @@ export interface AskOptions {
 export type Ask = (step: AskStep, stopping: Stopping) => Promise<EventBody>;
 type AskStep = Extract<Step, { kind: "ask" }>;
 
-/** A recording or script without the answer: no failure of the node's, so that no edge takes it (workflow-format D56). */
+/** Errors that end the run, because a recording or script has no answer. No edge handles them. */
 const ENDS_RUN: ReadonlySet<ErrorCode> = new Set(["replay.missing", "script.exhausted"]);
 
 const MOST_TRIES = 6;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** A provider that asks for more than this has no quota for us. */
+/** Longest wait that a provider may ask for. If it asks for more, the quota is used up. */
 const LONGEST_ASKED_WAIT_MS = 120_000;
 
-/** One model call: repeated while that may help, priced, and told as an event. */
+/** Creates a function that calls the model, retries if that may help, adds the cost, and returns an event. */
 export function createAsk(options: AskOptions): Ask {
   return async (step, stopping) => {
     const { node, purpose } = step;
@@ -64,7 +64,7 @@ export function createAsk(options: AskOptions): Ask {
   };
 }
 
-/** A reply is missing because the one before it did not count: that is the cause to report. */
+/** Reports the rejected reply as the cause if its replacement is missing. */
 function afterRejection({ rejected }: AskStep, message: string) {
   if (!rejected) return {};
   const hint = "correct the last answer, or add the answer that follows its rejection";
@@ -108,7 +108,7 @@ function priced(name: string, usage: Usage, { priceOf }: AskOptions): CallUsage 
   return { inputTokens, cachedTokens, outputTokens, costUsd: priceOf(name, usage) };
 }
 
-/** Milliseconds to wait before the next try, as the provider asks or doubling with jitter; undefined: give up. */
+/** Returns the delay before the next try, as the provider asks or exponential with jitter. Undefined means give up. */
 function waitBefore(error: SkillflowError, tries: number, clock: Clock): number | undefined {
   if (!error.repeatable) return undefined;
   const { afterMs } = error.repeatable;

@@ -4,7 +4,7 @@ import type { SingleStep } from "../core/engine/fold/step.ts";
 import { type Alarm, createAlarm, type Timed } from "./budget.ts";
 import { nextTurn } from "./turns.ts";
 
-/** Steps of inner runs that are under way side by side, and what came of them and is not recorded. */
+/** Steps of inner runs that are running in parallel, and their results that are not recorded yet. */
 export interface Beside extends Pick<Timed, "budgets"> {
   readonly underWay: Map<StepKey, Begun>;
   readonly settling: ReturnType<typeof createSettling>;
@@ -20,13 +20,13 @@ export function nothingBeside(): Beside {
 }
 
 interface Taking {
-  /** Each has an alarm of its own. */
+  /** Starts a step with its own alarm. */
   readonly begin: (step: SingleStep, alarm: Alarm) => readonly Entry[] | Promise<readonly Entry[]>;
-  /** Waits for all of them, as a replay does: they were recorded together. */
+  /** True in a replay: waits for all steps, because they were recorded together. */
   readonly takesAll: boolean;
 }
 
-/** Begins what is not under way yet, waits until one is over, and takes all that are. */
+/** Starts the steps that are not running yet, waits until at least one finishes, and returns all finished ones. */
 export async function takeBeside(
   beside: Beside,
   steps: readonly SingleStep[],
@@ -62,7 +62,7 @@ function isSettled(begun: Begun | undefined): boolean {
   return begun?.entries !== undefined || begun?.defect !== undefined;
 }
 
-/** Ends what is under way inside a visit that is left, and gives what came of it so far. */
+/** Stops the steps inside a node's visit that ends, and returns their results so far. */
 export async function cutOffIn(run: Beside, exit: StepKey): Promise<readonly Entry[]> {
   const prefix = exit.slice(0, exit.lastIndexOf("/exit/"));
   const inside = [...run.underWay.keys()].filter((each) => isUnder(each, prefix));
@@ -73,7 +73,7 @@ export async function cutOffIn(run: Beside, exit: StepKey): Promise<readonly Ent
 
 const LEFT: Entry = { type: "run:interrupt", reason: "its node was left" };
 
-/** What ended them all is said once, last. */
+/** Collects the results. An event that stopped several steps is recorded once, at the end. */
 function collect({ underWay }: Beside, keys: readonly StepKey[]): Entry[] {
   const all = keys.flatMap((key) => {
     const { entries = [], defect } = underWay.get(key) ?? {};
@@ -89,7 +89,7 @@ function isEnding({ type }: EventBody): boolean {
   return type === "run:interrupt" || type === "limit:reached";
 }
 
-/** Tells whoever waits that something is over. */
+/** Wakes the waiting code when a step finishes. */
 function createSettling() {
   let wake: (() => void) | undefined;
   return {

@@ -7,19 +7,19 @@ import type { State } from "../core/engine/fold/state.ts";
 import type { Journal } from "../core/engine/ports.ts";
 import { Stop } from "./stop.ts";
 
-/** A run with what ends its steps before their time. */
+/** A run, and what can stop its steps early. */
 export interface Timed {
   readonly program: Program;
   readonly journal: Journal;
   readonly redactor: Redactor;
   readonly signal: AbortSignal;
-  /** Of the run's time, what this process needed before it could drive it. */
+  /** Milliseconds of the run's time limit already used by start-up. */
   readonly spentMs?: number;
-  /** Follows the run's signal. */
+  /** Aborted together with the run's signal. */
   readonly interrupted: Stop;
-  /** Ends a step that takes longer than the time that is left. */
+  /** Stops a step when the time is up. */
   readonly alarm: Alarm;
-  /** Of the steps under way: what ends a run, or an inner one, ends all that is under way in it. */
+  /** Budgets of the running steps. A deadline of a run or inner run stops all steps in it. */
   readonly budgets: Set<OpenBudget>;
 }
 
@@ -29,19 +29,19 @@ interface OpenBudget {
   readonly isEnded: () => boolean;
 }
 
-/** The time and patience that is left for the present work. */
+/** Time left for the current step, and its interruption. */
 export interface Budget {
   readonly stop: Stop;
-  /** What the work comes to; rejects where the budget ends first. */
+  /** Returns the result of the work. Rejects if the budget ends first. */
   orEnd<Value>(work: Promise<Value>): Promise<Value>;
   ended(): boolean;
   reason(): string;
-  /** What to record in place of the work's result. */
+  /** Event to record instead of the result. */
   event(): Entry;
   close(): void;
 }
 
-/** Of a step of the run, or of an inner one, whose state that is. Side by side, each has an alarm of its own. */
+/** Opens the budget of a step. `state` is that of its run or inner run. Parallel steps pass their own alarms. */
 export function openBudget(run: Timed, state: State, key: StepKey, alarm: Alarm = run.alarm): Budget {
   const stop = new Stop();
   let ending: Entry | undefined;
@@ -81,14 +81,14 @@ export function openBudget(run: Timed, state: State, key: StepKey, alarm: Alarm 
   };
 }
 
-/** What ends the run, an inner run or the attempt before a step that takes no time. */
+/** Returns the event that stops the run, inner run or attempt before a step that takes no time, if any. */
 export function endedAlready(run: Timed, state: State): Entry | undefined {
   if (run.signal.aborted) return interruption(run);
   const nearest = nearestDeadline(run, state);
   return nearest && nearest.leftMs <= 0 ? nearest.body : undefined;
 }
 
-/** As of now; of several that have passed the outermost. */
+/** Returns the nearest deadline. If several have passed, the outermost wins. */
 function nearestDeadline(run: Timed, state: State): Deadline | undefined {
   const sinceMs = sinceLastEvent(run, state);
   const { at } = state.inside ?? {};
@@ -102,7 +102,7 @@ function nearestDeadline(run: Timed, state: State): Deadline | undefined {
   );
 }
 
-/** The state's clock stands still since the last record of this process. */
+/** Returns the time since the last record of this process, which the state's clock does not include. */
 function sinceLastEvent({ journal }: Timed, { run: { lastEvent } }: State): number {
   if (lastEvent?.epoch !== journal.epoch) return 0;
   const heardAt = heard.get(lastEvent) ?? performance.now();
@@ -110,16 +110,16 @@ function sinceLastEvent({ journal }: Timed, { run: { lastEvent } }: State): numb
   return performance.now() - heardAt;
 }
 
-/** When this process first looked at an event, by a clock that nobody sets. */
+/** Time when this process first saw an event, by the monotonic clock. */
 const heard = new WeakMap<object, number>();
 
-/** Whoever interrupts may say anything. */
+/** Redacts and shortens the reason, which the caller can choose freely. */
 function interruption({ signal, redactor }: Timed): EventBody {
   const reason = redactor.text(String(signal.reason ?? "interrupted"));
   return { type: "run:interrupt", reason: cutText(reason, MOST_SAID) };
 }
 
-/** Of what others say in a record of ours. */
+/** Longest external message in a record. */
 export const MOST_SAID = 2000;
 
 function reasonOf(body: EventBody): string {
@@ -128,13 +128,13 @@ function reasonOf(body: EventBody): string {
 }
 
 export interface Alarm {
-  /** Rings at once where no time is left. */
+  /** Rings at once if no time is left. */
   set(ms: number, ring: () => void): void;
   unset(): void;
   close(): void;
 }
 
-/** One timer for all steps of a run that end at the same moment, as most do. */
+/** Creates an alarm that reuses one timer for steps with the same deadline, as most have. */
 export function createAlarm(): Alarm {
   let timer: NodeJS.Timeout | undefined;
   let dueAt = 0;

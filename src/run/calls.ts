@@ -8,19 +8,19 @@ import type { CallTool } from "./call.ts";
 import { Stop } from "./stop.ts";
 import { nextTurn } from "./turns.ts";
 
-/** The calls of a turn, side by side. */
+/** Runs the tool calls of a turn in parallel. */
 
 interface Calling {
   readonly callTool: CallTool;
 }
 
-/** Calls started and not yet recorded. */
+/** Calls that were started but not recorded yet. */
 export interface Running {
-  /** By step key. */
+  /** Calls by step key. */
   readonly calls: Map<StepKey, RunningCall>;
-  /** What ends them all; in its place stands another once it did. */
+  /** Stops all the calls. Replaced after use. */
   stop: Stop;
-  /** Told when one of them is over. */
+  /** Called when one of the calls finishes. */
   onOver: () => void;
 }
 
@@ -28,7 +28,7 @@ interface RunningCall {
   readonly call: Call;
   isBegun: boolean;
   outcome?: Outcome;
-  /** What the call itself never throws. */
+  /** An unexpected error. Calls themselves never throw. */
   defect?: { readonly error: unknown };
 }
 
@@ -36,7 +36,7 @@ export function noCalls(): Running {
   return { calls: new Map(), stop: new Stop(), onOver: () => undefined };
 }
 
-/** Starts what is not running yet, waits until at least one is done, gives all that are. */
+/** Starts the calls that are not running yet, waits until at least one finishes, and returns all finished ones. */
 export async function performCalls(
   run: Calling,
   step: Extract<SingleStep, { kind: "call" }>,
@@ -63,7 +63,7 @@ export async function performCalls(
   running.stop.abort(() => new Error(budget.reason()));
   for (const call of cutOff) {
     const { isBegun = false } = running.calls.get(call.key) ?? {};
-    // What was announced and not begun is not in doubt.
+    // A call that was announced but not started is not in doubt.
     const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
     const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
     const acted = isBegun && call.tool.effect === "write" ? "unknown" : "no";
@@ -90,7 +90,7 @@ function startCall(run: Calling, call: Call, running: Running): void {
   );
 }
 
-/** Those that are over within one turn of the process are recorded as one. */
+/** Waits for a call. Calls that finish in the same turn of the event loop are recorded together. */
 async function oneOver(running: Running): Promise<void> {
   const entries = [...running.calls.values()];
   const isOver = () => entries.some(({ outcome, defect }) => outcome || defect);

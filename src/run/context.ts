@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Somebody whose work may have thrown it. */
+/** Owner of background work, asked to claim a stray error. */
 export interface Suspect {
-  /** Takes it, or is over and leaves it to whoever began it. */
+  /** Claims the error. Returns false if the work is finished, so that its parent is asked. */
   take(error: unknown): boolean;
 }
 
-/** What is known of the work that some code belongs to, wherever it waits. One storage: each costs every promise. */
+/** Async context of the current work. There is only one storage, because each one slows down every promise. */
 interface Context {
-  /** Whose stray errors it throws, the nearest first. */
+  /** Owners of stray errors, nearest first. */
   readonly suspects: readonly Suspect[];
-  /** It has its place in the queue already. */
+  /** True if the work already has a slot in the queue. */
   readonly isPlaced: boolean;
 }
 

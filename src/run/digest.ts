@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { jsonOnce } from "../core/base/values.ts";
 import type { Prompt, RunContext, Turn } from "../core/engine/event/prompt.ts";
 
-/** sha256 of a prompt, first 16 hexadecimal digits. Linear over a run: a growing context is digested entry by entry. */
+/** Returns the first 16 hex digits of a prompt's sha256. Hashes a growing context entry by entry, to stay linear. */
 export function digestPrompt({ text, context, turns, tools, output }: Prompt): string {
   const parts = [
     text,
@@ -14,7 +14,7 @@ export function digestPrompt({ text, context, turns, tools, output }: Prompt): s
   return hash("sha256", parts.join("\0")).slice(0, 16);
 }
 
-/** What a reply and its results added may be told for the last time; the turns before them were told before. */
+/** Serializes a turn. Caches all but the last two, which may not be needed again. */
 function textOfTurn(turn: Turn, index: number, { length }: readonly Turn[]): string {
   return index < length - 2 ? jsonOnce(turn) : JSON.stringify(turn);
 }

@@ -27,25 +27,25 @@ export interface Run {
   readonly journal: Journal;
   readonly ask: Ask;
   readonly callTool: CallTool;
-  /** Undefined where nobody is to be asked: what could be public is then. */
+  /** Asks a tool who can read its target. If undefined, every target that could be public counts as public. */
   readonly askReach?: AskReach;
-  /** The text of a blob of the run; undefined where it holds none, or is gone. */
+  /** Returns the text of a blob, or undefined if the run does not have it. */
   readonly blobText?: (id: string) => Promise<string | undefined>;
   readonly redactor: Redactor;
   readonly observers: readonly Observer[];
-  /** Aborted when somebody interrupts the run. */
+  /** Aborted when the run is interrupted. */
   readonly signal: AbortSignal;
-  /** What came, and now comes, to the run after an end: what is recorded of it first. */
+  /** Events to record before the run continues after an earlier end, such as a resume or an approval. */
   readonly afterwards: readonly Afterwards[];
-  /** Of the run's time, what this process needed before it could drive it. */
+  /** Milliseconds of the run's time limit already used by start-up. */
   readonly spentMs?: number;
-  /** Of a replay. */
+  /** Results from the recording, in a replay. */
   readonly recall?: Recall | undefined;
-  /** Why a run that would succeed ends as failed: a replay whose prompts changed. */
+  /** Returns the error of a run that would otherwise succeed, such as a replay whose prompts changed. */
   readonly refusal?: () => RunError | undefined;
 }
 
-/** While `next` gives a step: perform it, record it, fold it, tell the observers. */
+/** Performs the steps that `next` returns, records results, updates the state and notifies observers. */
 export async function driveRun(run: Run): Promise<State> {
   const strays = strayWarnings();
   const alarm = createAlarm();
@@ -64,9 +64,9 @@ export async function driveRun(run: Run): Promise<State> {
 }
 
 interface Drive extends Run, Timed, Beside {
-  /** To be told in the next record. */
+  /** Warnings for the next record. */
   readonly untold: EventBody[];
-  /** The calls of each run, the inner ones by their place. */
+  /** Running calls, by the path of the inner run. */
   readonly running: Map<string | undefined, Running>;
 }
 
@@ -92,14 +92,14 @@ async function driveSteps(run: Drive): Promise<State> {
   }
 }
 
-/** Signals and timers are heard so often whatever the steps are, after every call, and before the end. */
+/** Longest time in ms without yielding to the event loop, so that signals and timers are handled. */
 const MOST_DEAF_MS = 1;
 
 function endsRun(step: Step): boolean {
   return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
 }
 
-/** What was thrown where nobody waits for it, and by none of the calls under way, becomes a warning in the next record. */
+/** Collects stray errors that no running call claims, as warnings for the next record. */
 function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): void } {
   const untold: EventBody[] = [];
   let isOver = false;
@@ -115,21 +115,21 @@ function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): voi
   };
 }
 
-/** A replay that left its recording goes no further. */
+/** Returns the step for the next event after an end. A replay that diverged stops instead. */
 function afterwardsStep(run: Run, state: State): SingleStep | undefined {
   if (run.recall && state.end?.error?.code === "replay.missing") return undefined;
   const after = run.afterwards[state.run.afterwards];
   return after && { kind: "decide", key: after.key, at: after.at, bodies: [after.body] };
 }
 
-/** What came of a step, redacted before it is recorded or folded: a resumed run sees what the first one saw. */
+/** Performs a step and redacts its result before it is recorded, so that a resumed run sees the same data. */
 async function performed(run: Drive, state: State, step: Step, position: number): Promise<readonly Entry[]> {
   if (step.kind === "together" || run.underWay.has(step.key)) {
     const entries = await performBeside(run, state, step);
     return run.untold.length === 0 ? entries : [...entries, ...heard(run, run.untold.splice(0))];
   }
   const coming = performOne(run, state, step);
-  // No promise where there is nothing to wait for: most steps are decided.
+  // Avoids a promise for the many steps that finish synchronously.
   const entries = coming instanceof Promise ? await coming : coming;
   const leaving = step.kind === "decide" ? endInside(run, step, position) : [];
   const cutOff = leaving instanceof Promise ? await leaving : leaving;
@@ -142,7 +142,7 @@ function performOne(run: Drive, state: State, step: SingleStep): readonly Entry[
   return coming instanceof Promise ? coming.then((came) => placed(run, step, came)) : placed(run, step, coming);
 }
 
-/** Redacted, and with its place, unless it is of the whole run or names its own. */
+/** Redacts events and adds the inner run's path, unless they have one or concern the whole run. */
 function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly Entry[] {
   const isDecided = step.kind === "decide" || step.kind === "examine";
   const bodies: readonly Entry[] = isDecided
@@ -153,14 +153,14 @@ function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly En
   return at === undefined ? bodies : bodies.map((body) => (isOfAll(body) ? body : { ...body, at }));
 }
 
-/** Begins what is not under way yet, waits until one is over, and takes all that are. */
+/** Starts the steps that are not running yet, waits until at least one finishes, and returns all finished ones. */
 function performBeside(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
   const steps = step.kind === "together" ? step.steps : [step];
   const begin = (each: SingleStep, alarm: Alarm) => performOne({ ...run, alarm }, state, each);
   return takeBeside(run, steps, { begin, takesAll: run.recall !== undefined });
 }
 
-/** A visit that is left takes what is under way in it along: what came of that so far is recorded with it. */
+/** Stops the running steps inside a node that ends, and returns their results so far. */
 function endInside(run: Drive, step: Decision, position: number): readonly Entry[] | Promise<readonly Entry[]> {
   if (run.recall) return run.recall.beside(step, position);
   return run.underWay.size > 0 && step.bodies[0]?.type === "node:exit" ? cutOffIn(run, step.key) : [];
@@ -180,7 +180,7 @@ export function tell(observers: readonly Observer[], event: RunEvent): void {
   for (const observer of observers) watch(() => observer.onEvent(event));
 }
 
-/** Tells the observers what is shown while it happens and never recorded. */
+/** Notifies observers of progress, which is displayed but never recorded. */
 export function tellProgress(observers: readonly Observer[], node: string, message: string): void {
   for (const observer of observers) watch(() => observer.onProgress?.({ node, message }));
 }
@@ -206,7 +206,7 @@ function watch(look: () => unknown): void {
   }
 }
 
-/** X2, D42: an observer's failure is its own. */
+/** Observer errors must not affect the run. */
 const ignoreObserver = (_error: unknown) => undefined;
 
 function perform(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
@@ -243,7 +243,7 @@ async function reachOut(
   }
 }
 
-/** What an interrupted run begins no more (X10), nor one without time (trust 11): an announced call would be in doubt. */
+/** Detects steps that must not start without time left or after an interrupt: calls would be in doubt. */
 function isBeginning({ type }: EventBody): boolean {
   return type === "node:enter" || type === "tool:call";
 }
@@ -269,7 +269,7 @@ async function performReach(run: Drive, { node, call }: Extract<SingleStep, { ki
   return { ...event, audience: "public", error: told.error, code: told.code };
 }
 
-/** What is not there any more counts as not said: the result itself still counts. */
+/** Checks the claims. A missing blob counts as empty, but the result itself still counts. */
 async function performExamine(run: Run, { question }: Extract<SingleStep, { kind: "examine" }>): Promise<EventBody> {
   const texts = new Map<string, string>();
   for (const { blob_id } of question.results.flatMap(({ blobs }) => blobs)) {

@@ -2,7 +2,7 @@ import { SkillflowError } from "../core/base/errors.ts";
 import { contextNow, within } from "./context.ts";
 import type { Stopping } from "./stop.ts";
 
-/** The one queue of a process, round every tool call of all its runs and clients (workflow-format D66). */
+/** The process-wide queue for the tool calls of all runs and clients. */
 
 const AT_ONCE = 8;
 const MOST_WAITING = 256;
@@ -11,9 +11,9 @@ const waiting: (() => void)[] = [];
 let underWay = 0;
 
 /**
- * Does the work when fewer than eight others are under way, in the order of asking. Throws `calls.full` where too much
- * waits already, and the signal's reason where that comes first. What the work calls itself takes no place of its own, or
- * it would wait for its own end.
+ * Runs the work when fewer than eight others are running, in the order of the calls. Throws `calls.full` if the queue
+ * is too long, or the signal's reason if it aborts first. Nested calls take no slot, because they would wait for
+ * themselves.
  */
 export async function inTurn<Value>(work: () => Promise<Value>, signal: Stopping): Promise<Value> {
   if (contextNow().isPlaced) return work();
@@ -24,7 +24,7 @@ export async function inTurn<Value>(work: () => Promise<Value>, signal: Stopping
     return await within({ isPlaced: true }, work);
   } finally {
     const next = waiting.shift();
-    // Whoever waits takes the place over.
+    // The next waiting call takes over the slot.
     if (next) next();
     else underWay--;
   }

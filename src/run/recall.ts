@@ -3,19 +3,19 @@ import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../
 import type { SingleStep, Step, Together } from "../core/engine/fold/step.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 
-/** What a replay takes from the run that was recorded. */
+/** Results that a replay takes from the recorded run. */
 export interface Recall {
-  /** What came of a step, where a replay does not have it done again; undefined where it has. */
+  /** Returns the recorded result of a step, or undefined if the replay performs it. */
   bodies(step: SingleStep): readonly Entry[] | undefined;
-  /** Of what inner runs waited for side by side, that of which the record at that position holds what came of it. */
+  /** Returns the parallel steps whose results are in the record at that position. */
   narrow(step: Together, position: number): Step;
-  /** What the record at that position holds beside what came of a step. */
+  /** Returns the other events in the record at that position. */
   beside(step: SingleStep, position: number): readonly Entry[];
 }
 
 /**
- * A replay stops where the recorded run was stopped (a limit of time or money, somebody's interrupt), and calls come to
- * what they came to then. A call that the recording does not hold ends the replay (workflow-format D56).
+ * Replays a run: stops where the run was stopped by a limit or an interrupt, and uses the recorded results of calls. A
+ * call without a recorded result ends the replay.
  */
 export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Recall {
   const recorded = new Map<StepKey, Entry[]>();
@@ -24,7 +24,7 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   for (const event of events) {
     const key = stepOf(event);
     if (isHalt(event)) halted.add(key);
-    // A limit's place may be another than its step's.
+    // The inner run of a limit can differ from that of its step.
     const body: Entry = { ...(bodyOf(event) as EventBody), at: event.at };
     const bodies = recorded.get(key);
     if (bodies) bodies.push(body);
@@ -35,7 +35,7 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   const bodies = (step: SingleStep) => {
     const known = recorded.get(step.key) ?? [];
     if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return known;
-    // What earlier runs knew then, and not what they know now.
+    // Use the state at the time of the recording, not the current one.
     if (known.some((body) => body.type === "map:start" && body.state !== undefined)) return known;
     if (step.kind === "examine" && tools === "recorded" && known.length > 0) return known;
     if (step.kind === "reach" && tools === "recorded") return known.length > 0 ? known : [unknownReach(step)];
@@ -59,7 +59,7 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   };
 }
 
-/** Nobody is asked: what the recording does not know is read by all the world. */
+/** Counts a target as public if the recording does not say who can read it. */
 function unknownReach({ node, call }: Extract<SingleStep, { kind: "reach" }>): EventBody {
   return { type: "tool:audience", node, audience: "public", id: call.key };
 }
@@ -68,7 +68,7 @@ function isHalt({ type }: EventBody): boolean {
   return type === "run:interrupt" || type === "limit:reached" || type === "run:fail";
 }
 
-/** A limit that was reached before a model call is recorded beside it: `3:assess/0/2/timeout~1`. */
+/** Returns the step of an event. A limit before a model call has a key derived from it: `3:assess/0/2/timeout~1`. */
 function stepOf(event: RunEvent): StepKey {
   if (event.type !== "limit:reached") return event.key;
   const [, key = "", resumed = ""] = /^(.*?)(~\d+)?$/s.exec(event.key) ?? [];
@@ -76,11 +76,11 @@ function stepOf(event: RunEvent): StepKey {
   return `${key.endsWith(suffix) ? key.slice(0, -suffix.length) : key}${resumed}`;
 }
 
-/** What came to a run from outside once it had ended: it was resumed, or what it planned was applied. */
+/** An external event after a run ended: it was resumed, approved, or its plan was applied. */
 export interface Afterwards {
   readonly key: StepKey;
   readonly body: EventBody;
-  /** Of a word to an inner run. */
+  /** Path of the inner run that a decision concerns. */
   readonly at?: string;
 }
 
@@ -99,7 +99,7 @@ const AFTER_THE_END: ReadonlySet<string> = new Set([
   "state:written",
 ]);
 
-/** An event without its place in the list. */
+/** Returns an event without its envelope. */
 export function bodyOf<Event extends RunEvent>(event: Event): Omit<Event, keyof Envelope> {
   const {
     seq: _seq,

@@ -1,16 +1,16 @@
 import type { Stopped } from "../core/engine/ports.ts";
 
-/** As much of an AbortSignal as those need who only listen. */
+/** The part of an AbortSignal that listeners need. */
 export type Stopping = Stopped;
 
-/** What ends work before its time, made for every step and call: an AbortController only where somebody asks for one. */
+/** Lightweight abort signal, created for every step and call. Creates an AbortController only on demand. */
 export class Stop implements Stopping {
   aborted = false;
   #reason: (() => unknown) | { readonly made: unknown } | undefined;
   #hearers: readonly (() => void)[] = [];
   #controller: AbortController | undefined;
 
-  /** The first counts; its reason is made for those who ask for it, as an Error is dear. */
+  /** Aborts once. The reason is created only when it is read, because an Error is expensive. */
   abort(reason: () => unknown): void {
     if (this.aborted) return;
     this.aborted = true;
@@ -34,7 +34,7 @@ export class Stop implements Stopping {
     this.#hearers = this.#hearers.filter((other) => other !== hear);
   }
 
-  /** For programs that know signals. */
+  /** AbortSignal for APIs that require one. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();

@@ -1,11 +1,11 @@
 import { contextNow, type Suspect, within } from "./context.ts";
 
-/** What is thrown where nobody waits for it: in a timer, by an emitter, in a promise that nobody holds. */
+/** Stray errors: thrown in a timer, by an emitter, or in a promise without a handler. */
 
-/** Those who are at work and began by themselves: the runs. */
+/** The top-level suspects: runs that are in progress. */
 const first = new Set<Suspect>();
 
-/** Does the work; what it leaves behind to be thrown later is its own for as long as it takes it. */
+/** Runs the work. The suspect may claim stray errors of the work, even later. */
 export async function suspected<Value>(suspect: Suspect, work: () => Value | Promise<Value>): Promise<Value> {
   const outer = contextNow().suspects;
   if (outer.length === 0) first.add(suspect);
@@ -17,8 +17,8 @@ export async function suspected<Value>(suspect: Suspect, work: () => Value | Pro
 }
 
 /**
- * Gives a stray error to the work that it came from, by the context that the process is in while it hears of it; where
- * nothing tells, to the only run that there is. False where nobody takes it.
+ * Assigns a stray error to the work that caused it, by the current async context. Without a context, assigns it to the
+ * only active run. Returns false if no work claims it.
  */
 export function blameStray(error: unknown): boolean {
   const [only, ...others] = first;
@@ -26,14 +26,14 @@ export function blameStray(error: unknown): boolean {
   return [...named, ...(only && others.length === 0 ? [only] : [])].some((suspect) => suspect.take(error));
 }
 
-/** Does work of the library: a stray error of it that no run takes counts as late, and none of the host's own does. */
+/** Marks work as the library's: an unclaimed stray error counts as late, unlike errors of the host. */
 export function markedAsOurs<Value>(work: () => Value): Value {
   return contextNow().suspects.length > 0 ? work() : within({ suspects: [{ take: () => false }] }, work);
 }
 
 /**
- * Gives a stray error to the work whose context the process is in; `late` where that work is over. Undefined where the
- * error is none of a run's: a host's own errors must not be taken.
+ * Assigns a stray error to the work of the current async context. Returns `late` if that work is finished. Returns
+ * undefined outside of runs, because the host's errors are not ours.
  */
 export function claimStray(error: unknown): "taken" | "late" | undefined {
   const { suspects } = contextNow();

@@ -1,2 +1,2 @@
-/** Resolves once the process has looked at its signals, timers and connections. */
+/** Resolves after the event loop has handled signals, timers and connections. */
 export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -5,11 +5,11 @@ import { PATTERN_TOO_SLOW, withinSecond } from "../../core/base/schema/time-boun
 import { checkedAs, type JsonObject } from "../../core/base/values.ts";
 import { wholeText } from "../../core/engine/tools/blob.ts";
 
-/** Reading on in a blob. */
+/** Reads and searches blobs. */
 
 type Read = (blobs: Blobs, input: JsonObject) => Promise<JsonObject>;
 
-/** What the tools for blobs do, by their names; each gets input that fits. */
+/** Implementations of the blob tools, by name. Their input is already validated. */
 export const BLOB_READERS: Readonly<Record<string, Read>> = {
   read_blob: (blobs, input) => readBlob(blobs, checkedAs<ReadBlob>(input)),
   search_blob: (blobs, input) => searchBlob(blobs, checkedAs<SearchBlob>(input)),
@@ -25,7 +25,7 @@ interface ReadBlob {
   readonly max_bytes?: number;
 }
 
-/** A piece of a blob, on character boundaries, and where the next one begins. */
+/** Reads a part of a blob on character boundaries, and returns the offset of the next part. */
 export async function readBlob(blobs: Blobs, wanted: ReadBlob): Promise<JsonObject> {
   const info = await known(blobs, wanted.blob_id);
   const start =
@@ -43,7 +43,7 @@ export async function readBlob(blobs: Blobs, wanted: ReadBlob): Promise<JsonObje
   };
 }
 
-/** What is read of blobs. */
+/** The methods of a blob store that reading needs. */
 export type Readable = Pick<Blobs, "info" | "read">;
 
 async function known(blobs: Readable, id: string): Promise<BlobInfo> {
@@ -80,7 +80,7 @@ interface SearchBlob {
 
 const MOST_MATCHES = 20;
 const MOST_LINE = 500;
-/** A line longer than this is searched in pieces. */
+/** Longer lines are searched in pieces. */
 const LONGEST_LINE = 64 * 1024;
 
 interface Line {
@@ -89,7 +89,7 @@ interface Line {
   readonly text: string;
 }
 
-/** The lines that hold a text or match a pattern, in order, and how many there are in all. */
+/** Returns the lines that contain a text or match a pattern, in order, and their total. */
 export async function searchBlob(blobs: Readable, wanted: SearchBlob): Promise<JsonObject> {
   const info = await known(blobs, wanted.blob_id);
   const find = finderOf(wanted);
@@ -108,17 +108,17 @@ export async function searchBlob(blobs: Readable, wanted: SearchBlob): Promise<J
   return { blob_id: info.blob_id, total, matches };
 }
 
-/** What a quote may be looked for in: so much of a blob. */
+/** Number of bytes of a blob that are searched for a quote. */
 const MOST_QUOTED = 256 * 1024 * 1024;
 
-/** The whole text of a blob; undefined where it is no text, or is gone. */
+/** Returns the text of a blob, or undefined if it is not text or is missing. */
 export async function blobText(blobs: Blobs, id: string): Promise<string | undefined> {
   const info = await blobs.info(id);
   if (!info || !/^text\/|json|xml|yaml|javascript/.test(info.kind)) return undefined;
   return wholeText(await blobs.read(id, 0, Math.min(info.size_bytes, MOST_QUOTED))).text;
 }
 
-/** What of a blob a model may be shown; undefined where it is no image, or is gone. */
+/** Returns the bytes of an image for a model, or undefined if it is unusable or missing. */
 export async function imageBytes(blobs: Blobs, { blob_id }: BlobInfo): Promise<Uint8Array | undefined> {
   const info = await blobs.info(blob_id);
   if (!info || !isImage(info)) return undefined;
@@ -128,7 +128,7 @@ export async function imageBytes(blobs: Blobs, { blob_id }: BlobInfo): Promise<U
 
 type Match = { line: number; offset: number; text: string; before?: string[]; after?: string[] };
 
-/** Gives each match the lines before and after it. */
+/** Adds the lines before and after to each match. */
 function keepAround(count: number) {
   let before: string[] = [];
   let last: Match | undefined;
@@ -150,7 +150,7 @@ function keepAround(count: number) {
   };
 }
 
-/** Where each line matches; -1 where it does not. */
+/** Returns the position of the match in each line, or -1. */
 type Finder = (lines: readonly string[]) => readonly number[];
 
 function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {
@@ -160,7 +160,7 @@ function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {
   return (lines) => lines.map((line) => line.toLowerCase().indexOf(lower));
 }
 
-/** A pattern that takes too long is ended, whatever it is. */
+/** Creates a finder that stops a slow pattern after a second. */
 function patternFinder(source: string, flags: string): Finder {
   const pattern = readPattern(source, flags);
   return (lines) => {
@@ -219,7 +219,7 @@ function piecesOf(bytes: Buffer, number: number, offset: number): Line[] {
   }));
 }
 
-/** The neighbourhood of a match, if the line is long. */
+/** Shortens a long line to the text around the match. */
 function clipAt(line: string, at: number): string {
   if (line.length <= MOST_LINE) return line;
   const from = Math.max(0, Math.min(at - MOST_LINE / 4, line.length - MOST_LINE));

@@ -3,16 +3,16 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { cutText, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { describeBlob, wholeText } from "../../core/engine/tools/blob.ts";
 
-/** Results with more than this many characters of JSON do not stand in a prompt: they become blobs. */
+/** Largest result in a prompt, in characters of JSON. Larger ones become blobs. */
 export const MOST_RESULT = 32_768;
-/** A text inside a result that is worth a blob of its own when the whole is too large. */
+/** Length above which a string in a large result gets its own blob. */
 const LARGE_MEMBER = 4096;
 const HEAD = 1000;
 const TAIL = 500;
 
 /**
- * What the model sees of a result: the result itself, or blobs in place of its large texts, else one blob of the whole.
- * Where no blob can be kept, the head and the tail are.
+ * Returns what the model sees of a result: the result itself, the result with blobs for its long strings, or one blob.
+ * If no blob can be created, returns the head and the tail.
  */
 export async function holdLarge(output: Json, blobs: Blobs, most = MOST_RESULT): Promise<Json> {
   if (!isLarge(output, most)) return output;

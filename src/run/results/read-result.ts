@@ -7,12 +7,12 @@ import { wholeText } from "../../core/engine/tools/blob.ts";
 import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { type Readable, searchBlob } from "./blob-tools.ts";
 
-/** What `read_result` gives: a result as it was recorded, then what of it is kept as blobs, in pages or by its lines. */
+/** The `read_result` tool: returns a recorded result and its blobs, in pages or by matching lines. */
 
 const PAGE = 16_000;
 const MOST_LINES = 50;
 
-/** A stretch of a result, in the order of their bytes. */
+/** A part of a result. The parts are read in byte order. */
 interface Stretch {
   readonly info: BlobInfo;
   readonly from: Readable;
@@ -26,7 +26,7 @@ export async function readResult(call: RecordedCall, wanted: ReadResult, blobs: 
   return `${head}\n${text}`;
 }
 
-/** A result that is a blob and nothing else is read there alone. */
+/** Returns the parts of a result. If a blob replaces the whole result, it is the only part. */
 function stretchesOf({ outcome }: RecordedCall, blobs: Readable): Stretch[] {
   if (!outcome) return [stretchOf("the call has no result yet")];
   if ("error" in outcome) return [stretchOf(`the call failed: ${outcome.error}`)];
