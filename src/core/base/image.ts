@@ -1,6 +1,6 @@
 import type { BlobInfo } from "./blobs.ts";
 
-/** Images that models may see, identified by their bytes and not by their declared type. */
+/** Images that models can see, identified by their bytes and not by their declared type. */
 
 const IMAGE_KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 export type ImageKind = (typeof IMAGE_KINDS)[number];

@@ -60,7 +60,7 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
   };
 }
 
-/** Number of calls in a typical turn. Each result is redacted twice: for its call and for its record. */
+/** Largest number of calls in a turn. Each result is redacted twice: for its call and for its record. */
 const LATELY = 64;
 
 /** Remembers the last few objects. A weak set of all objects would slow down garbage collection. */

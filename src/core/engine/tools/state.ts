@@ -148,7 +148,7 @@ function told({ tainted, data: _data, ...entry }: StateEntry, data: Json): JsonO
   return { ...entry, data, ...(tainted ? { note: STRANGERS } : {}) };
 }
 
-/** Reports whether a result may contain untrusted text. A result stored in a blob is not examined. */
+/** Reports whether a result may contain untrusted text. A result that was moved to a blob counts as untrusted. */
 export function recalledStrangers(output: Json): boolean {
   if (!isObject(output)) return true;
   const { entry, entries, found } = output as Record<string, Json>;
