@@ -6,35 +6,35 @@ import { messageOf } from "../core/base/errors.ts";
 import type { Environment } from "../core/document/config.ts";
 import { packagePath } from "../files/own-files.ts";
 
-/** A fault of skillflow itself, and what may be told with it. */
+/** Fault of skillflow itself, with details that may be reported. */
 export interface Fault {
   readonly error: unknown;
-  /** `runs show`, without its arguments. */
+  /** Command name without arguments, such as `runs show`. */
   readonly command: string;
   readonly version: string;
   readonly node: string;
   readonly platform: string;
 }
 
-/** What is kept out of a report. */
+/** Inputs for the redaction of a report. */
 export interface Withheld {
-  /** As everything that is printed is cleaned. */
+  /** Applies the same cleaning as printed output. */
   readonly clean: (text: string) => string;
   readonly env: Environment;
   readonly argv: readonly string[];
 }
 
 /**
- * Reports a fault to a Sentry project and says what came of it, within PATIENCE_MS once the SDK is loaded. The SDK
- * gets an error that is clean already; nothing leaves but what `allowedOf` names.
+ * Reports a fault to a Sentry project and describes the outcome, within PATIENCE_MS once the SDK is loaded. The SDK
+ * receives an error that is already clean, and sends only what `allowedOf` names.
  */
 export async function reportFault(dsn: string, fault: Fault, { clean, env, argv }: Withheld): Promise<string> {
-  // The SDK prints an address that it does not understand.
+  // The SDK would print an invalid DSN.
   if (!DSN.test(dsn) || !URL.canParse(dsn)) return "not reported: SENTRY_DSN is no address of a Sentry project";
   const { NodeClient, Scope, defaultStackParser, makeNodeTransport } = await import("@sentry/node");
   const redactor = reportRedactor(env, argv);
   const tell = (text: string) => redactor.text(clean(fromPackage(text)));
-  // A client of its own rather than `init`: no default integrations, no settings of the environment, no global hooks.
+  // A separate client instead of `init`: no default integrations, environment settings or global hooks.
   const client = new NodeClient({
     dsn,
     integrations: [],
@@ -53,7 +53,7 @@ export async function reportFault(dsn: string, fault: Fault, { clean, env, argv 
 
 const PATIENCE_MS = 2000;
 
-/** As the SDK reads it: protocol, public key, host, path and the project's number. */
+/** DSN as the SDK parses it: protocol, public key, host, path and project number. */
 const DSN = /^https?:\/\/\w+(?::\w*)?@(?:\[[:.%\w]+\]|[\w.-]+)(?::\d+)?\/(?:.+\/)?\d+$/;
 
 function describeAnswer(id: string, answer: number | "late" | undefined): string {
@@ -63,7 +63,7 @@ function describeAnswer(id: string, answer: number | "late" | undefined): string
   return `reported to SENTRY_DSN as ${id}`;
 }
 
-/** Cleaned before the SDK takes it apart and shortens it; without its cause and fields, and the message told once. */
+/** Cleans an error before the SDK parses and shortens it. Drops its cause, its fields and the repeated message. */
 function cleanError(error: unknown, tell: (text: string) => string): Error {
   const lines = error instanceof Error ? tell(String(error.stack)).split("\n") : [];
   const cleaned = new Error(tell(messageOf(error)));
@@ -72,7 +72,7 @@ function cleanError(error: unknown, tell: (text: string) => string): Error {
   return cleaned;
 }
 
-/** A new event of what may leave. Must not throw: the SDK would send what was thrown past this. */
+/** Copies the allowed fields of an event. Must not throw, because the SDK would send that error unfiltered. */
 function allowedOf(event: ErrorEvent, fault: Fault, tell: (text: string) => string): ErrorEvent {
   const { event_id, timestamp, exception } = event;
   const values = (exception?.values ?? []).map(({ type = "", value = "", stacktrace }) => ({
@@ -102,12 +102,12 @@ function allowedFrame(frame: StackFrame, tell: (text: string) => string): StackF
 const PACKAGE = pathToFileURL(`${packagePath(".")}/`);
 const MARK = "app:///";
 
-/** The package's own folder is wherever somebody installed it. */
+/** Hides the folder in which the package is installed. */
 function fromPackage(text: string): string {
   return text.replaceAll(PACKAGE.href, MARK).replaceAll(fileURLToPath(PACKAGE), MARK);
 }
 
-/** Relative to the package, within a dependency, or of Node itself; of other files nothing is told. */
+/** Shortens a path of the package, a dependency or Node itself. Hides all other paths. */
 function placeOf(filename: string): string {
   if (filename.startsWith(MARK)) return filename.slice(MARK.length);
   if (filename.startsWith("node:")) return filename;

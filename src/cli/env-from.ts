@@ -6,7 +6,7 @@ import type { Environment } from "../core/document/config.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 
-/** The environment with the variables of the file that `--env-from` names; what is set already stays. */
+/** Adds the variables of the `--env-from` file to the environment. Variables that are already set win. */
 export function withEnvFrom(io: Io, flags: Flags): Io {
   if (typeof flags.envFrom !== "string") return io;
   const env = { ...readVariables(io.host.cwd, flags.envFrom), ...io.host.env };
@@ -22,7 +22,7 @@ function readVariables(cwd: string, file: string): Environment {
   });
 }
 
-/** What runs, where its own files are, who is trusted, and through whom it speaks (trust 6). */
+/** Variables that decide which programs run, where skillflow stores files, whom it trusts and which proxy it uses. */
 const REFUSED = /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
 
 function parseFile(path: string, file: string): Environment {

@@ -11,7 +11,7 @@ import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 
-/** Flags as the program knows them: checked, and typed. */
+/** Checked and typed access to the flags. */
 
 function wrong(message: string, hint?: string): SkillflowError {
   return new SkillflowError("usage.invalid", message, { hint });
@@ -52,7 +52,7 @@ interface StoreFlags {
   readonly url: string | undefined;
 }
 
-/** Where runs are: a database's address by itself says so, too. */
+/** Returns the folder or database that stores the runs. A database URL alone selects the database. */
 export function placeOf({ store, engine, url }: StoreFlags): string | EnginePlace | undefined {
   if (engine === "local" && url !== undefined) throw wrong("--database-url is for --engine dbos");
   if (engine !== "dbos" && url === undefined) return store;
@@ -87,12 +87,12 @@ export function runChoices(flags: Flags): RunChoices {
   };
 }
 
-/** Where Sources may come from. */
+/** Returns the flags that limit where Sources may come from. */
 export function sourceChoices(flags: Flags): Pick<RunChoices, "fileRoot" | "inputSources"> {
   return { fileRoot: text(flags, "fileRoot"), inputSources: flags.inputSources === true };
 }
 
-/** What a flag says, where it is given. */
+/** Parses a flag if it is given. */
 export function flagValue<Value>(
   flags: Flags,
   name: string,
@@ -104,7 +104,7 @@ export function flagValue<Value>(
     : parse(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, given);
 }
 
-/** A whole number, zero too. */
+/** Parses a whole number, which may be zero. */
 export function integer(flags: Flags, name: string, flag: string): number | undefined {
   const given = text(flags, name);
   if (given === undefined) return undefined;
@@ -112,7 +112,7 @@ export function integer(flags: Flags, name: string, flag: string): number | unde
   throw wrong(`${flag} takes a whole number, not "${given}"`);
 }
 
-/** The input as flags give it: `--input`, single fields by `-i`, `--dry-run`. */
+/** Reads the input from `--input`, single `-i` fields and `--dry-run`. */
 export async function readInput(io: Io, flags: Flags): Promise<(workflow: Workflow) => unknown> {
   const base = await readInputFlag(io, text(flags, "input"));
   const pairs = list(flags, "i").map((pair) => splitPair("-i", pair));
@@ -163,7 +163,7 @@ function fieldOf(workflow: Workflow, key: string): InputField | undefined {
   return workflow.inputs && Object.hasOwn(workflow.inputs, key) ? workflow.inputs[key] : undefined;
 }
 
-/** A value that does not fit its type stays text, for the input check to complain about. */
+/** Adds a field, converted to its type. A value that does not fit stays text, and the input check reports it. */
 function addField(fields: Map<string, unknown>, key: string, value: string, field: InputField | undefined): void {
   if (field?.type === "string[]") {
     const former = fields.get(key);

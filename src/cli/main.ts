@@ -11,21 +11,21 @@ import { COMMANDS } from "./table/commands.ts";
 import { FROM_REF, SHARED_OPTIONS } from "./table/options.ts";
 import { wrapLines } from "./terminal/wrap.ts";
 
-/** What the program is given of its process. */
+/** Process as passed to the program. */
 export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
-  /** What it runs on, as it names itself. */
+  /** Versions of Node and the platform. */
   readonly runtime: { readonly node: string; readonly platform: string };
-  /** Tells what was thrown where nobody waits for it, as a library may do. */
+  /** Registers a handler of errors that no caller awaits, such as those of a library. */
   onFault(tell: (error: unknown) => void): void;
 }
 
-/** A command that has begun: its name, and the environment that it sees. */
+/** Running command with its name and environment. */
 interface Begun {
   readonly command: string;
   readonly env: Environment;
 }
 
-/** Runs a command line and gives its exit code. */
+/** Runs a command line and returns its exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const guarded = guard(terminal, await inertFor(terminal));
   let code = 0;
@@ -53,7 +53,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     const error = terminal.writeOption ? (await import("./refused.ts")).withHints(thrown, terminal) : thrown;
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      // Commander has told it to people.
+      // Commander has already printed the message.
       await tellEarly(guarded, new SkillflowError("usage.invalid", error.message.replace(/^error: /, "")), argv);
       return 2;
     }
@@ -66,7 +66,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   }
 }
 
-/** Node itself obeys this name where it is started without `--` before the script's, variables of its own included (trust 6). */
+/** Rejects `--env-file`. Without an earlier `--`, Node itself loads that file, including Node's own variables. */
 function refuseEnvFile(argv: readonly string[]): void {
   const end = argv.indexOf("--");
   const flag = (end === -1 ? argv : argv.slice(0, end)).find((text) => /^--env-file(?:-if-exists)?(?:=|$)/.test(text));
@@ -77,22 +77,22 @@ function refuseEnvFile(argv: readonly string[]): void {
 
 interface Guarded {
   readonly io: Io;
-  /** Text for people, halted or not. */
+  /** Prints text for people, even after `halt`. */
   say(text: string): Promise<void>;
   takeStray(error: unknown): boolean;
-  /** Something was written to stdout, or was to be. */
+  /** Whether the command wrote to stdout, or tried to. */
   hasAnswered(): boolean;
-  /** The command stops as if it were interrupted, and says nothing more. */
+  /** Interrupts the command and suppresses its further output. */
   halt(reason: string): void;
 }
 
-/** GitHub Actions reads what is printed for commands: text of models and tools must not become one (trust 13). */
+/** Returns the filters for printed text. In GitHub Actions, untrusted text must not become a workflow command. */
 async function inertFor({ host }: Terminal): Promise<Inert> {
   const { logText, terminalText } = await import("../core/base/inert.ts");
   return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text) => text };
 }
 
-/** What strangers wrote, made harmless for the terminal and then, when secrets are out, for a log. */
+/** Filters for untrusted text: first for the terminal and then, after redaction, for a log. */
 interface Inert {
   forPeople(text: string): string;
   forLog(text: string): string;
@@ -104,7 +104,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   const errColumns = terminal.isTerminal ? terminal.columns : undefined;
   let isHalted = false;
   let hasAnswered = false;
-  /** Line breaks of the text that lives; undefined where none does. */
+  /** Number of line breaks in the live text. Undefined if there is none. */
   let alive: number | undefined;
   const wipe = (lines: string) => {
     const before = alive === undefined ? "" : alive > 0 ? `\r\u001b[${alive}A\u001b[J` : "\r\u001b[K";
@@ -149,7 +149,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   };
 }
 
-/** Help that nobody reads to its end. */
+/** Ignores a failed write, such as help whose reader has left. */
 const leaveUnsaid = () => undefined;
 
 function refuseOutput(error: unknown): never {
@@ -179,7 +179,7 @@ function buildProgram(io: Io, course: Course, showsAll: boolean): Command {
   return program;
 }
 
-/** Options that the help shows without --help-all. A command with fewer shows all. */
+/** Number of options above which the help hides rare ones, unless --help-all is given. */
 const MOST_SHOWN = 20;
 
 interface Surroundings {
@@ -205,7 +205,7 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
       .filter((value) => value !== undefined) as string[];
     const { withEnvFrom } = await import("./env-from.ts");
     const seen = withEnvFrom(io, flags);
-    // Whoever asked for a document is told early what keeps the command from beginning.
+    // An error before `begin` is also reported as a document.
     const { documents, continued } = await groundOf(seen, { spec, flags, given: args[0] });
     course.begin({ command: nameOf(command), env: seen.host.env });
     try {
@@ -234,7 +234,7 @@ function addOptions(command: Command, spec: CommandSpec, showsAll: boolean): voi
   if (hides && rare > 0) command.addHelpText("after", `\n${rare} more options: ${nameOfProgram(command)} --help-all`);
 }
 
-/** `skillflow runs show`, as it is typed. */
+/** Returns the full name of a command, such as `skillflow runs show`. */
 function nameOfProgram(command: Command): string {
   return command.parent ? `${nameOfProgram(command.parent)} ${command.name()}` : command.name();
 }
@@ -245,7 +245,7 @@ interface Called {
   readonly given: string | undefined;
 }
 
-/** Looked for where a commit may decide the documents of the command. */
+/** Opens the commit that decides the command's documents, if there can be one. */
 async function groundOf(io: Io, { spec, flags, given }: Called): Promise<Partial<Ground>> {
   const { GITHUB_ACTIONS, GITLAB_CI } = io.host.env;
   const isCiJob = GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
@@ -255,28 +255,28 @@ async function groundOf(io: Io, { spec, flags, given }: Called): Promise<Partial
   return openGround(io, flags, spec.continues && { by: spec.continues, given: given ?? "" });
 }
 
-/** `runs show`: without the program's own name. */
+/** Returns the name of a command without the program, such as `runs show`. */
 function nameOf(command: Command): string {
   const { parent } = command;
   return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
 }
 
-/** What is wrong before a command begins, as the document that `run` owes whoever asked for one. */
+/** Reports an error that occurred before the command began. For `run` and similar, the document is a refusal. */
 async function tellEarly(guarded: Guarded, error: unknown, argv: readonly string[]): Promise<void> {
   if (!STARTING.has(argv[0] ?? "")) return tellUntold(guarded, error, argv);
   const { tellRefusal } = await import("./refused.ts");
   await tellRefusal(guarded.io, error, argv.includes("--json"));
 }
 
-/** Whoever asked for a document gets one, whatever kept the command from its own (cli "run"). */
+/** Prints an error document for `--json`, unless the command has already printed something. */
 async function tellUntold({ io, hasAnswered }: Guarded, error: unknown, argv: readonly string[]): Promise<void> {
   if (!argv.includes("--json") || hasAnswered()) return;
   const { tellError } = await import("./refused.ts");
-  // What went wrong first is what is told.
+  // The first error is the one to report.
   await tellError(io, error).catch(leaveUnsaid);
 }
 
-/** The commands that begin a run. */
+/** Commands that start or continue a run. */
 const STARTING: ReadonlySet<string> = new Set(["run", "resume", "replay", "apply"]);
 
 async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {
@@ -286,7 +286,7 @@ async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Pro
   if (!hasReaderLeft(error)) await io.err(describeFailure(error, flags, io));
 }
 
-/** Where SENTRY_DSN names a project. A report that fails changes nothing. */
+/** Reports a fault to the project in SENTRY_DSN. A failed report changes nothing. */
 async function reportToSentry(
   { io: { clean }, halt, say }: Guarded,
   error: unknown,
@@ -301,7 +301,7 @@ async function reportToSentry(
   if (argv.includes("--verbose")) await say(`the fault was ${outcome}\n`);
 }
 
-/** As in `skillflow runs list | head`: known to whoever left. */
+/** Checks whether the reader has left, as in `skillflow runs list | head`. */
 function hasReaderLeft(error: unknown): boolean {
   return error instanceof SkillflowError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }

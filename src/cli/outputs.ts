@@ -19,7 +19,7 @@ export interface ReportFile<Kind extends string> {
   readonly path: string;
 }
 
-/** What goes into `--out`; the trace is the run's own file. */
+/** Reports in the `--out` folder, in addition to the trace and the plan. */
 const OUT_FILES: Readonly<Record<string, ReportKind>> = {
   "result.json": "json",
   "summary.md": "md",
@@ -27,7 +27,7 @@ const OUT_FILES: Readonly<Record<string, ReportKind>> = {
   "report.html": "html",
 };
 
-/** Checked before anything runs. */
+/** Reads and checks the output flags before anything runs. */
 export function chooseOutputs(flags: Flags): Outputs {
   return { out: text(flags, "out"), reports: chooseReports(flags, REPORT_KINDS) };
 }
@@ -45,7 +45,7 @@ export function chooseReports<Kind extends string>(flags: Flags, kinds: readonly
   });
 }
 
-/** Whether all can be written, before a run is paid for. */
+/** Checks that all outputs can be written before the run costs money. */
 export function checkPlaces(
   { host }: Io,
   { out, reports }: Pick<Outputs, "out"> & { readonly reports: readonly ReportFile<string>[] },
@@ -62,17 +62,17 @@ export function checkPlaces(
 
 export interface WrittenFile {
   readonly kind: string;
-  /** As a person would type it. */
+  /** Path as the user would type it. */
   readonly path: string;
 }
 
-/** A file of a run's plan, and where it goes without `--out`. */
+/** Plan of a run, and its path without `--out`. */
 export interface PlanFile {
   readonly plan: Plan;
   readonly place: string | undefined;
 }
 
-/** Writes what was asked for and adds it to `written`. A result that could not be written is an error of its own. */
+/** Writes the requested outputs and adds each to `written`. Throws if one cannot be written. */
 export async function writeOutputs(
   io: Io,
   { out, reports }: Outputs,
@@ -94,7 +94,7 @@ export async function writeOutputs(
   written.push({ kind: "plan", path });
 }
 
-/** What the checkout holds leads no output out of the project; what the operator names elsewhere is theirs. */
+/** Writes an output. Links in the checkout must not redirect it out of the project. */
 export async function writeReport({ host }: Io, path: string, content: string): Promise<void> {
   try {
     if (isOurs(path)) await replaceFile(path, content, { root: projectFolder(host) });
@@ -104,7 +104,7 @@ export async function writeReport({ host }: Io, path: string, content: string): 
   }
 }
 
-/** Not as in `--report md=/dev/stdout`, which is written to and never replaced. */
+/** Rejects devices such as `/dev/stdout`, which are written to and never replaced. */
 function isOurs(path: string): boolean {
   return !/^\/(dev|proc)\//.test(path);
 }

@@ -7,21 +7,21 @@ import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { painter } from "./terminal/terminal.ts";
 
-/** What a command goes on with: a run, or the plan of one. */
+/** Run or plan that a command continues. */
 interface Continued {
   readonly by: "run" | "plan";
   readonly given: string;
 }
 
-/** What decides a command's documents. */
+/** Origin of a command's documents. */
 export interface Ground {
-  /** As of the commit that decides; undefined where the checkout does. */
+  /** Documents at the deciding commit. Undefined if the checkout decides. */
   readonly documents: DocumentsAt | undefined;
-  /** The run that it goes on with, which keeps the commit that it began with (fine-print T26). */
+  /** Run that the command continues, which keeps its original commit. */
   readonly continued: StoredRun | undefined;
 }
 
-/** The documents that count, said to whoever reads along where they are not the checkout's. */
+/** Opens the documents that count. Prints a note if they are not those of the checkout. */
 export async function openGround(io: Io, flags: Flags, named: Continued | undefined): Promise<Ground> {
   const continued = named && (await readContinued(io, flags, named));
   const recorded = continued?.record.commit;

@@ -7,16 +7,16 @@ import { githubActions } from "./ci/ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal/terminal.ts";
 
-/** What is known of a run as it begins. */
+/** Facts about a run that begins. */
 export interface Beginning {
   workflow?: string;
-  /** Present once it is in its store. */
+  /** Set once the run is in its store. */
   recorded?: () => Promise<StoredRun>;
-  /** It came to its end, and its result is told. */
+  /** Whether the run ended and its result was printed. */
   isTold: boolean;
 }
 
-/** An action that tells programs and CI as a document, too, why it could not begin or what broke it off. */
+/** Wraps an action so that programs and CI also get its refusal or failure as a document. */
 export function tellingRefusal(
   action: (io: Io, args: readonly string[], flags: Flags, beginning: Beginning) => Promise<number>,
 ): Action {
@@ -35,7 +35,7 @@ export function tellingRefusal(
   };
 }
 
-/** The error with hints that name the options of this surface. */
+/** Rewrites the error's hint with the option names of this interface. */
 export function withHints(error: unknown, { writeOption }: Pick<Io, "writeOption">): unknown {
   if (!(error instanceof SkillflowError) || !writeOption) return error;
   const { code, message, cause, repeatable, diagnostics } = error;
@@ -53,7 +53,7 @@ export async function tellRefusal(io: Io, error: unknown, asJson: boolean, workf
   if (asJson) await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
 }
 
-/** Of a command whose document is no run's: `{exitCode, error, diagnostics}`. */
+/** Prints an error document for commands that do not return a run: `{exitCode, error, diagnostics}`. */
 export async function tellError(io: Io, error: unknown): Promise<void> {
   const { exitCode, error: reason, diagnostics } = redactRefusal(describeRefusal(error, undefined), io.clean);
   await io.out(jsonText({ exitCode, error: reason, diagnostics }));

@@ -11,19 +11,19 @@ import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { describeDiagnostic, painter } from "./terminal/terminal.ts";
 
-/** What the commands that serve a project to other programs have in common. */
+/** Shared parts of the commands that serve a project to other programs. */
 
-/** What is under way when a server is told to stop may take this long. */
+/** Time that running work may take after a server is stopped. */
 export const GRACE_MS = 10_000;
 
 interface Serving {
   readonly workspace: Workspace;
   readonly teller: Teller;
-  /** Resolves when somebody wants it to stop. */
+  /** Resolves when the server should stop. */
   readonly stopped: Promise<void>;
 }
 
-/** The project that is served. `workflows` are those that may name skills, as far as they are known. */
+/** Opens the project to serve. `workflows` are the known workflows that may name skills. */
 export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[] | undefined): Serving {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
@@ -39,7 +39,7 @@ export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[]
 
 type Teller = ReturnType<typeof tellerOf>;
 
-/** Everything for people, on the standard error. */
+/** Prints findings and notes for people to standard error. */
 function tellerOf(io: Io, flags: Flags) {
   const paint = painter(io, flags);
   const say = (mark: string, line: string) => void io.err(`${mark} ${plainText(line)}\n`);
@@ -53,7 +53,7 @@ function tellerOf(io: Io, flags: Flags) {
   };
 }
 
-/** Where to listen, and the token that callers have to give. */
+/** Returns the address to listen on and the token that callers must send. */
 export function listenAt(io: Io, flags: Flags) {
   const host = text(flags, "host") ?? "127.0.0.1";
   return { host, port: portOf(flags, "8080"), token: tokenOf(io, flags, host) };
@@ -66,7 +66,7 @@ export function portOf(flags: Flags, usual: string): number {
   throw new SkillflowError("usage.invalid", `--port takes a number up to 65535, not "${given}"`);
 }
 
-/** Beyond this machine nobody is served without a token. */
+/** Reads the token, which is required on all addresses except loopback. */
 function tokenOf({ host: { env } }: Io, flags: Flags, host: string): string | undefined {
   const name = text(flags, "tokenEnv");
   if (name === undefined && isLoopback(host)) return undefined;

@@ -16,29 +16,28 @@ import {
   stepSummary,
 } from "./github.ts";
 
-/** What a run leaves behind for CI. */
+/** Files that a run leaves for CI. */
 interface Left {
   readonly written: readonly WrittenFile[];
   readonly plan: Plan | undefined;
-  /** Where each node stands in the workflow's file. */
 }
 
-/** What an apply came to. */
+/** Outcome of an apply. */
 type Applied = Pick<Outputs, "run" | "status" | "planFile" | "planCount" | "planDigest" | "recordDigest"> & {
   readonly summary: string;
 };
 
-/** What GitHub Actions is told of a run (cli "In CI"); its commands go to stderr, so that stdout stays what was asked for. */
+/** Reports to GitHub Actions. Commands go to stderr, because stdout holds the requested output. */
 interface GithubActions {
-  /** Before anything else is printed. */
+  /** Masks secrets. Must be called before anything else is printed. */
   mask(secrets: readonly string[]): Promise<void>;
   report(report: Report, left: Left): Promise<void>;
   applied(applied: Applied): Promise<void>;
-  /** Nothing ran. */
+  /** Reports that nothing ran. */
   refused(error: unknown): Promise<void>;
 }
 
-/** Whether a CI system runs the program, as far as the environment shows it. */
+/** Checks for the environment variables of known CI systems. */
 export function isCi(env: Io["host"]["env"]): boolean {
   return CI_VARIABLES.some((name) => env[name] && env[name] !== "false" && env[name] !== "0");
 }
@@ -48,7 +47,7 @@ const CI_VARIABLES =
     " ",
   );
 
-/** Undefined where nothing says that this is GitHub Actions. */
+/** Returns undefined outside of GitHub Actions. */
 export function githubActions({
   host: { env },
   command,

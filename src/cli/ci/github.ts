@@ -5,20 +5,20 @@ import { cutText, shortText } from "../../core/base/preview.ts";
 import { summaryMarkdown } from "../../reports/markdown.ts";
 import type { Report } from "../../reports/model/report.ts";
 
-/** Workflow commands that hide secrets; to be printed before anything else. */
+/** Returns workflow commands that hide secrets. They must be printed before anything else. */
 export function maskCommands(secrets: Iterable<string>): string[] {
   const shown = [...new Set(secrets)].filter((secret) => secret.trim() !== "");
   return shown.map((secret) => `::add-mask::${secret.replace(/[%\r\n]/g, encode)}`);
 }
 
-/** A finding as an annotation of its line. */
+/** Formats a finding as an annotation of its line. */
 export function annotationOf({ severity, code, message, hint, file, line, column }: Finding): string {
   const place = { file, line: file && line, col: file && line && column };
   const text = [message, hint].filter((part) => part !== undefined).join("\n");
   return command(severity === "note" ? "notice" : severity, { ...place, title: code }, text);
 }
 
-/** What ended the run and where it is degraded, at the keys of the nodes: errors first, as many of each kind as GitHub shows. */
+/** Describes the end of a run and its degraded nodes as annotations, errors first, within GitHub's limit. */
 export function annotationsOfRun({ record, result, events, placeOf }: Report): string[] {
   const { file, workflow } = record;
   const { error } = result;
@@ -46,7 +46,7 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
   return [...ending, ...[...degraded, ...warnings].slice(0, MOST_ANNOTATIONS)];
 }
 
-/** Why nothing ran: every finding at its place, or the reason alone. */
+/** Describes why nothing ran: each finding at its place, or else the reason. */
 export function annotationsOfRefusal(error: unknown): string[] {
   const { code, message, hint, diagnostics } = reasonOf(error);
   const found = diagnostics.filter(({ severity }) => severity === "error").slice(0, MOST_ANNOTATIONS);
@@ -54,7 +54,7 @@ export function annotationsOfRefusal(error: unknown): string[] {
   return [command("error", { title: code }, [message, hint].filter((part) => part !== undefined).join("\n"))];
 }
 
-/** The same for GITHUB_STEP_SUMMARY. */
+/** Builds the GITHUB_STEP_SUMMARY text of a refusal. */
 export function refusalSummary(error: unknown): string {
   const { code, message, hint, diagnostics } = reasonOf(error);
   const rows = diagnostics.slice(0, MOST_FINDINGS).map((found) => {
@@ -75,12 +75,12 @@ function reasonOf(error: unknown): SkillflowError {
   return new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`);
 }
 
-/** A run's summary for GITHUB_STEP_SUMMARY, below the size that GitHub takes. */
+/** Builds the GITHUB_STEP_SUMMARY text of a run, within GitHub's size limit. */
 export function stepSummary(report: Report): string {
   return cutSummary(summaryMarkdown(report), MOST_SUMMARY_BYTES);
 }
 
-/** At most so many bytes of UTF-8, whole lines, with a note if something is missing. */
+/** Cuts a summary to `most` bytes at a line break and adds a note. */
 export function cutSummary(summary: string, most: number): string {
   const bytes = new TextEncoder().encode(summary);
   if (bytes.length <= most) return summary;
@@ -92,22 +92,22 @@ export interface Outputs {
   readonly run: string;
   readonly status: string;
   readonly verdict?: string | undefined;
-  /** The nodes that lacked a skill or failed on the way. */
+  /** Nodes that lacked a skill or failed. */
   readonly degraded?: readonly string[];
   readonly resultFile?: string;
   readonly reportFile?: string;
   readonly planFile?: string;
   readonly planCount: number;
   readonly planDigest?: string | undefined;
-  /** The last digest of its record: kept elsewhere, it shows a record that was written anew (trust 15). */
+  /** Last digest of the record. Kept elsewhere, it reveals a rewritten record. */
   readonly recordDigest?: string | undefined;
-  /** null where the price of a call is unknown. */
+  /** null if the price of a call is unknown. */
   readonly costUsd?: number | null;
   readonly inputTokens?: number;
   readonly outputTokens?: number;
 }
 
-/** Lines for GITHUB_OUTPUT. `delimiter` is fresh and random, so that no value can end itself and begin another output. */
+/** Formats lines for GITHUB_OUTPUT. The random `delimiter` prevents a value from starting another output. */
 export function outputsOf(told: Outputs, delimiter: string): string {
   const outputs = {
     "run-id": told.run,
@@ -130,7 +130,7 @@ export function outputsOf(told: Outputs, delimiter: string): string {
     .join("");
 }
 
-/** GitHub shows ten annotations of a kind for each step. */
+/** GitHub shows ten annotations of each kind per step. */
 const MOST_ANNOTATIONS = 10;
 const MOST_FINDINGS = 50;
 const MOST_SUMMARY_BYTES = 1_000_000;

@@ -2,26 +2,26 @@ import type { CommandSpec, OptionSpec } from "../table/command.ts";
 import { COMMANDS } from "../table/commands.ts";
 import { SHARED_OPTIONS } from "../table/options.ts";
 
-/** What a command line asks for at the word under the cursor. */
+/** Kind of candidates for the word under the cursor. */
 export type Wanted =
   | { readonly kind: "command"; readonly commands: readonly CommandSpec[]; readonly isTop: boolean }
   | { readonly kind: "flag"; readonly options: readonly OptionSpec[] }
-  /** `name` is the placeholder of the help: `run` of `<run>`. */
+  /** `name` is the placeholder in the help, such as `run` for `<run>`. */
   | { readonly kind: "value"; readonly name: string; readonly choices: readonly string[] }
   | { readonly kind: "nothing" };
 
 export interface Line {
   readonly wanted: Wanted;
-  /** What of a value is typed, without the flag that it may be written to: `--writes=pl`. */
+  /** Typed part of a value, without a flag before it as in `--writes=pl`. */
   readonly typed: string;
-  /** What stands before it in its word. */
+  /** Text before the value in the same word. */
   readonly lead: string;
   readonly path: string;
   readonly args: readonly string[];
   readonly flags: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Reads words as they are typed; the one at `index` is being completed, the first is the program itself. */
+/** Reads the words as typed. The word at `index` is being completed, and the first is the program. */
 export function readLine(words: readonly string[], index: number): Line {
   const [, ...before] = words.slice(0, index).map(bareWord);
   const word = bareWord(words[index] ?? "");
@@ -50,7 +50,7 @@ interface Reading {
   readonly path: string[];
   readonly args: string[];
   readonly flags: Map<string, string[]>;
-  /** A flag that waits for its value. */
+  /** Flag that waits for its value. */
   open: OptionSpec | undefined;
 }
 
@@ -76,7 +76,7 @@ function take(reading: Reading, word: string): void {
   }
 }
 
-/** Nothing is known of what stands behind it. */
+/** Unknown command, whose arguments cannot be completed. */
 const UNKNOWN: CommandSpec = { usage: "", summary: "" };
 
 function note({ flags }: Reading, option: OptionSpec, value: string): void {
@@ -95,7 +95,7 @@ function optionOf(reading: Reading, name: string): OptionSpec | undefined {
   return optionsAt(reading).find((option) => namesOf(option).includes(name));
 }
 
-/** `-i <key=value>`: `-i`. */
+/** Returns the names of an option, such as `-i` for `-i <key=value>`. */
 export function namesOf([flags]: OptionSpec): readonly string[] {
   return flags.replace(/ ?[<[].*/s, "").split(", ");
 }
@@ -104,7 +104,7 @@ function placeholderOf([flags]: OptionSpec): string | undefined {
   return /^[^<[]*[<[](.+)[>\]]$/.exec(flags)?.[1];
 }
 
-/** A flag whose value may be left out takes no other flag for it. */
+/** Checks whether a word is the option's value. An optional value never starts with a dash. */
 function isValueOf([flags]: OptionSpec, word: string): boolean {
   return !(flags.endsWith("]") && word.startsWith("-"));
 }
@@ -134,7 +134,7 @@ export function nameOf(usage: string): string {
   return usage.split(" ")[0] ?? "";
 }
 
-/** A word as the shell would read it: without its quotes, which may be open yet. Nothing in it is expanded. */
+/** Removes quotes from a word as the shell would, even unclosed ones. Expands nothing. */
 function bareWord(word: string): string {
   let bare = "";
   let quote = "";

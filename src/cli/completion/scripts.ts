@@ -1,6 +1,6 @@
 /**
- * What a shell is told. Each asks the program for what may stand at the cursor, a candidate a line, and quotes what it
- * gets itself: nothing of it is ever evaluated. The program is the one of the PATH, whatever the line begins with.
+ * Completion scripts. Each asks the program for candidates, one per line, and quotes them itself. Nothing that the
+ * program prints is evaluated. The scripts always call the program in PATH.
  */
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;

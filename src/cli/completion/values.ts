@@ -11,7 +11,7 @@ import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";
 import { SHELLS } from "./scripts.ts";
 
-/** What may stand for a placeholder of the help. */
+/** Candidates for the placeholders in the help. */
 
 interface Place extends Pick<Line, "args" | "flags" | "path"> {
   readonly host: Io["host"];
@@ -43,7 +43,7 @@ const both =
   (...sources: readonly Source[]): Source =>
   async (place) =>
     (await Promise.all(sources.map((source) => source(place)))).flat();
-/** `KIND=` and then a path. */
+/** Completes `KIND=` first, then the value after it. */
 const ending =
   (mark: string, heads: Source, rest: Source): Source =>
   async (place) => {
@@ -54,7 +54,7 @@ const ending =
   };
 const nothing: Source = () => [];
 
-/** By the placeholder's name, with the flag or the command where the name alone does not tell. */
+/** Sources by placeholder, preceded by the flag or command if the name alone is ambiguous. */
 export const SOURCES: Readonly<Record<string, Source>> = {
   workflow: workflows,
   "workflow-or-run": both(workflows, runs),
@@ -112,7 +112,7 @@ async function codes(): Promise<readonly string[]> {
   return explainedCodes().map(({ code }) => code);
 }
 
-/** Of the run that is named before. */
+/** Lists the nodes of the run that was named before. */
 async function nodes({ host, args: [given = ""], flags }: Place): Promise<readonly string[]> {
   const store = storeAt(host, flags);
   const { record } = await store.skim(await findRun(store, given));
@@ -124,7 +124,7 @@ async function states({ host, flags }: Place): Promise<readonly string[]> {
   return names.filter((name) => name !== APPLIED);
 }
 
-/** Of the state that is named before. */
+/** Lists the keys of the state that was named before. */
 async function keys({ host, args: [name = ""], flags }: Place): Promise<readonly string[]> {
   const found = await openState(host, flags.get("--state")?.at(-1)).read([name]);
   return (found.get(name) ?? []).map(({ key }) => key);
@@ -136,7 +136,7 @@ function storeAt(host: Io["host"], flags: Line["flags"]) {
     .store;
 }
 
-/** Folders, and files that end so; folders alone where no ends are told. Hidden ones where the name begins with a dot. */
+/** Lists folders and the files with these endings, or only folders. Includes hidden entries after a typed dot. */
 function pathsAt(cwd: string, typed: string, ends: readonly string[] | undefined): string[] {
   const folder = typed.endsWith("/") ? typed : dirname(typed) === "." && !typed.startsWith("./") ? "" : dirname(typed);
   const lead = folder === "" || folder.endsWith("/") ? folder : `${folder}/`;

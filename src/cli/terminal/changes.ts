@@ -6,7 +6,7 @@ import { amount, type Paint } from "./terminal.ts";
 const MOST_SHOWN = 5;
 const MOST_LINES = 60;
 
-/** The prompts that differ from the recorded ones, each as a diff. */
+/** Describes the prompts that differ from the recorded ones, each as a diff. */
 export function describeChanges(changed: readonly ChangedPrompt[], paint: Paint): string {
   const shown = changed.slice(0, MOST_SHOWN).map((change) => describeChange(change, paint));
   const more = changed.length - shown.length;
@@ -28,7 +28,7 @@ function describeChange({ key, recorded, now }: ChangedPrompt, paint: Paint): st
   ].join("\n");
 }
 
-/** A line of a diff, by its sign. */
+/** Colors a line of a diff by its sign. */
 export function colourDiff(line: string, paint: Paint): string {
   if (line.startsWith("+")) return paint("green", line);
   return line.startsWith("-") ? paint("red", line) : paint("dim", line);

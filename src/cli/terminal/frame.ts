@@ -7,16 +7,16 @@ import { plainText } from "../../core/base/inert.ts";
 import { readRegular } from "../../files/files.ts";
 import type { Flags, Io, Paint } from "../io.ts";
 
-/** The lines that show where a finding is; none where there is nothing to show. */
+/** Function that returns the source lines of a finding, or none. */
 export type Frame = (found: Finding) => readonly string[];
 
-/** A frame says more than a place does for so many findings; beyond, the list itself is what is read. */
+/** Maximum number of frames. A longer list is easier to read without them. */
 const MOST_FRAMES = 20;
 const MOST_BYTES = 5 * 1024 * 1024;
 
 /**
- * Shows a finding's line with a caret below its place, of files that are there under their own name: not where another
- * commit decides and its files are gone by now.
+ * Shows a finding's line with a caret below its place. Shows nothing if the documents may come from another commit
+ * whose files are already gone.
  */
 export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint: Paint, flags: Flags): Frame {
   if (!host.documents && (flags.fromRef !== undefined || mayBeOfEvent(host.env))) return () => [];
@@ -41,12 +41,12 @@ export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint:
   };
 }
 
-/** A line that holds a secret is not shown for it. */
+/** Checks whether a finding is about a secret. Its line must not be shown. */
 function tellsSecrets(code: Finding["code"]): boolean {
   return code === "SKILL_SECRET" || code.startsWith("secret.");
 }
 
-/** A link in the checkout would show lines of what it leads to. */
+/** Reads the lines of a file. A link in the checkout must not reveal another file. */
 function linesOf(path: string, folder: string): readonly string[] {
   try {
     const within = relative(folder, path);
@@ -59,7 +59,7 @@ function linesOf(path: string, folder: string): readonly string[] {
   }
 }
 
-/** The part of a line around a place. */
+/** Cuts out the part of a line around a place. */
 function windowOf(text: string, at: number, width: number): { readonly shown: string; readonly caret: number } {
   const start = at < width - 10 ? 0 : at - Math.floor(width / 2);
   const cut = text.slice(start, start + width);

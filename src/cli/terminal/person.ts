@@ -1,6 +1,6 @@
 import type { Io } from "../io.ts";
 
-/** The variables of CI systems that name the user who started the job; each counts only if the system's own variable is set. */
+/** CI variables that name the user who started the job. Each counts only if the system's own variable is set. */
 const CI_USERS: readonly (readonly [system: string, isSet: string, users: readonly string[]])[] = [
   ["github-actions", "GITHUB_ACTIONS", ["GITHUB_TRIGGERING_ACTOR", "GITHUB_ACTOR"]],
   ["gitlab", "GITLAB_CI", ["GITLAB_USER_LOGIN"]],
@@ -12,7 +12,7 @@ const CI_USERS: readonly (readonly [system: string, isSet: string, users: readon
   ["jenkins", "JENKINS_URL", ["BUILD_USER_ID"]],
 ];
 
-/** The person who answers an approval or applies a plan: `kim@laptop`, `octocat@github-actions`. Kept in the run's record. */
+/** Names the person who answers an approval or applies a plan, for the run's record: `kim@laptop`. */
 export function personAtWork({ host: { env, self } }: Pick<Io, "host">): string {
   for (const [system, isSet, users] of CI_USERS) {
     const [user, other] = new Set(users.flatMap((name) => (env[isSet] && env[name] ? [env[name]] : [])));

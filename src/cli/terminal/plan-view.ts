@@ -15,7 +15,7 @@ import {
 } from "../../reports/model/plan.ts";
 import { amount, type Format, type Paint } from "./terminal.ts";
 
-/** A plan in short: how each of its first operations stands. */
+/** Summarizes a plan with the state of its first operations. */
 export function describeStandings(plan: PlanView, paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
   const { operations } = plan;
   if (operations.length === 0) return [];
@@ -52,14 +52,14 @@ function standingWords({ standing, by, at, error }: ShownOperation["now"]): stri
   return plainLine(`${STANDING_WORDS[standing]}${who}${when}${error === undefined ? "" : `: ${error}`}`);
 }
 
-/** A plan as a person reviews it on a terminal: each operation whole, as nothing else of it is approved. */
+/** Describes a plan for review on a terminal, in full, because only what is shown can be approved. */
 export function describePlan({ run, digest: whole, operations }: PlanView, paint: Paint): string {
   const head = `${paint("bold", amount(operations.length, "planned write"))} of run ${plainLine(run)}`;
   const digest = paint("dim", `plan digest ${whole}`);
   return `${[head, digest, "", ...operations.flatMap((operation) => describeOperation(operation, paint))].join("\n")}\n`;
 }
 
-/** All of a plan that is told in quiet: what is not sent as it was meant. */
+/** Describes the redacted operations, which are not sent as intended. Printed even with --quiet. */
 export function describeLosses({ operations }: PlanView, paint: Paint): string {
   const lost = operations.filter(({ operation, now }) => now.standing !== "applied" && isRedacted(operation));
   return lost.map(({ operation: { id } }) => `${paint("yellow", "!")} ${id}: ${REDACTED_WARNING}\n`).join("");
@@ -93,7 +93,7 @@ function describeOperation({ operation, readAs, now }: ShownOperation, paint: Pa
   ];
 }
 
-/** Long texts as they would be read, everything else as JSON; nothing is left out. */
+/** Formats long strings as plain text and other values as JSON, without omissions. */
 function inputLines(input: Json): string[] {
   if (!isObject(input)) return [revealText(JSON.stringify(input))];
   return Object.entries(input).flatMap(([name, value]) => {
@@ -105,7 +105,7 @@ function inputLines(input: Json): string[] {
   });
 }
 
-/** A text that, without its quotes, would be taken for another value. */
+/** Checks whether a string without its quotes would look like another value. */
 function isJsonLike(text: string): boolean {
   return /^(?:\s*["{[]|(?:-?\d[\d.eE+-]*|true|false|null)?\s*$)/.test(text);
 }
@@ -120,7 +120,7 @@ const MARKS: Readonly<Record<ApplyStatus, readonly [sign: string, format: Format
   not_approved: ["○", "dim", "not approved"],
 };
 
-/** What became of an operation, in a line. */
+/** Describes the outcome of an operation. */
 export function describeOutcome(
   { id, status, error, result, existing }: AppliedOperation,
   summary: string,

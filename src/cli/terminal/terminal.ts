@@ -9,7 +9,7 @@ import { framesOf } from "./frame.ts";
 
 export type { Format, Paint };
 
-/** Colours where people will see them: on a terminal, unless they asked for none. */
+/** Returns a function that colors text on a terminal, unless the user disabled colors. */
 export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Paint {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.host.env;
   const wanted = FORCE_COLOR ? FORCE_COLOR !== "0" : io.isTerminal && TERM !== "dumb";
@@ -17,17 +17,17 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
 }
 
-/** A document as it is printed. */
+/** Formats a JSON document for printing. */
 export function jsonText(value: unknown): string {
   return `${logJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
-/** A document on a line of its own. */
+/** Formats a JSON document on a single line. */
 export function jsonLine(value: unknown): string {
   return `${logJson(JSON.stringify(value))}\n`;
 }
 
-/** How this program is called here: by its name, or through npm in a checkout. */
+/** Returns the command that starts this program: its name, or npx in a checkout. */
 export function programName({ host }: Pick<Io, "host">): string {
   return host.env.npm_command === undefined ? "skillflow" : "npx --no-install skillflow";
 }
@@ -39,7 +39,7 @@ export function oneLine(text: string, most: number): string {
 
 const COLOURS = { error: "red", warning: "yellow", note: "blue" } as const;
 
-/** With the lines that show where it is, where there are any. */
+/** Describes a finding, followed by the lines that show its place. */
 export function describeDiagnostic(found: Finding, paint: Paint, frame: readonly string[] = []): string {
   const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
   const word = paint(COLOURS[found.severity], found.severity);
@@ -48,7 +48,7 @@ export function describeDiagnostic(found: Finding, paint: Paint, frame: readonly
   return [message + hint, ...frame].join("\n");
 }
 
-/** What could not go on: all findings, one line, a hint; the stack only when asked for. */
+/** Describes an error with its findings and a hint. --verbose adds the stack. */
 export function describeFailure(error: unknown, flags: Flags, io: Io): string {
   const paint = painter(io, flags);
   const known = error instanceof SkillflowError ? error : undefined;
@@ -72,12 +72,12 @@ export function amount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Data as indented text that people read: keys in colour, long text wrapped, lists numbered. */
+/** Formats data as indented text: colored keys, wrapped text, numbered lists. */
 export function describeData(data: JsonObject, paint: Paint, width: number): string[] {
   return describeMembers(data, { paint, width, indent: 2 });
 }
 
-/** Where text is put, and how. */
+/** Position and style of text. */
 interface Column {
   readonly paint: Paint;
   readonly width: number;
@@ -111,7 +111,7 @@ function isShort(value: unknown): boolean {
   return typeof value === "object" ? value === null : String(value).length < 40;
 }
 
-/** A pair of scalars is one line; of larger objects the first member leads. */
+/** Describes a list item. A pair of scalars takes one line, and a larger object starts with its first member. */
 function describeItem(label: string, value: unknown, column: Column): string[] {
   if (!isObject(value)) return describeMember(label, value, column);
   const { paint, width, indent } = column;
@@ -129,7 +129,7 @@ function describeItem(label: string, value: unknown, column: Column): string[] {
   return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeMembers(body, inward(column, 3))];
 }
 
-/** A screen of text is read; the whole is in the result. */
+/** Maximum length of a value on the screen. The result holds the whole value. */
 const MOST_TEXT = 4000;
 
 function plain(value: unknown): string {
@@ -138,7 +138,7 @@ function plain(value: unknown): string {
   return plainText(more > 0 ? `${text.slice(0, MOST_TEXT)} … (${more} characters more)` : text);
 }
 
-/** Words kept whole; following lines are indented two more. */
+/** Wraps text between words. Continuation lines are indented two more spaces. */
 function wrap(text: string, width: number, indent: number): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split("\n")) {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Lines that are too long for a terminal go on below, two further in, and break between words. */
+/** Wraps long lines between words for a terminal. Continuation lines are indented two more spaces. */
 export function wrapLines(text: string, columns: number | undefined): string {
   if (columns === undefined || text.length <= columns) return text;
   return text

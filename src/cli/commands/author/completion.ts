@@ -6,7 +6,7 @@ import { valuesFor } from "../../completion/values.ts";
 import { integer } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
 
-/** The script for a shell; with `--words`, what that script asks for. */
+/** Prints the completion script of a shell or, with `--words`, the candidates that the script requests. */
 export const completion: Action = async (io, args, flags) => {
   const index = integer(flags, "words", "--words");
   if (index === undefined) {
@@ -14,7 +14,7 @@ export const completion: Action = async (io, args, flags) => {
     return 0;
   }
   const line = readLine(args, index);
-  // Whoever waits for a key gets what there is: a store that cannot be read has no runs.
+  // Completion never fails: an unreadable store gives no candidates.
   const found = await candidatesFor(io, line).catch((): readonly Candidate[] => []);
   const fitting = found.filter(({ value }) => value.startsWith(line.typed) && isPrintable(value));
   await io.out(fitting.map(({ value, about }) => `${line.lead}${value}${about ? `\t${about}` : ""}\n`).join(""));
@@ -49,7 +49,7 @@ async function candidatesFor({ host }: Io, line: Line): Promise<readonly Candida
   }
 }
 
-/** A name with a line break, an escape sequence or what turns text round in it is left to be typed. */
+/** Rejects names with line breaks, escape sequences or bidirectional controls. */
 function isPrintable(value: string): boolean {
   return !/[\p{C}\u2028\u2029]/u.test(value);
 }

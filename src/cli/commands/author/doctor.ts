@@ -69,7 +69,7 @@ type DatabaseState =
   | ({ readonly state: "available"; readonly place: string } & QueueState)
   | { readonly state: "unavailable"; readonly place: string; readonly reason: string };
 
-/** That of the engine, where one is named. */
+/** Examines the engine's database, if one is configured. */
 async function databaseState(workspace: Workspace, flags: Flags): Promise<DatabaseState | undefined> {
   const isNamed = Boolean(workspace.host.env.SKILLFLOW_DATABASE_URL) && text(flags, "engine") !== "local";
   const queue = workspace.queue ?? (isNamed ? openQueue(workspace.host) : undefined);
@@ -117,7 +117,7 @@ function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflo
   });
 }
 
-/** What npx fetches for the moment is whatever the registry has under our name then (trust 6). */
+/** Warns about a temporary npx install: it runs whatever package the registry has under our name. */
 function installFindings(program: string): Diagnostic[] {
   if (!/[\\/]_npx[\\/]/.test(program)) return [];
   const message = "skillflow runs from a temporary install of npx: nothing says whose package that is";
@@ -135,7 +135,7 @@ function describeSandbox(name: string, paint: Paint): string {
 
 const PROBE_TIMEOUT_MS = 5000;
 
-/** Side by side: what a configured skill's own probe says. */
+/** Runs the probes of all configured skills in parallel. */
 async function probeAll(
   workspace: Workspace,
   entries: SkillEntries,
@@ -156,8 +156,7 @@ async function probeAll(
   );
 }
 
-/** With what was found where its skills are looked for; the rest is told skill by skill. */
-/** With the nodes of the workflows that its nodes run. */
+/** Reads a valid workflow with its inner workflows. Keeps only the findings about skill folders. */
 function soundWorkflow(workspace: Workspace, file: string) {
   const { workflow, inline, place, diagnostics } = readWorkflow(workspace, file);
   if (workflow) {
@@ -177,7 +176,7 @@ function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
   return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (node.skills?.includes(skill) ? [id] : []));
 }
 
-/** The nodes that list skills and have none left. */
+/** Returns the nodes that list skills but have no usable one. */
 function nodesWithout(workflow: Workflow, skills: readonly SkillState[]): string[] {
   const usable = new Set(
     skills.filter(({ state }) => state !== "unavailable" && state !== "not_configured").map(({ id }) => id),

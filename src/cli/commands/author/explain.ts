@@ -6,7 +6,7 @@ import type { Flags, Io } from "../../io.ts";
 import { jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 import { wrapLines } from "../../terminal/wrap.ts";
 
-/** `validate --explain CODE`: what a code means, without any workflow; all of them where none is named. */
+/** Explains a code for `validate --explain CODE`, or lists all codes if none is given. */
 export async function explain(io: Io, others: readonly string[], flags: Flags): Promise<number> {
   if (others.length > 0) {
     const message = `--explain takes one code and no workflow: leave out ${others.join(", ")}`;
@@ -27,7 +27,7 @@ export async function explain(io: Io, others: readonly string[], flags: Flags): 
   return 0;
 }
 
-/** Longer lines are hard to read. */
+/** Maximum width, because longer lines are hard to read. */
 const WIDEST = 100;
 
 function unknownCode(io: Io, given: string): never {

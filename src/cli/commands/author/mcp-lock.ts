@@ -10,7 +10,7 @@ import type { Action, Io } from "../../io.ts";
 import { amount, describeDiagnostic, painter } from "../../terminal/terminal.ts";
 import { openAsking, personAt } from "../../terminal/trust.ts";
 
-/** Writes what MCP servers offer now; on a terminal it asks about those that nobody allowed yet (fine-print T32, T48). */
+/** Pins the tools that MCP servers offer. On a terminal, asks about servers that are not trusted yet. */
 export const mcpLock: Action = async (io, files, flags) => {
   const workspace = await openAsking(io, flags, async (opened) => {
     const served = await servedSkills(opened, broughtBy(opened, files));
@@ -36,7 +36,7 @@ export const mcpLock: Action = async (io, files, flags) => {
   return failed.length === 0 ? 0 : 4;
 };
 
-/** A workflow that is wrong brings nothing along that could run. */
+/** Collects the workflows and their inline skills. Skips invalid workflows unless the user named them. */
 function broughtBy(workspace: Workspace, files: readonly string[]): readonly Brought[] {
   return findWorkflows(workspace, files).flatMap((file) => {
     const { workflow, inline, diagnostics } = readWorkflow(workspace, file);

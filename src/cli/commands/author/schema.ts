@@ -22,7 +22,7 @@ export const printSchema: Action = async (io, [name = ""], flags) => {
   return 0;
 };
 
-/** Not a document of ours: the tools that a client of `serve` offers to its model. */
+/** Name of the tool list for clients of `serve`, which is not a document schema. */
 const PROTOCOL = "protocol";
 
 async function printTools(io: Io, provider: string | undefined): Promise<number> {

@@ -37,7 +37,7 @@ function withoutWorkflow(): SkillflowError {
   return new SkillflowError("usage.invalid", "missing required argument 'workflow'", { hint });
 }
 
-/** A note stays one. */
+/** Turns a warning into an error. Notes stay notes. */
 function raised(finding: Finding): Finding {
   return isDiagnostic(finding) ? { ...finding, severity: "error" } : finding;
 }
@@ -65,7 +65,7 @@ async function render(format: string, findings: readonly Finding[]): Promise<str
   });
 }
 
-/** The node that it is about; null where it is about none. */
+/** Returns the node that a finding is about, or null. */
 function nodeOf({ path: [part, id] }: Finding): string | null {
   return part === "nodes" && typeof id === "string" ? id : null;
 }

@@ -72,7 +72,7 @@ function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
   return queue;
 }
 
-/** Whoever asked is told its id, and a worker drives it. */
+/** Records the run for a worker and prints its id. */
 async function recordOnly(io: Io, flags: Flags, queue: RunQueue, { record, redactor, close }: PreparedRun) {
   await close();
   io.protect(redactor);
@@ -100,7 +100,7 @@ export const resume = tellingRefusal(async (io, _, flags, beginning) => {
   );
 });
 
-/** Records that the run goes on, and how, where it has come to an end; a worker drives it. */
+/** Records the resume request and queues the run for a worker. */
 async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const queue = queueOf(workspace, flags);
@@ -116,7 +116,7 @@ export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning)
   const { record, events } = stored;
   beginning.workflow = record.workflow.id;
   const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
-  // Of one at work nothing is known but that: whoever drives it has its lock.
+  // An unfinished run cannot be checked yet: another process may hold its lock.
   if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
   if (flags.run === false || flags.detach === true) return recordAlone(io, flags, record.run, said);
   const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
@@ -180,7 +180,7 @@ function interruptSignal(io: Io): AbortSignal {
   return interrupt.signal;
 }
 
-/** What goes wrong before a run's own secrets are known is told without those of the environment. */
+/** Redacts the environment's secrets from errors that occur before the run's own secrets are known. */
 async function discreetly<Value>(io: Io, workspace: Workspace, prepare: () => Promise<Value>): Promise<Value> {
   try {
     return await prepare();
@@ -196,13 +196,13 @@ interface Watched {
   readonly workspace: Workspace;
   readonly beginning: Beginning;
   readonly signal: AbortSignal;
-  /** The node at which a resumed run goes on. */
+  /** Node at which a resumed run continues. */
   readonly resumedAt?: string | undefined;
-  /** Whether a prompt may differ from its recording; true unless told. */
+  /** Whether prompts may differ from the recording. Defaults to true. */
   readonly allowsChanges?: boolean;
 }
 
-/** Drives a run while people watch it, then prints and writes what was asked for. */
+/** Drives a run, shows its progress, then prints and writes the requested results. */
 async function watchRun(
   io: Io,
   flags: Flags,
@@ -271,7 +271,7 @@ async function watchPrepared(
     written: written.map((file) => file.path),
   };
   await io.err(flags.quiet === true ? describeShortfall(finished, verdict) : describeVerdict(finished, verdict));
-  // What came of the run is told first; a result that did not reach its place is a failure of its own.
+  // The verdict is printed first. A result that could not be written is a separate error.
   if (lost.length > 0) throw lost[0];
   return finished.result.exitCode;
 }

@@ -9,7 +9,7 @@ import { colourDiff } from "../../terminal/changes.ts";
 import { jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
 
-/** What two runs did otherwise. */
+/** Shows how two runs differ. */
 export const diffRuns: Action = async (io, [a = "", b = ""], flags) => {
   const found = await compareRuns(openWorkspace(io.host, projectOptions(flags)), a, b);
   const view = { paint: painter(io, flags), most: flags.verbose === true ? Number.POSITIVE_INFINITY : MOST_SHOWN };
@@ -18,9 +18,9 @@ export const diffRuns: Action = async (io, [a = "", b = ""], flags) => {
   return found.same || flags.exitCode !== true ? 0 : 1;
 };
 
-/** Of a node's values, of its calls, and of its prompt's lines, unless all is asked for. */
+/** Maximum number of values, calls or prompt lines shown per node without --verbose. */
 const MOST_SHOWN = 40;
-/** Of one value. */
+/** Maximum length of one value. */
 const MOST_TEXT = 200;
 
 interface View {
@@ -108,7 +108,7 @@ function changed(head: string, a: string | undefined, b: string | undefined, pai
 
 type Outcome = RunDiff["nodes"][string]["calls"][number]["a"];
 
-/** Made by one of them, or by both with another answer. */
+/** Describes a call that only one run made, or that had different results. */
 function describeCall(call: string, a: Outcome, b: Outcome, paint: Paint): string[] {
   const line = oneLine(call, MOST_TEXT);
   if (a && b) return changed(line, outcomeText(a), outcomeText(b), paint);

@@ -25,7 +25,7 @@ export const listRuns: Action = async (io, _args, flags) => {
   return 0;
 };
 
-/** Two lines: what a person types and looks for, then what it was. An id may be long. */
+/** Describes a run in two lines: id and state, then the details. An id may be long. */
 function describeRun(run: RunSummary, paint: Paint): string {
   const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict, unrouted } = run;
   const state = stateOf(run);

@@ -7,7 +7,7 @@ import { flagValue, integer, projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, describeFailure, jsonText } from "../../terminal/terminal.ts";
 
-/** Removes runs that nobody needs; one that is being driven, or waits for a person's word, stays. */
+/** Removes old runs, except those that are running or waiting for an approval. */
 export const pruneRuns: Action = async (io, _args, flags) => {
   const keep = integer(flags, "keep", "--keep");
   const olderThan = flagValue(flags, "olderThan", durationOf);
@@ -41,7 +41,7 @@ export const pruneRuns: Action = async (io, _args, flags) => {
 
 type Found = PromiseSettledResult<SkimmedRun> | undefined;
 
-/** What cannot be read waits for nobody. */
+/** Checks whether a run waits for an approval. Treats an unreadable run as not waiting. */
 function isWaiting(found: Found): boolean {
   return found?.status === "fulfilled" && endOf(found.value.events)?.status === "waiting";
 }

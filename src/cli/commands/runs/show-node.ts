@@ -7,7 +7,7 @@ import type { StoredRun } from "../../../core/engine/ports.ts";
 import type { Flags, Io } from "../../io.ts";
 import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
-/** What was said and done at one node of a run. */
+/** Shows the prompts, replies and calls at one node of a run. */
 export async function showNode(io: Io, stored: StoredRun, given: string, flags: Flags): Promise<number> {
   const found = inspectNode(stored, given);
   if (flags.json === true) {
@@ -23,7 +23,7 @@ export async function showNode(io: Io, stored: StoredRun, given: string, flags: 
   return 0;
 }
 
-/** Of a prompt, of a reply or of a result, unless all is asked for. */
+/** Longest prompt, reply or result shown without --verbose. */
 const MOST_TEXT = 4000;
 
 interface View {
@@ -69,7 +69,7 @@ function describeVisit({ node, name }: NodeVisits, visit: Visit, view: View): st
 
 const MOST_INSIDE = 40;
 
-/** What it ran, that which failed first, by the places that this command takes; and what a person was asked. */
+/** Describes the inner runs of a visit, failures first, and its approval. */
 function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most }: View): string[] {
   const ordered = [
     ...inner.filter(({ status }) => status === "failed"),
@@ -96,7 +96,7 @@ function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most
   ];
 }
 
-/** Questions and calls as they followed each other. */
+/** Returns questions and calls in chronological order. */
 function inOrder({ asks, calls }: Visit): (Ask | Call)[] {
   return [...asks, ...calls].sort((a, b) => a.seq - b.seq);
 }
@@ -137,7 +137,7 @@ function describePrompt({ prompt }: Ask, view: View): string[] {
   return [...prompt.opening, ...turns, ...offered].flatMap((text) => quoted(text, view));
 }
 
-/** Replies and results stand where they came. */
+/** Returns the texts of a turn. Skips replies and results if they were already shown. */
 function turnText(turn: Turn, isKnown: boolean): string[] {
   if (turn.role === "user") return [turn.text];
   if (isKnown) return [];

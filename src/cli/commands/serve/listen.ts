@@ -14,7 +14,7 @@ import { describeEnd, watchOf } from "./worker.ts";
 const USUAL_FILE = "listen.yml";
 const USUAL_PORT = 8080;
 
-/** Webhooks start runs until somebody says stop; then the runs under way come to their ends. */
+/** Starts runs from webhooks until it is stopped, then waits for the running ones. */
 export const listen: Action = async (io, _args, flags) => {
   const { workspace, teller, stopped } = openServing(io, flags, undefined);
   const choices = runChoices(flags);
@@ -28,7 +28,7 @@ export const listen: Action = async (io, _args, flags) => {
     onEnd: (finished) => void (flags.quiet === true ? undefined : io.err(describeEnd(io, flags, finished))),
     onLink: (link) => void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
     onGivenUp(run, error) {
-      // Whoever has it has it.
+      // Another process is driving the run.
       if (error instanceof SkillflowError && error.code === "store.locked") return;
       void io.err(`${plainLine(run)} is kept for the next start\n${describeFailure(error, flags, io)}`);
     },
@@ -76,7 +76,7 @@ function describeEvent(io: Io, flags: Flags, { source, status, text: told }: Web
   return `${mark} ${source} ${status} ${plainLine(told)}\n`;
 }
 
-/** The one place where the token is told. */
+/** Describes an approval link. The token is not printed anywhere else. */
 function describeLink(io: Io, { run, waiting, by, token }: Link, address: string): string {
   const { approve } = signalCommands({ record: { run } }, waiting);
   const until = waiting.until === undefined ? "" : ` until ${waiting.until}`;

@@ -52,7 +52,7 @@ function refuseHttpFlags(flags: Flags): undefined {
   throw new SkillflowError("usage.invalid", `--${flag} is about HTTP: give --http too, or leave it out`);
 }
 
-/** Counts what is offered once it is known; from then on the secrets of all skills are kept out. */
+/** Waits for the offered tools, redacts all skills' secrets from then on, and counts the tools. */
 async function tellOffer(io: Io, { offer }: McpService, warn: (line: string) => void) {
   const { tools, redactor, warnings } = await offer;
   io.protect(redactor);
@@ -62,12 +62,12 @@ async function tellOffer(io: Io, { offer }: McpService, warn: (line: string) => 
 
 interface Speaking {
   readonly stopped: Promise<void>;
-  /** Rejects when nothing can be offered. */
+  /** Rejects if no tools can be offered. */
   readonly offered: Promise<unknown>;
   readonly warn: (line: string) => void;
 }
 
-/** Over the standard streams, until the client leaves. */
+/** Serves over the standard streams until the client disconnects. */
 async function speak(io: Io, service: McpService, { stopped, offered, warn }: Speaking): Promise<number> {
   const connection = await connectStreams(service, { input: io.input(), write: io.out, onProblem: warn });
   const failed = offered.then(() => connection.ended);

@@ -10,10 +10,10 @@ import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { portOf } from "../../serving.ts";
 
-/** Whoever looks is gone at once: nothing of theirs is lost. */
+/** Open pages lose nothing when the server stops, so this can be short. */
 const GRACE_MS = 100;
 
-/** A local page over all runs, for whoever is told its address. */
+/** Serves a local page over all runs until it is interrupted. */
 export const ui: Action = async (io, _args, flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));

@@ -16,7 +16,7 @@ import { skillLogger } from "../run/run.ts";
 
 const USUAL_CONCURRENCY = 4;
 
-/** Drives the runs of the queue until it is told to stop, each as `run` would. */
+/** Drives queued runs, each as `run` would, until it is stopped. */
 export const worker: Action = async (io, _args, flags) => {
   const concurrency = flagValue(flags, "concurrency", countOf) ?? USUAL_CONCURRENCY;
   const { workspace, teller, stopped } = openServing(io, { ...flags, engine: "dbos" }, undefined);
@@ -35,7 +35,7 @@ export const worker: Action = async (io, _args, flags) => {
       const finished = await takeRun(workspace, run, { choices, connect, watch });
       if (finished && flags.quiet !== true) await io.err(describeEnd(io, flags, finished));
     } catch (error) {
-      // Whoever has it has it.
+      // Another process is driving the run.
       if (error instanceof SkillflowError && error.code === "store.locked") return;
       await io.err(`${plainLine(run)} was given up\n${describeFailure(error, flags, io)}`);
     }
@@ -45,7 +45,7 @@ export const worker: Action = async (io, _args, flags) => {
   return 0;
 };
 
-/** One line for each event, which names its run. */
+/** Prints one line per event, prefixed with the run's id. */
 export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedRun) {
   const say = (line: string) => void io.err(redactor.text(`${plainLine(record.run)} ${line}`));
   for (const warning of warnings) say(`${plainLine(warning)}\n`);
@@ -56,7 +56,7 @@ export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: Pr
   };
   return {
     observers: [progress, warner],
-    // A run ends with its worker or before: what stops the one lets the other come to its end.
+    // Never aborts: a worker that is stopping lets its runs finish.
     signal: new AbortController().signal,
     onPromptChanged: () => undefined,
     loggerFor: (skill: string) => skillLogger(io, flags, skill),

@@ -9,19 +9,19 @@ import type { Io } from "../../io.ts";
 import type { Begun } from "./new.ts";
 import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "./openapi-files.ts";
 
-/** Tools that a skill has without anybody having chosen them. */
+/** Maximum number of tools if the user chose no operations. */
 const MOST_UNCHOSEN = 20;
 const MOST_LISTED = 80;
 
 interface Wanted {
-  /** From the description's title where nothing is given. */
+  /** Defaults to the description's title. */
   readonly id: string | undefined;
   readonly file: string;
-  /** Names, operation ids, paths, `GET /path`; `*` stands for anything. */
+  /** Operation names, ids, paths or `GET /path`. `*` matches anything. */
   readonly chosen: readonly string[];
 }
 
-/** A skill that reads by an API's description. */
+/** Generates a read-only skill from an API description. */
 export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Wanted): Begun {
   const api = readApiDescription(resolve(host.cwd, file), file);
   const id =
@@ -46,7 +46,7 @@ export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Want
   };
 }
 
-/** The variables that a skill sends, and where: the description decides both. */
+/** Describes which variables the skill sends, and where. The API description decides both. */
 function describeSent(skill: ApiSkill): string | undefined {
   const { address } = skill.api;
   const place = address === undefined ? `the address in ${skill.prefix}_URL` : new URL(address).host;
@@ -54,11 +54,11 @@ function describeSent(skill: ApiSkill): string | undefined {
   return sent.length === 0 ? undefined : `${sent.join(", ")} to ${place}`;
 }
 
-/** Names that start with this word belong to no known program. */
+/** First word of variable names that no known program uses. */
 const OWN_WORD = "SKILL";
 
 /**
- * Chooses names of variables that hold nothing yet. The title of a description must not choose a key that is set for
+ * Chooses names of variables that are not set. The title of a description must not choose a key that is set for
  * another program, now or later.
  */
 function choosePrefix(id: string, api: ApiDescription, env: Environment): string {
@@ -76,7 +76,7 @@ function choosePrefix(id: string, api: ApiDescription, env: Environment): string
   );
 }
 
-/** First words of variables that the built-in skills, providers of models, clouds and CI systems read. */
+/** First words of variables that the built-in skills, model providers, clouds and CI systems read. */
 const KNOWN_WORDS = new Set([
   ...[...skillVariables.readable, ...skillVariables.secret].map((name) => name.split("_")[0] ?? ""),
   ...`ACTIONS ALGOLIA ALIBABA ANTHROPIC API ARM ARTIFACTORY ATLASSIAN AUTH0 AZURE BITBUCKET BUILDKITE CF CI CIRCLE CIRCLECI

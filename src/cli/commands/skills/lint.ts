@@ -39,7 +39,7 @@ export const lintSkills: Action = async (io, targets, flags) => {
 
 type Linted = Awaited<ReturnType<Workspace["skills"]["lint"]>>;
 
-/** A path that is there, else the id of a skill that was found. */
+/** Lints the skills at a path or, if there are none, the skill with that id. */
 async function lintTarget({ host, skills }: Workspace, target: string): Promise<Linted> {
   const path = resolve(documentsOf(host), target);
   if (existsSync(path)) {
@@ -71,7 +71,7 @@ function seenFrom({ host }: Io, problem: Problem): Problem {
   return path.startsWith("..") || path === "" ? problem : { ...problem, file: path };
 }
 
-/** The public shape of a problem (cli "Shapes"). */
+/** Returns the public JSON shape of a problem. */
 function publicShape(io: Io, problem: Problem) {
   const { severity, code, message, file, line, column, skill } = seenFrom(io, problem);
   return { severity, code, message, path: file ?? null, line: line ?? null, column: column ?? null, skill };

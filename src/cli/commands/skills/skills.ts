@@ -30,7 +30,7 @@ export const listSkills: Action = async (io, _args, flags) => {
   return 0;
 };
 
-/** Lines are cut where a person sees them wrapped, and nowhere else. */
+/** Returns the terminal's width. Lines are shortened only on a terminal. */
 function widthOf(io: Io): number {
   return io.outColumns ?? 1000;
 }
@@ -50,11 +50,11 @@ const COLUMNS: readonly [Column, ...Column[]] = [
   { title: "trust", cell: trustOf, paint: ({ withheld }) => (withheld === undefined ? "dim" : "yellow") },
 ];
 
-/** Given up first to last where the terminal is too narrow. */
+/** Columns to drop on a narrow terminal, in this order. */
 const LEAST_NEEDED = ["from", "format", "trust"];
 const LEAST_STATE = 24;
 
-/** One line for each skill; the last column is what it offers, or why it cannot be used. */
+/** Builds one row per skill. The last column shows what the skill offers, or why it is unusable. */
 function skillTable(entries: readonly SkillEntry[], paint: Paint, width: number): string[] {
   let columns: readonly Column[] = COLUMNS;
   const room = () => width - 2 - sum(columns.map((column) => widthOfColumn(column, entries) + 2));
@@ -90,7 +90,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Whether code of it may run; text alone needs no trust. */
+/** Describes whether a skill's code may run. Text alone needs no trust. */
 function trustOf({ withheld, source, skill, scripts }: SkillEntry): string {
   if (withheld !== undefined) return "not trusted";
   if (source.kind === "builtin") return "built in";
@@ -129,7 +129,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   return 0;
 };
 
-/** The public shape of a skill (cli "Shapes"); values of config are never in it. */
+/** Returns the public JSON shape of a skill. It never contains config values. */
 function skillDocument(entry: SkillEntry, { skills }: Workspace) {
   const { skill, format, kind, source, shadows, fields, unavailable, withheld } = entry;
   return {
@@ -167,7 +167,7 @@ function skillDocument(entry: SkillEntry, { skills }: Workspace) {
   };
 }
 
-/** Also those that trust would let run: people decide about them. */
+/** Lists all tools, including those that need trust, because users decide about them. */
 function toolsOf({ skill, heldTools }: SkillEntry) {
   return describeTools(skill, [...skill.tools, ...heldTools]);
 }
@@ -229,7 +229,7 @@ function describeOffers(entry: SkillEntry, paint: Paint, columns: number): strin
   return skill.mcp ? [...lines, `  ${paint("dim", "and those of the MCP server")} ${oneLine(server, 120)}`] : lines;
 }
 
-/** `from team, private`: whose texts it gives, who reads what it writes, what its source is. */
+/** Describes whose text a tool returns, who reads its writes, and its source: `from team, private`. */
 function reachInWords(tool: ToolDescriptor): string {
   const { origin, audience, reads } = wholeReach(tool);
   return [`from ${origin}`, audience && `to ${audience}`, reads].filter(Boolean).join(", ");
@@ -237,7 +237,7 @@ function reachInWords(tool: ToolDescriptor): string {
 
 const MOST_FILES = 40;
 
-/** What a skill's folder holds, so that a person sees what trusting it means. */
+/** Lists the files in a skill's folder, so that users see what they would trust. */
 function filesOf({ source }: SkillEntry): string[] {
   const { kind, path } = source;
   if (path === null || kind === "builtin" || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [];

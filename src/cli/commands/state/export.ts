@@ -24,7 +24,7 @@ function table(entries: readonly StateEntry[]): string {
   return `${[COLUMNS.join(","), ...rows].join("\r\n")}\r\n`;
 }
 
-/** What a spreadsheet would take for a formula begins with a quote; control characters become blanks. */
+/** Formats a CSV cell. Prefixes possible formulas with a quote and replaces control characters with spaces. */
 function cell(value: string): string {
   const plain = value.replace(/\p{Cc}|\p{Cf}/gu, " ");
   const inert = /^[=+\-@]/.test(plain) ? `'${plain}` : plain;

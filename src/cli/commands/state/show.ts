@@ -20,7 +20,7 @@ export const showState: Action = async (io, [name = "", key], flags) => {
 
 const MOST_DATA = 160;
 
-/** Two lines: what it is called, and what is known of it. */
+/** Describes an entry in two lines: its key and counts, then its data. */
 function describe(entry: StateEntry, paint: Paint): string {
   const data = plainLine(JSON.stringify(entry.data));
   return `${head(entry, paint)}\n  ${paint("dim", data.length > MOST_DATA ? `${data.slice(0, MOST_DATA)}…` : data)}\n`;

@@ -8,18 +8,18 @@ import { APPLIED } from "../../../core/engine/state/delta.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Flags, Io } from "../../io.ts";
 
-/** What runs remember, as people look at it. */
+/** Shared parts of the state commands. */
 
 export function statesAt(io: Io, flags: Flags): StateStore {
   return openState(io.host, text(flags, "state"), { queue: openStore(io.host, projectOptions(flags).store).queue });
 }
 
-/** Which deltas were applied is nobody's affair. */
+/** Lists all states except the internal list of applied deltas. */
 export async function namesIn(store: StateStore): Promise<readonly string[]> {
   return (await store.list()).filter((name) => name !== APPLIED);
 }
 
-/** The entries of a state that is there. */
+/** Returns the entries of a state. Throws if it does not exist. */
 export async function entriesIn(store: StateStore, name: string): Promise<readonly StateEntry[]> {
   const names = await namesIn(store);
   if (names.includes(name)) return (await store.read([name])).get(name) ?? [];

@@ -7,7 +7,7 @@ import { replaceFile } from "../../../files/files.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 
-/** `test --from RUN`: prints the path of the test that it wrote. */
+/** Writes a test from a run (`test --from RUN`) and prints its path. */
 export const writeTest: Action = async (io, places, flags) => {
   if (places.length > 0) throw new SkillflowError("usage.invalid", "--from writes a test of its run, and runs none");
   if (io.host.documents)

@@ -4,11 +4,11 @@ import { defined, type Json } from "../../../core/base/values.ts";
 import type { Update } from "../../../core/outward/testing/update.ts";
 import { amount, duration, oneLine, type Paint } from "../../terminal/terminal.ts";
 
-/** What people and programs are told of tests. */
+/** Test results for people and programs. */
 
 interface View {
   readonly paint: Paint;
-  /** Several models were asked. */
+  /** Whether several models were tested. */
   readonly isCompared: boolean;
   readonly columns: number;
 }
@@ -17,7 +17,7 @@ export function modelOf({ model, ready }: TestedCase): string | null {
   return model.name ?? ready.workflow.model ?? null;
 }
 
-/** `✔ triage.test.yml > a leak is filed once 12 ms` */
+/** Formats a case as `✔ triage.test.yml > a leak is filed once 12 ms`. */
 export function describeCase(one: TestedCase, { paint, isCompared }: View): string {
   const mark = one.passed ? paint("green", "✔") : paint("red", "✘");
   const ms = one.runs.reduce((sum, run) => sum + run.durationMs, 0);
@@ -51,7 +51,7 @@ export async function describeFailures(failed: readonly TestedCase[], view: View
 
 type Patch = typeof import("diff").structuredPatch;
 
-/** One line for each expectation that changes: what it was, what it becomes, and whether the test is weaker then. */
+/** Describes each changed expectation with its old and new value. Warns if the test becomes weaker. */
 export function describeUpdates({ ready, name }: TestedCase, updates: readonly Update[], paint: Paint): string {
   const rows = updates.map(({ path, before, after, weaker }) => {
     const change = `${before === undefined ? "nothing" : JSON.stringify(before)} -> ${JSON.stringify(after)}`;
@@ -61,7 +61,7 @@ export function describeUpdates({ ready, name }: TestedCase, updates: readonly U
   return `${plainLine(ready.loaded.file)} > ${plainLine(name)}\n${rows.join("\n")}\n`;
 }
 
-/** The first prompt that changed, as a diff. */
+/** Shows the first changed prompt as a diff. */
 function prompts(run: TestedCase["runs"][number] | undefined, paint: Paint, structuredPatch: Patch): string[] {
   const isTold = run?.failures.some(({ path }) => path === "prompts");
   const [change] = run?.changed ?? [];
@@ -105,7 +105,7 @@ export function describeSummary(tested: readonly TestedCase[], left: readonly Te
   return `\n${parts.join(", ")} (${amount(tested.length, "case")})\n`;
 }
 
-/** The cases by the models beside each other. */
+/** Formats a table of the cases with one column per model. */
 export function describeTable(tested: readonly TestedCase[], { paint }: View): string {
   const models = [...new Set(tested.map((one) => modelOf(one) ?? "default"))];
   const titles = [...new Set(tested.map((one) => `${one.ready.loaded.file} > ${one.name}`))];
@@ -139,7 +139,7 @@ export function describeTable(tested: readonly TestedCase[], { paint }: View): s
   return `\n${lines.join("\n")}\n`;
 }
 
-/** `skillflow.tests/1` (fine-print Q21). */
+/** Builds the `skillflow.tests/1` report. */
 export function reportOf(tested: readonly TestedCase[]) {
   const files = [...new Set(tested.map(({ ready }) => ready.loaded.file))];
   return {

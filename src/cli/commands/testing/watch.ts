@@ -8,10 +8,10 @@ import type { Flags, Io } from "../../io.ts";
 import { describeFailure, painter } from "../../terminal/terminal.ts";
 import { runOnce } from "./test.ts";
 
-/** Several writes of an editor are one change. */
+/** Delay that merges several writes of an editor into one change. */
 const SETTLE_MS = 80;
 
-/** Runs the tests, and again those that depend on a file that changes, until it is interrupted. */
+/** Runs the tests, and re-runs those that depend on a changed file, until it is interrupted. */
 export async function watchTests(io: Io, places: readonly string[], flags: Flags): Promise<number> {
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));
@@ -45,7 +45,7 @@ function filesOf(path: string, tested: readonly TestedCase[]): ReadonlySet<strin
 
 type Files = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Folders are watched, so that a file that is replaced as a whole is seen too. */
+/** Watches folders instead of files, because editors may replace a file as a whole. */
 function watchFiles() {
   const folders = new Map<string, FSWatcher>();
   const changed = new Set<string>();
@@ -63,7 +63,7 @@ function watchFiles() {
         folders.set(folder, watcher);
       }
     },
-    /** The tests that the next change is about. */
+    /** Waits for a change and returns the tests that it affects. */
     async next(files: Files, signal: AbortSignal): Promise<readonly string[]> {
       signal.addEventListener("abort", () => wake(), { once: true });
       while (!signal.aborted && dueOf(files).length === 0) {

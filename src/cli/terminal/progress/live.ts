@@ -7,12 +7,12 @@ import { describeEvent, headerOf, type Telling } from "./tree.ts";
 
 interface ProgressOptions extends Telling {
   readonly write: (text: string) => void;
-  /** Puts lines in the place of those that live. */
+  /** Replaces the live lines. */
   readonly redraw: (lines: string) => void;
   readonly now: () => number;
 }
 
-/** On a terminal: a tree that grows as the run does, above a few lines that live. */
+/** Shows a growing tree of the run on a terminal, above a few live lines. */
 export function liveProgress(options: ProgressOptions): Observer & { close(): void } {
   const { write, redraw, now } = options;
   const present = freshPresent(now());
@@ -60,7 +60,7 @@ export function liveProgress(options: ProgressOptions): Observer & { close(): vo
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** Of the runs inside a run: more would push what was written before out of sight. */
+/** Maximum number of inner runs shown. More would push earlier output out of sight. */
 const MOST_INSIDE = 8;
 
 function liveLines(options: ProgressOptions, present: Present, elapsed: number): string[] {
@@ -90,7 +90,7 @@ function headOf({ record }: Telling, { node, turns, doing, items }: Scope, at: s
   return `${plainLine(shown)} · turn ${turns + 1} · ${doing}`;
 }
 
-/** `12 of 40, 3 at work, 1 failed` */
+/** Describes a map's progress, such as `12 of 40, 3 at work, 1 failed`. */
 function itemWords({ total, over, running, failed }: Items): string {
   const parts = [`${over} of ${total}`, running > 0 ? `${running} at work` : "", failed > 0 ? `${failed} failed` : ""];
   return parts.filter((part) => part !== "").join(", ");
@@ -101,7 +101,7 @@ interface InsideLine {
   readonly text: string;
 }
 
-/** What is at work inside a run, the runs inside those below them. */
+/** Lists the running inner runs, each followed by those inside it. */
 function insideLines(options: ProgressOptions, present: Present, parent: string, depth: number): InsideLine[] {
   return [...present.scopes].flatMap(([place, scope]) => {
     if (place === "" || scope.parent !== parent || scope.node === "") return [];

@@ -5,7 +5,7 @@ import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
 import { amount, oneLine } from "../terminal.ts";
 
-/** Elsewhere: one plain line per event, no cursor movement. */
+/** Prints one plain line per event, without cursor movement, for output that is not a terminal. */
 export function plainProgress(write: (text: string) => void): Observer {
   return {
     onEvent(event) {
@@ -24,7 +24,7 @@ function answerWords(event: EventOf<"tool:result">): string {
   return event.error === undefined ? "ok" : `error: ${event.error}`;
 }
 
-/** Nodes by their place: `each[fp-81]/look`. */
+/** Describes an event. Nodes are named by their place, such as `each[fp-81]/look`. */
 function plainWords(event: RunEvent): string | undefined {
   const node = "node" in event && event.node !== undefined ? nodePath(event.at, event.node) : "";
   switch (event.type) {
@@ -86,7 +86,7 @@ function plainWords(event: RunEvent): string | undefined {
   }
 }
 
-/** `approved by kim@desk: looks right` */
+/** Describes an answer, such as `approved by kim@desk: looks right`. */
 export function wordOf({ approved, by, note, late }: EventOf<"approval:given">): string {
   const said = late ? "not answered in time" : `${approved ? "approved" : "denied"} by ${by}`;
   return note === undefined ? said : `${said}: ${note}`;

@@ -1,35 +1,35 @@
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
 
-/** What a run and the runs inside it are at, folded from their events as they come. */
+/** Current activity of a run and its inner runs, folded from their events. */
 export interface Present {
-  /** By their place; the run itself at the empty one. */
+  /** Scopes by place. The run itself is at the empty place. */
   readonly scopes: Map<string, Scope>;
   tokens: number;
-  /** null where a price is unknown. */
+  /** null if a price is unknown. */
   costUsd: number | null;
-  /** Of the answer that is arriving. */
+  /** Length of the arriving answer. */
   characters: number;
 }
 
-/** A run, or one inside it. */
+/** Activity of a run or an inner run. */
 export interface Scope {
-  /** Of the run that it is inside of; undefined of the run itself. */
+  /** Place of the enclosing run. Undefined for the run itself. */
   readonly parent: string | undefined;
-  /** Of a map's item. */
+  /** Key of the map item. */
   readonly key: string | undefined;
-  /** Empty before the first one. */
+  /** Current node. Empty before the first one. */
   node: string;
   turns: number;
   calls: number;
-  /** Asking, calling what, judging, routing or waiting. */
+  /** Asking, calling tools, judging, routing or waiting. */
   doing: string;
-  /** Calls under way. */
+  /** Calls in progress, with their tools. */
   readonly open: Map<string, string>;
   since: number;
-  /** Why the model chose the route that is about to be followed. */
+  /** The model's reason for the route that follows. */
   why: string | undefined;
-  /** Of the map that it is at. */
+  /** Progress of the current map. */
   items: Items | undefined;
 }
 
@@ -63,7 +63,7 @@ function freshScope(parent: string | undefined, key: string | undefined, since: 
   };
 }
 
-/** Where an event belongs; a resumed run goes on inside what began before. */
+/** Returns the scope of an event. A resumed run may continue in a scope that started earlier. */
 export function scopeOf({ scopes }: Present, at: string | undefined, now: number): Scope {
   const place = at ?? "";
   const known = scopes.get(place) ?? freshScope("", undefined, now);
