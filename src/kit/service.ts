@@ -5,56 +5,56 @@ import type { Json } from "../core/base/values.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
 
-/** A service that a skill asks over HTTP: what it is, how it is reached, and by what it lets in. */
+/** HTTP service that a skill calls: its address and its credentials. */
 export interface Service {
-  /** As people call it: Prometheus. */
+  /** Display name, such as Prometheus. */
   readonly name: string;
-  /** The config field that holds its address, and the address where that is not set. */
+  /** Config field that holds the address. `usual` is the default address. */
   readonly address: string;
   readonly usual?: string;
-  /** The address itself, where config only leads to it. */
+  /** Actual address, if config holds only a reference to it. */
   readonly url?: string;
-  /** The secret config fields that let in; they are taken out of every error. */
+  /** Config fields with credentials. Their values are removed from every error. */
   readonly keys: readonly string[];
-  /** What lets in beside them, got from where config leads. */
+  /** More credentials, loaded from a place that config names. */
   readonly secrets?: readonly string[];
-  /** What each request carries. Values of config are to be read by `keyOf`. */
+  /** Headers of each request. Read config values with `keyOf`. */
   readonly headers?: (config: ToolContext["config"]) => Readonly<Record<string, string>>;
-  /** A `fetch` of its own, as for a certificate that it alone knows. */
+  /** Provides its own `fetch`, for example to trust a private certificate. */
   readonly fetchWith?: (context: ToolContext) => Promise<typeof fetch>;
 }
 
-/** One request, and what an answer to it must look like. */
+/** One request and the schema of its answer. */
 export interface Asking<Answer extends z.ZodType> {
-  /** Behind the service's address, segment by segment: none can lead elsewhere. */
+  /** Path below the service's address, by segment. No segment can lead to another path. */
   readonly path: readonly string[];
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** GET, or POST where there is a body, unless said. */
+  /** Defaults to POST with a body, and otherwise to GET. */
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
-  /** A read is asked again when the service fails to answer; searches are reads that are posted. */
+  /** Reads are retried if the service fails to answer. A search is a read even if it is a POST. */
   readonly effect?: "read" | "write";
-  /** The permission that it takes, as the service names it. */
+  /** Required permission, in the service's own terms. */
   readonly needs?: string;
-  /** What to ask in place of it where the service does not know it. */
+  /** Advice for a service that does not know the request. */
   readonly instead?: string;
-  /** The answer is plain text: all of it, or of one that is as long as it likes the end. */
+  /** Plain-text answer: `true` reads all of it, "end" only the end of a long one. */
   readonly isText?: true | "end";
-  /** In place of JSON in its usual form. */
+  /** Replaces the default Accept header. */
   readonly accept?: string;
   readonly answer: Answer;
 }
 
-/** A service for one tool call. */
+/** Function that sends requests to a service during one tool call. */
 export type Ask = <Answer extends z.ZodType>(asking: Asking<Answer>) => Promise<z.infer<Answer>>;
 
-/** A request that came to nothing. Without `status`, no answer came. */
+/** Failed request. `status` is undefined if no answer came. */
 export class ServiceFault extends Error {
   constructor(
     message: string,
     readonly status?: number,
-    /** How long until it may be asked again, in milliseconds; undefined where it should not be. */
+    /** Returns the milliseconds to wait before a retry. Undefined if the request must not be retried. */
     readonly pause?: (attempt: number) => number,
     cause?: unknown,
   ) {
@@ -63,8 +63,8 @@ export class ServiceFault extends Error {
 }
 
 /**
- * Does a tool's work on a service and trims its result. Errors state what to change, without a secret. A write whose
- * request was refused, or was never sent, fails with `NothingDone`: the work must write through `ask` alone.
+ * Runs a tool's work on a service and trims its result. Errors state what to change, without secrets. A write that was
+ * refused or never sent fails with `NothingDone`, so `work` must write only through `ask`.
  */
 export async function withService(
   service: Service,
@@ -82,7 +82,7 @@ export async function withService(
   }
 }
 
-/** A secret of config, as a header may carry it. */
+/** Reads a secret from config. Throws if a header cannot carry it. */
 export function keyOf(config: ToolContext["config"], name: string): string | undefined {
   const key = config[name]?.trim();
   if (!key) return undefined;
@@ -90,14 +90,14 @@ export function keyOf(config: ToolContext["config"], name: string): string | und
   throw new Error(`${name} holds characters that no header carries: copy it again.`);
 }
 
-/** The header that lets in: with a user name by basic authentication, else by the token alone. */
+/** Returns the authorization header: Basic if there is a user name, and otherwise Bearer. */
 export function authorization(user: string | undefined, token: string | undefined): Record<string, string> {
   if (!token) return {};
   if (!user?.trim()) return { authorization: `Bearer ${token}` };
   return { authorization: `Basic ${Buffer.from(`${user.trim()}:${token}`).toString("base64")}` };
 }
 
-/** The service's address without a slash at its end. */
+/** Returns the service's address without trailing slashes. */
 export function serviceUrl({ name, address, usual, url }: Service, config: ToolContext["config"]): string {
   const text = url ?? (config[address]?.trim() || usual);
   if (!text) throw new Error(`${address} is not set: ${name} cannot be used in this run.`);
@@ -109,7 +109,7 @@ export function serviceUrl({ name, address, usual, url }: Service, config: ToolC
   return text.replace(/(?<!\/)\/+$/, "");
 }
 
-/** Answers above this are not read to their end. */
+/** Larger answers are not read to the end. */
 const LARGEST_ANSWER = 10_000_000;
 const LONGEST_ANSWER_MS = 30_000;
 const UNTOLD_LIMIT_MS = 60_000;
@@ -138,7 +138,7 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
   const method = methodOf(asking);
   const init: RequestInit = {
     method,
-    // Not followed: it would take the key along, or lose it.
+    // Following a redirect would forward or lose the key.
     redirect: "manual",
     headers: {
       accept: asking.isText ? "text/plain, application/json" : "application/json",
@@ -155,7 +155,7 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
     const answered = await send(service, asking, context, url, init);
     const { status, text } = answered;
     if (status < 200 || status > 299) throw refusal(service, asking, context, answered);
-    // A write that answers in plain text is not confirmed by a page, such as that of a proxy.
+    // A web page, such as a proxy's, does not confirm a write.
     const isPage = effect === "write" && text.trimStart().startsWith("<");
     return asking.isText && !isPage ? text : parse(service, asking, text);
   });
@@ -167,7 +167,7 @@ interface Answered {
   readonly text: string;
 }
 
-/** The whole answer, in the time and the size that one may take. */
+/** Sends a request and reads the whole answer, within the limits of time and size. */
 async function send(
   service: Service,
   asking: Asking<z.ZodType>,
@@ -193,7 +193,7 @@ async function send(
   }
 }
 
-/** Undefined where it is too large, without reading on. */
+/** Returns undefined, and stops reading, if the answer is too large. */
 async function boundedText(response: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -205,10 +205,10 @@ async function boundedText(response: Response): Promise<string | undefined> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Of a text of any length so much of its end. */
+/** Number of bytes kept from the end of a long text. */
 const LONGEST_END = 1_000_000;
 
-/** Memory stays small however long the text is: only its end is held, from the first whole line on. */
+/** Reads the end of a text of any length, from the first whole line, with little memory. */
 async function endOf(response: Response): Promise<string> {
   let end = Buffer.alloc(0);
   let size = 0;
@@ -220,7 +220,7 @@ async function endOf(response: Response): Promise<string> {
   return size > LONGEST_END ? text.slice(text.indexOf("\n") + 1) : text;
 }
 
-/** Encoding does not protect `..`: a URL parser takes it for a step to another folder. */
+/** Encodes a path segment. Rejects `..`, which encoding leaves as it is and URL parsers resolve. */
 function segment(text: string): string {
   if (text === "" || text === "." || text === "..") throw new Error(`"${text}" is not a name.`);
   return encodeURIComponent(text);
@@ -316,7 +316,7 @@ function originOf(headers: Headers): string {
   return URL.canParse(location) ? new URL(location).origin : "another path";
 }
 
-/** What the service gave as its reason: one of the members that services put it in, or a line of text. */
+/** Extracts the service's reason from common fields of the answer, or from its text. */
 function reasonOf(text: string): string {
   const words = wordsOf(lenient(text)).replace(/\s+/g, " ").trim();
   return words === "" ? "no reason was given." : `${clip(words, 500).replace(/\.$/, "")}.`;
@@ -334,7 +334,7 @@ function wordsOf(value: unknown, depth = 0): string {
   return [...new Set(texts)].join(": ");
 }
 
-/** A refusal may come from a proxy, as a page, which tells nothing. */
+/** Parses JSON, or returns the text. A page, such as a proxy's, gives no reason. */
 function lenient(text: string): unknown {
   try {
     return JSON.parse(text);

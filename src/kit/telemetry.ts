@@ -1,20 +1,20 @@
 import * as z from "zod";
 import { clip, jsonSize, type Shape } from "./http.ts";
 
-/** Times and series, as skills that read telemetry take and give them. */
+/** Times and series for skills that read telemetry. */
 
 const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))$/;
 
-/** A parameter: `now`, `now-15m`, or ISO 8601 with a zone. */
+/** Time parameter: `now`, `now-15m`, or ISO 8601 with a zone. */
 export const timeField = z.string().max(40).regex(TIME);
 
-/** In milliseconds. */
+/** Start and end in milliseconds since 1970. */
 export interface Period {
   readonly from: number;
   readonly to: number;
 }
 
-/** The period that a call means; the last hour unless it says otherwise. */
+/** Returns the period of a call. Defaults to the last hour. */
 export function periodOf(
   { from = "now-1h", to = "now" }: { readonly from?: string | undefined; readonly to?: string | undefined },
   now = Date.now(),
@@ -26,7 +26,7 @@ export function periodOf(
 
 const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
 
-/** A time as milliseconds since 1970. */
+/** Parses a time into milliseconds since 1970. */
 export function momentOf(text: string, now = Date.now()): number {
   const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
   const moment = text.startsWith("now") ? now - Number(amount ?? 0) * (UNITS[unit] ?? 0) : Date.parse(text);
@@ -39,10 +39,10 @@ export function isoTime(milliseconds: number | null | undefined): string | undef
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-/** A moment in milliseconds, and what was measured then. */
+/** Time in milliseconds and the value at that time. */
 export type Point = readonly [at: number, value: number];
 
-/** What a model needs of a series: its ends, its extremes and when they were, and a few points. */
+/** Series summary for a model: its ends, its extremes and a few points. */
 export interface SeriesSummary {
   readonly count: number;
   readonly min?: Extreme;
@@ -50,7 +50,7 @@ export interface SeriesSummary {
   readonly avg?: number;
   readonly first?: Extreme;
   readonly last?: Extreme;
-  /** Each the mean of its neighbours, at the time of the first of them. */
+  /** Each point is the mean of its neighbors, at the time of the first. */
   readonly points?: readonly (readonly [at: string | undefined, value: number])[];
 }
 
@@ -59,7 +59,7 @@ interface Extreme {
   readonly value: number;
 }
 
-/** The shape of a summary, for the schema of a result. */
+/** Summary shape for a result's schema. */
 export const seriesSummary = {
   count: "number",
   min: { at: "text", value: "number" },
@@ -70,7 +70,7 @@ export const seriesSummary = {
   points: ["any"],
 } as const satisfies Shape;
 
-/** Of all points, oldest first; what is no number is left out. At most so many points are shown. */
+/** Summarizes points that are sorted by time. Ignores values that are not finite, and shows at most `most` points. */
 export function summarise(all: readonly Point[], most: number): SeriesSummary {
   const points = all.filter(([, value]) => Number.isFinite(value));
   const [first, last] = [points[0], points.at(-1)];
@@ -111,7 +111,7 @@ export function rounded(value: number): number {
 
 const LONGEST_LINE = 1500;
 
-/** The newest lines of a log, as many as fit into so many bytes of a result, and how many were not shown. */
+/** Returns the newest log lines that fit into `most` bytes, and the number of omitted lines. */
 export function lastLines(lines: readonly string[], most = 16_000) {
   const shown: string[] = [];
   let size = 0;

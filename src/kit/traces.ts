@@ -1,6 +1,6 @@
 import { clip, type Shape } from "./http.ts";
 
-/** Traces, as skills that read them give them: where the time went, and what failed first. */
+/** Traces for skills that read them: where the time went, and what failed first. */
 
 export interface TraceSpan {
   readonly id: string;
@@ -8,7 +8,7 @@ export interface TraceSpan {
   readonly service: string;
   readonly name: string;
   readonly kind?: string | undefined;
-  /** In milliseconds, with fractions. */
+  /** Milliseconds, with fractions. */
   readonly start: number;
   readonly duration: number;
   readonly failed: boolean;
@@ -16,7 +16,7 @@ export interface TraceSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** The shape of a trace that is told, for the schema of a result. */
+/** Shape of a described trace, for a result's schema. */
 export const traceShape = {
   started: "text",
   duration_ms: "number",
@@ -40,13 +40,13 @@ export const traceShape = {
 } as const satisfies Shape;
 
 interface Telling {
-  /** So many spans are shown: those that failed or took the most time themselves, with those above them. */
+  /** Maximum number of spans. Prefers spans that failed or have the most own time, with their ancestors. */
   readonly most: number;
-  /** The attributes that are shown; those that most often tell something unless given. */
+  /** Attributes to show. Defaults to commonly useful ones. */
   readonly attributes?: readonly string[] | undefined;
 }
 
-/** A trace in the order in which its spans call each other. Its own time is what a span did not wait for its children. */
+/** Describes a trace in call order. A span's own time excludes the time covered by its children. */
 export function describeTrace(spans: readonly TraceSpan[], { most, attributes = USUAL }: Telling) {
   const tree = treeOf(spans);
   const shown = tellingOf(tree, most);
@@ -76,7 +76,7 @@ interface Placed {
   readonly above: Placed | undefined;
 }
 
-/** Parents before children, those in the order of their start. One whose parent was not kept stands at the top. */
+/** Orders parents before children, and siblings by start. A span whose parent is missing becomes a root. */
 function treeOf(spans: readonly TraceSpan[]): readonly Placed[] {
   const known = new Set(spans.map(({ id }) => id));
   const children = new Map<string, TraceSpan[]>();
@@ -101,7 +101,7 @@ function treeOf(spans: readonly TraceSpan[]): readonly Placed[] {
 
 const TOP = "";
 
-/** What no child covers, where children may overlap and outlast their parent. */
+/** Returns the time that no child covers. Children may overlap and outlast their parent. */
 function ownTime({ start, duration }: TraceSpan, children: readonly TraceSpan[]): number {
   let own = duration;
   let covered = start;
