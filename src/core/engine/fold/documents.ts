@@ -1,7 +1,7 @@
 import { documentOf } from "../../document/inner/place.ts";
 import type { InnerDocument, RunRecord } from "../event/record.ts";
 
-/** The workflow that an event belongs to: the run's own, or that of the inner run at its place. Undefined where there is none. */
+/** Returns the workflow that an event belongs to: the run's own, or the inner one at its place. */
 export function workflowAt(
   { workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">,
   at: string | undefined,
@@ -11,7 +11,7 @@ export function workflowAt(
   return Object.hasOwn(inner, path) ? inner[path]?.workflow : undefined;
 }
 
-/** What people call a node, wherever it is. */
+/** Returns the display name of a node in a run or an inner run. */
 export function nameOfNode(
   record: Pick<RunRecord, "workflow" | "inner">,
   at: string | undefined,

@@ -43,7 +43,7 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   visit.pending = [];
 }
 
-/** The key of a call ends in its index, so that a turn of very many is folded in one pass. */
+/** Finds a pending call by the index at the end of its key, so that folding a large turn stays linear. */
 function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefined {
   const call = visit?.pending[Number(key.slice(key.lastIndexOf("/") + 1))];
   return call?.key === key ? call : undefined;

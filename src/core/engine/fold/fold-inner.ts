@@ -9,7 +9,7 @@ import { changeSkills } from "./redo.ts";
 import { beginInside, type State } from "./state.ts";
 import type { Item, Items, Visit } from "./visit.ts";
 
-/** What happens to the runs inside a visit, and to the words that visits wait for. */
+/** Folds the events of inner runs and approvals. */
 
 export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
   if (!visit) return;
@@ -49,7 +49,7 @@ function passSettled(items: Pick<Items, "all" | "begun">): void {
   while (items.all[items.begun]?.outcome) items.begun += 1;
 }
 
-/** The item that begins next; a call has but one. */
+/** Returns the item that begins next. A call has only one. */
 function beginning(state: State, key: string | undefined): Item | undefined {
   const { visit } = state;
   if (!visit) return undefined;
@@ -69,7 +69,7 @@ function beginning(state: State, key: string | undefined): Item | undefined {
   return undefined;
 }
 
-/** One that could not begin ends without having begun. */
+/** Ends an inner run, or an item that could not begin. */
 export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<Envelope, "time">): void {
   const { inner: at, item: key, status, data, skipped_reason, error } = event;
   const { visit, run } = state;
@@ -94,7 +94,7 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   }
 }
 
-/** What was checked at the nodes of a run, each counted as it was last visited. */
+/** Returns the evidence counts of a run's nodes, each from its last visit. */
 export function evidenceIn(results: State["results"]): EvidenceCounts[] {
   return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
 }
@@ -115,7 +115,7 @@ function keepTrace({ run, inside, steps, edges, results }: State): void {
   run.traces.set(inside.at, { steps, edges, evidence: evidenceIn(results) });
 }
 
-/** Of a visit that nobody goes on with. */
+/** Removes the inner runs of a visit that will not continue. */
 export function forgetInner({ run }: State, { key, items }: Visit): void {
   if (!items) return;
   for (const [at, inner] of run.inner) {
@@ -133,7 +133,7 @@ export function foldAsked({ visit, run }: State, event: EventOf<"approval:asked"
   visit.asked = { ask, since, until, from: visit.asked?.from ?? run.activeMs, digest, word: undefined };
 }
 
-/** The run goes on, as it does when it is resumed: also where nobody is there any more whom the word is to. */
+/** Folds an answer. Unless it is for later, the run continues, even if the approval no longer exists. */
 export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given">): void {
   const { node, approved, by, note, late, later, settings, skills } = event;
   const { run } = whole;
@@ -151,7 +151,7 @@ export function foldWord(whole: State, to: State | undefined, event: EventOf<"ap
   }
 }
 
-/** Time limits of an inner run, and of those around it that wait for it alone, do not count what others did meanwhile. */
+/** Extends the time limits of an inner run, and of those around it that wait only for it, by its waiting time. */
 function giveBackTime(state: State, ms: number): void {
   for (let each = state; each.inside; each = each.inside.parent) {
     each.inside.from += ms;

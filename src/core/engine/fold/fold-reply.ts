@@ -3,7 +3,7 @@ import { type Part, textOf } from "../event/prompt.ts";
 import { type State, type UsageTotals, withOuter } from "./state.ts";
 import type { Leaving, PendingCall, Visit } from "./visit.ts";
 
-/** Of an answer that was refused or cut off the text alone is kept: its calls are not carried out (D58). */
+/** Folds a reply. Of a refused or cut-off reply, only the text is kept, and its calls are not carried out. */
 export function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
   for (const each of withOuter(state)) addUsage(each.usage, event.usage);
   const text = textOf(event.parts);
@@ -60,7 +60,7 @@ function judgeOf(visit: Visit, event: Envelope): (string | undefined)[] {
   return answers;
 }
 
-/** An evaluator is named by its index in the step key: `3:assess/0/judge/2/1`, `3:assess/0/evidence/0`. */
+/** Returns an evaluator's index from the step key, such as `3:assess/0/judge/2/1` or `3:assess/0/evidence/0`. */
 export function evaluatorOf({ key }: Envelope): number {
   return Number(/\/(?:judge\/(\d+)\/\d+|evidence\/(\d+))(?:~\d+)?$/.exec(key)?.slice(1).find(Boolean) ?? 0);
 }

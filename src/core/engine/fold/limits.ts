@@ -4,11 +4,11 @@ import type { InnerLimits, Program } from "./program.ts";
 import { outermost, type State } from "./state.ts";
 import type { AskStep, SingleStep } from "./step.ts";
 
-/** What a run, an inner run and an attempt may spend (O8, O10; extensions 7, Map and call). */
+/** Limits of runs, inner runs and attempts. */
 
 type Reached = Extract<EventBody, { type: "limit:reached" }>;
 
-/** Asks a model, unless a limit of the run, or of an inner run that it is part of, is reached (O8). */
+/** Asks a model, unless a limit of the run or an enclosing inner run is reached. */
 export function ask(program: Program, state: State, step: Omit<AskStep, "kind">): SingleStep {
   const late = dayReached(state);
   if (late) return limitStep(outermost(state), step.key, late);
@@ -19,7 +19,7 @@ export function ask(program: Program, state: State, step: Omit<AskStep, "kind">)
   return { kind: "ask", ...step };
 }
 
-/** The same before a node is entered. */
+/** Returns the step for a limit that prevents entering a node. */
 export function stepsLeft(program: Program, state: State, node: string): SingleStep | undefined {
   const late = dayReached(state);
   if (late) return limitStep(outermost(state), `${state.inside?.prefix ?? ""}${state.visits}:day`, late);
@@ -31,7 +31,7 @@ export function stepsLeft(program: Program, state: State, node: string): SingleS
   return undefined;
 }
 
-/** What all runs of the workflow may use in a day is used up (extensions G33). */
+/** Checks the daily limits, which all runs of the workflow share. */
 function dayReached(state: State): Pick<Reached, "limit" | "message"> | undefined {
   const { day, settings, written } = state.run;
   const { max_cost_usd_per_day: cost, max_runs_per_day: runs } = settings.limits;
@@ -46,7 +46,7 @@ function dayReached(state: State): Pick<Reached, "limit" | "message"> | undefine
   return { limit: "max_cost_usd_per_day", message };
 }
 
-/** Whether a step ends with what a prefix names. */
+/** Checks whether a step belongs to a run, visit or item with this prefix. */
 export function isUnder(key: StepKey, prefix: string): boolean {
   if (!key.startsWith(prefix)) return false;
   return (
@@ -54,15 +54,15 @@ export function isUnder(key: StepKey, prefix: string): boolean {
   );
 }
 
-/** A moment at which work has to end, and what is recorded then. */
+/** Time limit of running work, and the event to record when it is reached. */
 export interface Deadline {
   readonly leftMs: number;
-  /** All steps whose keys begin so end with it. */
+  /** Prefix of the step keys that end with it. */
   readonly prefix: string;
   readonly body: Reached & { readonly at: string | undefined };
 }
 
-/** Of the attempt under way, of the inner runs that it is part of, and of the run. */
+/** Returns the deadlines of the current attempt, the inner runs around it and the run. */
 export function deadlines(program: Program, state: State): Deadline[] {
   const found: Deadline[] = [];
   for (const level of levels(program, state)) {
@@ -87,7 +87,7 @@ interface Level {
   readonly limits: InnerLimits;
 }
 
-/** From the run itself inwards: where several are reached, the outermost counts. */
+/** Lists the levels from the run inwards. If several limits are reached, the outermost counts. */
 function levels(program: Program, state: State): Level[] {
   const { inside, run } = state;
   if (!inside || !program.parent) return [{ program, state, limits: run.settings.limits }];
@@ -115,7 +115,7 @@ function timeSpent({ run, inside }: State): number {
   return run.activeMs - (inside?.from ?? run.timeFrom);
 }
 
-/** A process that has just taken the run up has all of its time (D57). */
+/** Returns the remaining time. A process that has just resumed the run starts with the full time. */
 function timeLeft({ state, limits }: Level): number | undefined {
   if (limits.timeout_ms === undefined) return undefined;
   const { inside, run } = state;

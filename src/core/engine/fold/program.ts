@@ -8,36 +8,36 @@ import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Whole } from "./state.ts";
 
-/** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */
+/** Workflow joined with the tool descriptions of its skills. With the run's past, it is all that decisions need. */
 export interface Program {
   readonly record: RunRecord;
   readonly workflow: Workflow;
   node(id: string): WorkflowNode;
   edgesFrom(id: string): readonly NumberedEdge[];
-  /** The available skills of a node, in its order, without what a resumed run has lost. */
+  /** Returns the available skills of a node in order, without what a resumed run has lost. */
   skills(node: string, changed: readonly ChangedSkills[number][]): readonly SkillRecord[];
-  /** The tools offered at a node, in order, under names that are unique there. */
+  /** Returns the tools offered at a node, in order and under unique names. */
   tools(node: string, now: Offering): ToolSet;
-  /** Prompt sections before the instruction (N4): rules, context, then what is said of each available skill. */
+  /** Returns the prompt sections before the instruction: rules, context and the available skills. */
   preface(node: string, now: Offering): readonly Section[];
   instruction(node: string): string;
-  /** The resolved Source of one of a node's fields: `approval.ask`. */
+  /** Returns the resolved Source of a node's field, such as `approval.ask`. */
   source(node: string, field: string): string;
-  /** Of an inner run: the program of the run that it is inside of. */
+  /** Program of the enclosing run. Undefined for the run itself. */
   readonly parent: Program | undefined;
-  /** What its node lets it spend; nothing of the run itself, whose settings say so. */
+  /** Limits set by the node that runs it. Empty for the run itself, which has them in its settings. */
   readonly limits: InnerLimits;
-  /** The stricter of its document's and those around it. */
+  /** Strictest value of its document and the enclosing ones. */
   readonly writes: Settings["writes"];
-  /** The program of the workflow that a node runs. */
+  /** Returns the program of the workflow that a node runs. */
   inner(node: string): Program;
-  /** The program of what takes place there; the run's own where nothing is named. */
+  /** Returns the program of the inner run at a place, or the run's own without a place. */
   inside(at: string | undefined): Program;
-  /** Said once, when the run starts. */
+  /** Warnings that are reported once, when the run starts. */
   readonly warnings: readonly string[];
 }
 
-/** What an inner run may spend. Durations in milliseconds. */
+/** Limits of an inner run. Durations are in milliseconds. */
 export interface InnerLimits {
   readonly max_cost_usd?: number | undefined;
   readonly max_tokens?: number | undefined;
@@ -45,32 +45,32 @@ export interface InnerLimits {
   readonly timeout_ms?: number | undefined;
 }
 
-/** An edge and its index in the workflow's `edges`, which identifies it (D9). */
+/** Edge with its index in the workflow's `edges`, which identifies it. */
 export interface NumberedEdge extends Omit<Edge, "if"> {
   readonly index: number;
-  /** Its `if`: without it holding, the edge is not live (G2). */
+  /** Parsed `if`. The edge is live only if it holds. */
   readonly condition?: ValueRule;
 }
 
-/** What decides, beside the node itself, which tools it has: a state does. */
+/** Part of the run's state that decides, together with a node, which tools the node has. */
 export interface Offering {
   readonly settings: Pick<Settings, "writes" | "context_mode">;
   readonly made: Whole["made"];
   readonly holdsBlobs: boolean;
   /** Whether a call of the run was answered. */
   readonly hasResults: boolean;
-  /** What a resumed run has lost of its skills. */
+  /** Skills, or parts of them, that a resumed run has lost. */
   readonly changed: readonly ChangedSkills[number][];
 }
 
 export interface ToolSet {
-  /** Also those that the node keeps away. */
+  /** All tools, including those that the node hides. */
   readonly all: readonly ToolDescriptor[];
   readonly offered: readonly ToolDescriptor[];
-  /** Those that are offered, as the model is told of them. */
+  /** Offered tools, as described to the model. */
   readonly told: Prompt["tools"];
-  /** With `input`, the tool as a call with this input uses it. */
+  /** Returns an offered tool by name. With `input`, returns it as a call with this input uses it. */
   find(name: string, input?: Json): ToolDescriptor | undefined;
-  /** Whether a name in a filter or evaluator means the called one (D52). */
+  /** Checks whether a name in a filter or evaluator means the called tool. */
   same(written: string, called: string): boolean;
 }

@@ -12,139 +12,139 @@ import type { Touch } from "../state/delta.ts";
 import type { SingleStep } from "./step.ts";
 import type { Leaving, Visit } from "./visit.ts";
 
-/** What a run and the runs inside it have in common, folded from the events of all. */
+/** State shared by a run and its inner runs, folded from all their events. */
 export interface Whole {
-  /** Of the process that reads it: calls of other epochs without a result are in doubt. */
+  /** Epoch of the reading process. Calls of other epochs without a result are in doubt. */
   epoch: number;
   settings: Settings;
-  /** The skills that differ from the record since the run was last resumed. */
+  /** Skills that differ from the record since the last resume. */
   changed: ChangedSkills;
-  /** The number of visits on the path that were over when the skills changed. */
+  /** Number of finished visits on the path when the skills changed. */
   changedFrom: number;
-  /** The same as of the last visit of each node, by the node's path. */
+  /** Skills that differed at the last visit of each node, by the node's path. */
   readonly changedAt: Map<string, ChangedSkills>;
-  /** How many times the run was taken up after its end: step keys carry it. */
+  /** Number of times that the run continued after an end. Step keys contain it. */
   resumes: number;
-  /** How many records were made after an end: of a resume, of a person's word, and of what was applied. */
+  /** Number of events recorded after an end: resumes, answers and applied operations. */
   afterwards: number;
-  /** The recorded calls by reference, in order; those of visits that were taken back stay. */
+  /** Recorded calls by reference, in order, including those of withdrawn visits. */
   readonly calls: Map<string, RecordedCall>;
-  /** The operations that were planned, in order; those that were withdrawn stay. */
+  /** Planned operations in order, including withdrawn ones. */
   readonly operations: PlannedOperation[];
-  /** What was put into states, in order; that of visits that were taken back stays. */
+  /** State entries written or matched, in order, including those of withdrawn visits. */
   readonly touches: PlacedTouch[];
-  /** What earlier ends of the run have written: so many of them, and what was counted as its cost. */
+  /** Number of touches and the cost that earlier ends of the run have saved. */
   written: { readonly touches: number; readonly costUsd: number };
-  /** The end that was written last. */
+  /** Last end that was saved. */
   writtenEnd: End | undefined;
-  /** What was used of the day's limits before it began, or was taken up. */
+  /** Usage of the daily limits before the run began or resumed. */
   day: RunRecord["day"];
-  /** The tools that the run itself defined; those of visits that were taken back stay. */
+  /** Tools that the run defined, including those of withdrawn visits. */
   made: readonly MadeTool[];
-  /** Milliseconds that some process was driving this run. */
+  /** Milliseconds during which a process was driving the run. */
   activeMs: number;
-  /** The run's activeMs when it was last taken up: its time limit counts from there (D57). */
+  /** Value of activeMs when the run began or last resumed. The time limit counts from there. */
   timeFrom: number;
-  /** Whether a result so far is kept as a blob. */
+  /** True once a result is stored as a blob. */
   holdsBlobs: boolean;
-  /** Whether a call was answered. */
+  /** True once a call was answered. */
   hasResults: boolean;
   readonly warned: Set<string>;
-  /** How often values of the checkout's `.env` were replaced in results, by variable. */
+  /** Number of values from the checkout's `.env` that were replaced in results, by variable. */
   readonly redactions: Map<string, number>;
-  /** `text` is its `time` as it was written. */
+  /** `text` is the event's `time` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
   /** Paths of the maps with `on_error: fail`: `each`, `top/each`. */
   readonly stopsAtFailure: ReadonlySet<string>;
-  /** The inner runs under way, and those that a resume may take up, by their place. */
+  /** Running and resumable inner runs by place. */
   readonly inner: Map<string, State>;
-  /** What inner runs that are over went through, by their place; of several at one place the last. */
+  /** Traces of finished inner runs by place. If a place repeats, the last one counts. */
   readonly traces: Map<string, InnerTrace>;
 }
 
 export interface InnerTrace {
   readonly steps: readonly TraceStep[];
   readonly edges: readonly TraceEdge[];
-  /** Of the claims that were checked. */
+  /** Counts of the checked claims. */
   readonly evidence: readonly EvidenceCounts[];
 }
 
 /**
- * A run's past, folded from its events: nothing in it that the list does not hold.
- * A state is owned by one reader: `fold` takes it and gives it back changed, so that a long run stays linear.
+ * Past of a run, folded from its events and derived from nothing else.
+ * A state has a single owner: `fold` changes it in place, so that a long run stays linear.
  */
 export interface State {
   readonly run: Whole;
-  /** Of an inner run; undefined of the run itself. */
+  /** Undefined for the run itself. */
   readonly inside: Inside | undefined;
   started: boolean;
-  /** Node visits so far. */
+  /** Number of node visits. */
   visits: number;
-  /** The same, with those of its inner runs. */
+  /** Number of node visits, including those of inner runs. */
   entered: number;
   readonly iterations: Map<string, number>;
-  /** The visits that count, in order: a resumed run takes back those that it redoes. */
+  /** Visits that count, in order. A resumed run removes those that it redoes. */
   readonly path: PathStep[];
-  /** Follow counts by edge index (E5), along `path`. */
+  /** Follow counts along `path`, by edge index. */
   readonly follows: Map<number, number>;
-  /** The last result of each node, along `path`. */
+  /** Last result of each node along `path`. */
   readonly results: Map<string, NodeResult>;
   context: RunContext;
   readonly steps: TraceStep[];
   readonly edges: TraceEdge[];
-  /** Of its inner runs too. */
+  /** Includes inner runs. */
   readonly usage: UsageTotals;
-  /** The node to enter next, and the edge that leads there. */
+  /** Next node to enter, and the edge that leads there. */
   upcoming: { readonly node: string; readonly via: number | undefined } | undefined;
   visit: Visit | undefined;
-  /** A node that was left and has not been routed. */
+  /** Node that was left and has not been routed. */
   leaving: Leaving | undefined;
-  /** A visit that the run stopped in; `run:resume` goes on inside it. */
+  /** Visit that the run stopped in. `run:resume` continues inside it. */
   unfinished: Visit | undefined;
-  /** Why the run is coming to its end before its time. */
+  /** Reason why the run ends early. */
   halt: Halt | undefined;
   end: End | undefined;
-  /** What the last failed model call failed with. */
+  /** Error of the last failed model call. */
   modelError: RunError | undefined;
 }
 
-/** Where an inner run takes place. */
+/** Place of an inner run. */
 export interface Inside {
-  /** `each[fp-81]`, `top/each[fp-81]` */
+  /** For example `each[fp-81]` or `top/each[fp-81]`. */
   readonly at: string;
-  /** Begins its step keys: `3:each[fp-81]/`. */
+  /** Prefix of its step keys, such as `3:each[fp-81]/`. */
   readonly prefix: string;
   readonly parent: State;
-  /** The node of the parent that runs it. */
+  /** Node of the parent that runs it. */
   readonly node: string;
-  /** Of a map's item. */
+  /** Key of a map's item. */
   readonly key: string | undefined;
-  /** The run's activeMs when it began, later by the time that it waited for a person. */
+  /** Value of activeMs when it began, increased by the time that it waited for answers. */
   from: number;
-  /** The step that it waits for, as it was when it was first taken: what others do meanwhile does not change it. */
+  /** Pending step as it was first taken. Progress of other inner runs must not change it. */
   waits: SingleStep | undefined;
 }
 
 export interface PlannedOperation {
   readonly operation: Operation;
-  /** Of the visit that planned it. */
+  /** Key of the visit that planned it. */
   readonly visit: string;
   readonly attempt: number;
-  /** Its attempt or its visit was redone. */
+  /** Whether its attempt or visit was redone. */
   withdrawn: boolean;
-  /** The visits that it was planned in, or around, and that failed. */
+  /** Failed visits that planned it or that enclose the one that did. */
   readonly failedIn: Set<string>;
   application: Application;
 }
 
 export interface PlacedTouch extends Touch {
-  /** Of the visit that put it. */
+  /** Key of the visit that caused it. */
   readonly visit: string;
 }
 
 export interface PathStep {
   readonly node: string;
-  /** Of the visit: `3:assess`. */
+  /** Key of the visit, such as `3:assess`. */
   readonly key: string;
   readonly via: number | undefined;
   result: NodeResult | undefined;
@@ -154,7 +154,7 @@ export interface PathStep {
   cited?: readonly string[];
 }
 
-/** X4: `iteration` counts visits of the node from 1; `retryAttempt` is absent if no retry fired (N38). */
+/** Visit in the trace. `iteration` counts the node's visits from 1. `retryAttempt` is absent without a retry. */
 interface TraceStep {
   readonly node: string;
   readonly status: NodeResult["status"];
@@ -174,9 +174,9 @@ export interface UsageTotals {
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
-  /** The sum of the known costs. */
+  /** Sum of the known costs. */
   costUsd: number;
-  /** Calls whose cost is unknown. */
+  /** Number of calls whose cost is unknown. */
   unpriced: number;
 }
 
@@ -272,18 +272,18 @@ function scope(run: Whole, input: JsonObject, inside: Inside | undefined): State
   };
 }
 
-/** The prefix of its step keys, and of those of its inner runs. */
+/** Returns the prefix of a run's step keys, including those of its inner runs. */
 export function prefixOf({ inside }: State): string {
   return inside?.prefix ?? "";
 }
 
-/** A run and those that it is inside of. */
+/** Returns a run and the runs that enclose it. */
 export function withOuter(state: State): State[] {
   const { inside } = state;
   return inside === undefined ? [state] : [state, ...withOuter(inside.parent)];
 }
 
-/** The run itself, around all that is inside it. */
+/** Returns the outermost run. */
 export function outermost(state: State): State {
   return state.inside ? outermost(state.inside.parent) : state;
 }

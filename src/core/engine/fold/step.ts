@@ -4,25 +4,25 @@ import type { Prompt } from "../event/prompt.ts";
 import type { Purpose } from "../event/reply.ts";
 import type { EvidenceQuestion } from "../evidence/question.ts";
 
-/** What inner runs wait for side by side: started inside one record, which takes all that is done by then. */
+/** Parallel steps of inner runs. One record covers them all and takes everything that is finished by then. */
 export interface Together {
   readonly kind: "together";
   readonly key: StepKey;
   readonly steps: readonly SingleStep[];
 }
 
-/** What has to happen next. `reach` asks who would read what a call writes. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers; `examine` what blobs hold. */
+/** Next step: record a decision, ask a model, examine blobs, find out the audience of a call, or make calls. */
 export type Step = Together | SingleStep;
-/** What one run takes: `at` names an inner one. */
+/** Step of one run. `at` names an inner run. */
 export type SingleStep = Taken & { readonly at?: string | undefined };
 type Taken =
   | {
       readonly kind: "decide";
       readonly key: StepKey;
       readonly bodies: readonly Entry[];
-      /** It announces calls that change nothing: they may be announced, and made, once more. */
+      /** Announces only calls that change nothing, so they may be announced and made again. */
       readonly isRepeatable?: boolean;
-      /** It says what another process may have begun: where that went on, something else was recorded under its key. */
+      /** Reports calls that another process may have started. If it continued, its own record has this key. */
       readonly isDoubt?: boolean;
     }
   | {
@@ -32,11 +32,11 @@ type Taken =
       readonly node: string;
       readonly model: string;
       readonly prompt: Prompt;
-      /** Why the answer before this call did not count. */
+      /** Problems of the previous answer, which was rejected. */
       readonly rejected?: readonly string[];
     }
   | {
-      /** Evidence of which a part is kept beside the run: `answerQuestion` once the blobs were read. */
+      /** Checks evidence that is partly stored as blobs. `answerQuestion` runs after they are read. */
       readonly kind: "examine";
       readonly key: StepKey;
       readonly node: string;

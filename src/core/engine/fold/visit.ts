@@ -8,50 +8,50 @@ import type { FailureCause, ToolCall } from "../event/node-result.ts";
 import type { Turn } from "../event/prompt.ts";
 
 export interface Visit {
-  /** `3:assess`: begins every step key of the visit. */
+  /** Prefix of the visit's step keys, such as `3:assess`. */
   readonly key: string;
   readonly node: string;
   readonly iteration: number;
   /** 0 for the first attempt. */
   attempt: number;
-  /** The run's activeMs when the attempt began. */
+  /** Value of activeMs when the attempt began. */
   attemptFrom: number;
-  /** Of the attempt before. */
+  /** Lesson of the previous attempt. */
   lesson: Lesson | undefined;
-  /** The calls that were announced, of all attempts. */
+  /** Announced calls of all attempts. */
   readonly recorded: RecordedCall[];
   turns: Turn[];
-  /** Model invocations of this attempt that were answered (N6). */
+  /** Number of answered model calls in this attempt. */
   replies: number;
   pending: PendingCall[];
-  /** Of the pending calls, those without an outcome. */
+  /** Number of pending calls without an outcome. */
   unanswered: number;
   calls: ToolCall[];
-  /** The text of a reply without calls: the attempt's answer. */
+  /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;
-  /** An answer already went back to the model once, for its shape. */
+  /** Whether a malformed answer was already returned to the model. */
   corrected: boolean;
-  /** Why the latest answer did not count: nothing else has come since. */
+  /** Problems of the latest answer if it was rejected, until the next reply. */
   rejected: readonly string[] | undefined;
-  /** The latest answer was cut off, and is asked for once more. */
+  /** Whether the latest answer was cut off and requested again. */
   askedAgain: boolean;
-  /** The runs of each judge, by the evaluator's index; undefined where it threw. */
+  /** Replies of each judge by evaluator index. Undefined if the call failed. */
   readonly judged: Map<number, (string | undefined)[]>;
-  /** What each evidence evaluator found, by its index. */
+  /** Findings of each evidence evaluator by index. */
   readonly examined: Map<number, EventOf<"evidence:checked">>;
-  /** The diagnosis that a retry waits for; null once it failed or was blank. */
+  /** Diagnosis that a retry waits for. null if it failed or was blank. */
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;
-  /** Of a node that runs a workflow. */
+  /** Set for a node that runs a workflow. */
   items: Items | undefined;
-  /** Of an approval. */
+  /** Set for an approval. */
   asked: Asked | undefined;
 }
 
-/** The items of a map, in the order of its input; a call has one. */
+/** Items of a map in input order. A call has one. */
 export interface Items {
   readonly all: readonly Item[];
-  /** How many are for the next run, as there are more than the map takes. */
+  /** Number of items beyond the map's maximum, left for the next run. */
   readonly left: number;
   /** Position of the next item to begin: every item before it was begun or has an outcome already. */
   begun: number;
@@ -67,11 +67,11 @@ export interface Items {
 }
 
 export interface Item {
-  /** Of a map. */
+  /** Undefined for a call. */
   readonly key: string | undefined;
-  /** Its position in the map's list. */
+  /** Position in the map's list. */
   readonly index: number;
-  /** What came of it; undefined until it is over. */
+  /** Undefined until the item is finished. */
   outcome: ItemOutcome | undefined;
 }
 
@@ -81,16 +81,16 @@ export interface ItemOutcome {
   readonly skipped_reason?: string;
 }
 
-/** A person's word that was asked for. */
+/** Requested approval. */
 export interface Asked {
   readonly ask: string;
   /** ISO 8601 */
   readonly since: string;
-  /** ISO 8601; undefined where it waits for ever. */
+  /** ISO 8601. Undefined if it waits indefinitely. */
   readonly until: string | undefined;
-  /** The run's activeMs when it was asked. */
+  /** Value of activeMs when it was requested. */
   readonly from: number;
-  /** Of the plan that is asked about. */
+  /** Digest of the plan to approve. */
   readonly digest: string | undefined;
   word: Word | undefined;
 }
@@ -99,47 +99,47 @@ export interface Word {
   readonly approved: boolean;
   readonly by: string;
   readonly note?: string;
-  /** Nobody answered in time. */
+  /** Set if no answer came in time. */
   readonly late?: true;
 }
 
-/** What an attempt that failed answered, and what the next one is told about it. */
+/** Answer of a failed attempt, and feedback for the next one. */
 export interface Lesson {
   readonly answer: string;
-  /** Why it failed. */
+  /** Reason for the failure. */
   readonly reason: string;
   readonly feedback: string;
-  /** The calls whose results it had. */
+  /** Calls whose results the attempt had. */
   readonly calls: readonly ToolCall[];
 }
 
-/** A call of the latest turn, in the order in which the model made them. */
+/** Call of the latest turn, in the model's order. */
 export interface PendingCall {
   readonly key: string;
-  /** Its place in the turn, in which the key ends. */
+  /** Position in the turn. The key ends with it. */
   readonly index: number;
-  /** The id of the model's call part. */
+  /** Id of the model's call part. */
   readonly id: string;
   readonly tool: string;
   readonly input: Json;
-  /** Why it cannot run: its arguments were no JSON. */
+  /** Whether its arguments were invalid JSON, so that it cannot run. */
   readonly broken: boolean;
-  /** The epoch in which it was announced. */
+  /** Epoch in which it was announced. */
   announced: number | undefined;
-  /** The reference that it was announced with. */
+  /** Reference under which it was announced. */
   ref: string | undefined;
-  /** It became an operation of the plan, or is one already. */
+  /** True if it became, or already was, an operation of the plan. */
   planned: boolean;
-  /** Who would read what it writes, once that was asked. */
+  /** Audience of the write, once it is known. */
   audience: Audience | undefined;
-  /** Why its service refused to say so: the write would be refused too. */
+  /** Error of a service that did not report the audience. It would refuse the write too. */
   refusal?: Failure;
   outcome: { readonly output: Json } | { readonly error: string; readonly acted?: "unknown" } | undefined;
-  /** Of its output. */
+  /** Images in its output. */
   images?: readonly ShownImage[];
 }
 
-/** The node's own work failed: turn cap, early end, timeout, a model that cannot be reached (N39). */
+/** Failure of the node's own work: turn limit, early end, timeout or an unreachable model. */
 export interface AgentFailure {
   readonly message: string;
   readonly cause?: FailureCause;
@@ -151,13 +151,13 @@ export interface AgentFailure {
 export interface Leaving {
   readonly node: string;
   readonly failed: boolean;
-  /** `3:assess` */
+  /** Key of the visit, such as `3:assess`. */
   readonly key: string;
-  /** Their answers since the run was last resumed; undefined where the call failed. */
+  /** Routing answers since the last resume. Undefined if a call failed. */
   answers: (string | undefined)[];
-  /** Of the node, when it failed. */
+  /** Error of the node, if it failed. */
   readonly error: RunError | undefined;
-  /** Of the latest routing call that failed. */
+  /** Error of the latest failed routing call. */
   routeError: RunError | undefined;
 }
 
