@@ -12,9 +12,7 @@ import { leaveUnfinished } from "./leave.ts";
 import { type Scene, sceneOf } from "./scene.ts";
 import { work } from "./visit.ts";
 
-/** Decides what happens next in a run, from its past alone. */
-
-/** The next step of a run, from its past alone; undefined once it has ended, or waits for somebody's word. */
+/** Returns the next step of a run, from its past alone. Undefined once the run has ended or is waiting. */
 export function next(program: Program, state: State): Step | undefined {
   if (state.end) return undefined;
   const { resumes } = state.run;
@@ -27,7 +25,7 @@ export function next(program: Program, state: State): Step | undefined {
   return resumes === 0 ? parked : { ...parked, key: `${parked.key}~${resumes}` };
 }
 
-/** What a run and those inside it can do now: one decision, or what they wait for; nothing where all wait for a word. */
+/** Returns one decision, or else the pending work of a run and its inner runs. Empty if all wait for answers. */
 function stepsOf(program: Program, state: State): readonly SingleStep[] {
   const { visit, halt } = state;
   if (visit && !halt && visit.items && !visit.failure) {
@@ -47,7 +45,7 @@ function innerSteps(program: Program, { run }: State, node: string, places: Iter
     if (!state?.inside) continue;
     const steps = state.inside.waits ? [state.inside.waits] : stepsOf(inner, state);
     const [step] = steps;
-    // In doubt is only what a later process finds: before that others went on meanwhile, so it takes no turn of its own.
+    // Only a later process finds a call in doubt. Other inner runs continued before that, so it does not go first.
     if (step?.kind === "decide" && !step.isDoubt) return [step];
     if (step?.kind !== "decide" && !state.visit?.items) state.inside.waits = step;
     waits.push(...steps);
@@ -55,7 +53,7 @@ function innerSteps(program: Program, { run }: State, node: string, places: Iter
   return waits;
 }
 
-/** A limit names its own place. */
+/** Adds the place of the inner run to a step. The step of a limit already has one. */
 function placed({ inside }: State, step: SingleStep): SingleStep {
   return inside === undefined || "at" in step ? step : { ...step, at: inside.at };
 }

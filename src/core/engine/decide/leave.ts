@@ -10,9 +10,9 @@ import { itemsData } from "./inner/outcome.ts";
 import { readAnswer } from "./judging/answer.ts";
 import type { Scene } from "./scene.ts";
 
-/** Leaving a visit: its result, as far as it came. */
+/** Steps that end a visit. */
 
-/** An agent-level failure: softened where the node says so (N39), and open to resume where a model was to blame. */
+/** Ends a visit after an agent failure. With `fail_soft` it succeeds. A model's error leaves it open to resume. */
 export function leaveFailed(scene: Scene, failure: AgentFailure): SingleStep {
   const { visit, node } = scene;
   const data = { ...partialData(visit, node), error: failure.message };
@@ -59,7 +59,7 @@ export function leave(scene: Scene, result: NodeResult, { unfinished, stopped, c
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }
 
-/** D38: the answer as far as there is one, else what the model last said. */
+/** Returns the data of the answer or, if there is none, the model's last text. */
 function partialData(visit: Visit, node: WorkflowNode): JsonObject {
   if (node.map || node.call !== undefined) return itemsData(visit, node);
   if (visit.answer && visit.answer.text.trim() !== "") {

@@ -14,7 +14,7 @@ import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
 import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
 
-/** Joins a run's record into a program. */
+/** Builds a program from a run's record. */
 export function linkProgram(record: RunRecord): Program {
   const kept = new Map<string, Program>();
   const inside = (at = ""): Program => {
@@ -46,7 +46,7 @@ function innerLimits(limits: WorkflowNode["limits"] = {}): InnerLimits {
 
 interface Linking extends Pick<Program, "parent" | "inside"> {
   readonly record: RunRecord;
-  /** Of the node that runs it; empty of the run itself. */
+  /** Path of the node that runs the workflow. Empty for the run itself. */
   readonly path: string;
 }
 
@@ -73,7 +73,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     const listed = (nodeOf(id).skills ?? []).flatMap((name) => skills.get(name) ?? []);
     return onceEach(listed.filter((skill) => skill.available));
   });
-  /** All that tells the tools of one node from those of another. */
+  /** Returns a key of everything that makes one node's tools differ from another's. */
   const choiceOf = oncePerNode((id) => {
     const { tools, effects, disallowed_tools, state } = nodeOf(id);
     const isCiting = citesResults(nodeOf(id), available(id));
@@ -93,7 +93,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     latest = { id, now, set };
     return set;
   };
-  /** Of a skill that can do nothing but plan, where it may; a list to read from is of use only together with the tool that reads. */
+  /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
   const told = (id: string, now: Offering) => {
     const { context_mode } = now.settings;
     const { all, offered, find } = tools(id, now);
@@ -134,8 +134,8 @@ function link({ record, path, parent, inside }: Linking): Program {
 }
 
 /**
- * Where a skill's tools stand, at every node alike, so that what nodes send begins alike and is cached together: the
- * skills of most nodes first, the executor's own tools, which come and go, last.
+ * Ranks the tools in the same order for all nodes, so that their prompts begin alike and share the cache. Skills that
+ * most nodes use come first. The executor's own tools come last, because they vary.
  */
 function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor) => number {
   const uses = new Map<string, number>();
@@ -171,7 +171,7 @@ function isSameOffering(a: Offering, b: Offering): boolean {
   );
 }
 
-/** The skills without what a resumed run has lost: whole skills, tools, scripts. */
+/** Removes the skills, tools and scripts that a resumed run has lost. */
 function left(skills: readonly SkillRecord[], changed: Offering["changed"]): readonly SkillRecord[] {
   if (changed.length === 0) return skills;
   return skills.flatMap((skill) => {
@@ -190,7 +190,7 @@ function left(skills: readonly SkillRecord[], changed: Offering["changed"]): rea
   });
 }
 
-/** A skill that a node lists under several references is one: the first counts. */
+/** Removes further references to the same skill. The first one counts. */
 function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
   const found = new Map<string, SkillRecord>();
   for (const skill of skills) {
@@ -213,7 +213,7 @@ function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {
   return groups;
 }
 
-/** A document that was checked holds no other condition. */
+/** Parses a condition, which validation has already accepted. */
 function ruleOf(written: Condition): ValueRule {
   const rule = parseCondition(written);
   if (typeof rule === "string") throw new RangeError(`the condition of an edge ${rule}`);
@@ -241,7 +241,7 @@ function sourceSection(heading: string, all: readonly string[], trusted: boolean
   return contents.length === 0 ? [] : [{ text: `${heading}\n\n${contents.join("\n\n")}`, trusted }];
 }
 
-/** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
+/** Returns runtime, workflow and node sources. With `only: true`, returns only the node's. */
 function ownSources(
   record: RunRecord,
   {

@@ -12,12 +12,12 @@ import { READ_RESULT_TOOL } from "../tools/results.ts";
 import { stateTools } from "../tools/state.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
 
-/** The tools that a node has or had: those of its skills, the executor's own, and those that the run itself defined. */
+/** Returns all tools that a node has or had: of its skills, of the executor, and those that the run defined. */
 export function toolsAt(program: Program, state: State, node: string): ToolSet {
   return program.tools(node, { ...offeringOf(program, state), changed: [] });
 }
 
-/** What decides which tools nodes have now. */
+/** Returns the facts about the run that decide which tools its nodes have. */
 export function offeringOf(program: Program, { run }: State): Offering {
   const { settings, made, holdsBlobs, hasResults, changed } = run;
   return { settings: settingsAt(program, settings), made, holdsBlobs, hasResults, changed };
@@ -25,7 +25,7 @@ export function offeringOf(program: Program, { run }: State): Offering {
 
 const STRICTEST = ["deny", "plan", "allow"] as const;
 
-/** The stricter of the run's and its inner documents' word on writes counts (extensions 7, Map and call). */
+/** Returns the settings with the stricter `writes` value of the run and its inner documents. */
 export function settingsAt({ parent, writes }: Program, settings: Settings): Settings {
   if (!parent || STRICTEST.indexOf(settings.writes) <= STRICTEST.indexOf(writes)) return settings;
   return { ...settings, writes };
@@ -35,7 +35,7 @@ export function stricter(one: Settings["writes"], other: Settings["writes"]): Se
   return STRICTEST.indexOf(one) <= STRICTEST.indexOf(other) ? one : other;
 }
 
-/** The order of O3: the node's skills, `allow`, `deny`, `effects`, `writes: deny`. */
+/** Selects the tools of a node by its skills, then `allow`, `deny`, `effects` and `writes: deny`. */
 export function selectTools(
   node: WorkflowNode,
   skills: readonly SkillRecord[],
@@ -61,7 +61,7 @@ export function selectTools(
   return { warnings, set: toolSet(all, offered) };
 }
 
-/** Of tools that would be offered alike, the later are numbered (skill-formats 7.2). */
+/** Numbers tools that would otherwise be offered under the same name. */
 function numbered(tools: readonly ToolDescriptor[], warnings: string[]): readonly ToolDescriptor[] {
   const names = numberNames(tools.map((tool) => tool.exposed));
   return tools.map((tool, index) => {
@@ -77,12 +77,12 @@ function isReadOnly({ effects }: WorkflowNode, { writes }: Offering["settings"])
   return effects === "read" || writes === "deny";
 }
 
-/** Whose prompt says how results are cited, and who may read them again (extensions 7, References; D25). */
+/** Checks whether a node's prompt explains how to cite results and lets the model re-read them. */
 export function citesResults(node: WorkflowNode, skills: readonly SkillRecord[]): boolean {
   return skills.length > 0 || (node.eval ?? []).some(({ kind }) => kind === "evidence");
 }
 
-/** `allow` does not hide them: it is about the tools of skills (N9). `deny` and `disallowed_tools` do (N10). */
+/** Returns the executor's tools. `allow` concerns only tools of skills, but `deny` and `disallowed_tools` hide these. */
 function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs, hasResults }: Offering) {
   const isOffered = (tool: ToolDescriptor) => !node.disallowed_tools?.includes(tool.name);
   const results = hasResults && citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
@@ -94,13 +94,13 @@ function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings
   return [...own, ...states].filter(isOffered);
 }
 
-/** Those that the run itself defined belong to the skill that defines. */
+/** Returns the tools of a skill. Tools that the run defined belong to the skill that makes tools. */
 function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescriptor[] {
   const tools = skill.tools as readonly ToolDescriptor[];
   return skill.id === TOOL_MAKER ? [...tools, ...made.map(({ tool }) => tool as ToolDescriptor)] : tools;
 }
 
-/** The same set, its tools in the order of their places. */
+/** Sorts the offered tools by place. */
 export function inOrder({ all, offered }: ToolSet, place: (tool: ToolDescriptor) => number): ToolSet {
   return toolSet(
     all,
@@ -129,7 +129,7 @@ function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescripto
   };
 }
 
-/** The exposed name (D52), or the bare one, which the first skill that the node lists wins (D50). */
+/** Checks whether an entry means a tool, by exposed or bare name. A bare name means the first tool that has it. */
 function names(all: readonly ToolDescriptor[], entry: string, tool: ToolDescriptor): boolean {
   const meant = all.find((other) => other.exposed === entry) ?? all.find((other) => other.name === entry);
   return meant === tool;

@@ -19,9 +19,9 @@ import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
 
-/** Writes that are planned in place of being carried out (trust 2, 3; workflow-format O5). */
+/** Writes that are planned instead of carried out. */
 
-/** Whether a call is planned: all that write are, or it would take private text to a public place (extensions G41). */
+/** Checks whether a call is planned: all writes are, or this one would send private text to a public place. */
 export function holdOf(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
   return tool.effect === "write" && (writesHere(scene) === "plan" || takesPrivateText(scene, call, tool));
 }
@@ -30,7 +30,7 @@ function writesHere({ program, state }: Scene) {
   return settingsAt(program, state.run.settings).writes;
 }
 
-/** Whether it matters who would read what a tool writes, and the tool is not known to be the team's. */
+/** Checks whether the actual audience of a write matters. Only a tool that declares a public audience needs the check. */
 export function needsAudience(scene: Scene, tool: ToolDescriptor): boolean {
   if (tool.effect !== "write" || tool.audience !== "public") return false;
   return writesHere(scene) === "plan" || (!scene.state.run.settings.allow_public && isPrivate(scene));
@@ -42,8 +42,8 @@ function takesPrivateText(scene: Scene, call: PendingCall, tool: ToolDescriptor)
 }
 
 /**
- * Returns why a call fails instead of being held for review: its service refuses it already. A plan is made all the same,
- * as it may be applied with another key.
+ * Returns the service's refusal, which fails a call instead of holding it for review. If all writes are planned, the
+ * refusal is ignored, because the plan may be applied with another key.
  */
 export function refusalOf(scene: Scene, { refusal }: PendingCall): Failure | undefined {
   return writesHere(scene) === "plan" ? undefined : refusal;
@@ -53,14 +53,14 @@ function audienceOf({ audience }: PendingCall, tool: ToolDescriptor): Audience {
   return audience ?? tool.audience ?? "team";
 }
 
-/** A tool of a private source was offered to the node, or to one whose result it was given (trust 12). */
+/** Checks whether a tool that reads a private source was offered to the node, or to one whose result it received. */
 function isPrivate(scene: Scene): boolean {
   return readingsOf(scene).some((reading) => offersIn(reading, readsPrivate));
 }
 
 const admitting = new WeakMap<JsonSchema, JsonSchema>();
 
-/** A tool whose input may refer to what earlier operations will come to. */
+/** Lets the input of a tool refer to the results of earlier operations. */
 export function admitsReferences(tool: ToolDescriptor, input: Json): ToolDescriptor {
   if (referencesIn(input).length === 0) return tool;
   const { input_schema } = tool;
@@ -69,7 +69,7 @@ export function admitsReferences(tool: ToolDescriptor, input: Json): ToolDescrip
   return { ...tool, input_schema: schema };
 }
 
-/** Why an operation may not refer to what it refers to. */
+/** Describes an invalid reference to an operation. */
 export function referenceProblem({ run: { operations } }: State, input: Json): string | undefined {
   const planned = operations.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation.id);
   const unknown = referencesIn(input).find((id) => !planned.includes(id));
@@ -78,7 +78,7 @@ export function referenceProblem({ run: { operations } }: State, input: Json): s
   return `\${${unknown}} names no earlier operation of this run: ${known}`;
 }
 
-/** What is recorded of a sound call that is planned: the operation, and what the model is answered. */
+/** Returns the events of a planned call: the operation and the answer to the model. */
 export function planCall(
   scene: Scene,
   call: PendingCall & { readonly ref: string },
@@ -125,7 +125,7 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
   };
 }
 
-/** What strangers wrote that the node had read: in it, and in each node whose result it was given (fine-print T8). */
+/** Lists the untrusted text that the node may have read: the input, and calls whose results it could see. */
 export function sourcesOf(reader: Reader): Operation["sources"] {
   const { program, state } = reader;
   const readings = readingsOf(reader);
@@ -144,12 +144,12 @@ export function sourcesOf(reader: Reader): Operation["sources"] {
   ];
 }
 
-/** What the run found in a state when it began. */
+/** Returns the entries of a state as the run found them when it began. */
 export function foundIn({ record: { states = {} } }: Program, name: string): readonly StateEntry[] {
   return Object.hasOwn(states, name) ? (states[name] ?? []) : [];
 }
 
-/** What the tools of a node's states go by. */
+/** Returns the facts that the tools of a node's states depend on. */
 export function memoryOf(scene: Scene): Memory {
   const { program, state, node } = scene;
   return {
@@ -160,7 +160,7 @@ export function memoryOf(scene: Scene): Memory {
   };
 }
 
-/** Names the finding at the sink, where the node's `once` resolves to something (extensions G42). */
+/** Returns a marker that identifies the finding at the target, if the node's `once` resolves to a value. */
 function markerOf({ program, state, visit, node }: Scene, skill: string, tool: string): string | undefined {
   if (node.once === undefined) return undefined;
   const rule = { output_required: [node.once] };
@@ -173,13 +173,13 @@ function markerOf({ program, state, visit, node }: Scene, skill: string, tool: s
 const PLANNED =
   'Calls that write are planned here and carried out later, once a person has agreed: each answers {"planned": true, "id": "op-1"}. A later call may take what an earlier one will come to: ${op-1.url}.';
 
-/** Said at nodes whose writes are planned. */
+/** Returns the note for nodes whose writes are planned. */
 export function planNote(scene: Scene): string | undefined {
   if (writesHere(scene) !== "plan") return undefined;
   return toolsHere(scene).offered.some(({ effect }) => effect === "write") ? PLANNED : undefined;
 }
 
-/** The operations that a run came to plan, in order, as they stand now. */
+/** Returns the operations that a run planned, in order and with their current state. */
 export function planOf({ run: { operations } }: Pick<State, "run">): Operation[] {
   return operations
     .filter(({ withdrawn }) => !withdrawn)

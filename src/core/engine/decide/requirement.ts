@@ -3,7 +3,7 @@ import type { NodeResult } from "../event/node-result.ts";
 import { contextFor, skillsAt } from "./route.ts";
 import type { Scene } from "./scene.ts";
 
-/** N13, N14: unmet requirements end the visit before the model is asked. */
+/** Returns the result that ends a visit before the model is asked, if a requirement is not met. */
 export function unmetRequirement({ program, state, visit, node: { requires } }: Scene): NodeResult | undefined {
   if (!requires) return undefined;
   const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, state, visit.node)));

@@ -8,20 +8,20 @@ import type { NumberedEdge, Program } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 
-/** What a run may do after a node. */
+/** Possible continuation of a run after a node. */
 export type Choice =
   | { readonly kind: "end" }
   | { readonly kind: "follow"; readonly edge: NumberedEdge }
   | { readonly kind: "ask"; readonly options: readonly Option[] };
 
-/** One answer to the routing question; without an edge it is "none of these". */
+/** Answer to the routing question. Without an edge, it means "none of these". */
 export interface Option {
   readonly id: string;
   readonly description: string;
   readonly edge?: NumberedEdge;
 }
 
-/** The edges that may still be followed, and whose `if` holds. `onUndecided` hears why an `if` has no answer. */
+/** Returns the edges that can be followed and whose `if` holds. Calls `onUndecided` if an `if` has no answer. */
 export function liveEdges(
   program: Program,
   node: string,
@@ -45,7 +45,7 @@ export function liveEdges(
 
 type RootParts = "results" | "context";
 
-/** The part of the context that a rule's paths see: `input`, and nodes' latest data with their evals (N2, N32). */
+/** Returns the values that a rule's paths can see: the input, and each node's latest data with its evals. */
 export function contextFor(
   rule: ValueRule,
   { results, context }: Pick<State, RootParts>,
@@ -61,13 +61,13 @@ export function contextFor(
   return Object.fromEntries(roots);
 }
 
-/** The skills that a node lists, by whether it has them: a root of paths (workflow-format D67). */
+/** Skills that a node lists, by availability. Paths can use them as a root. */
 export interface SkillsHere {
   readonly available: readonly string[];
   readonly missing: readonly string[];
 }
 
-/** Undefined where a node is called `skills`, which hides that root. */
+/** Returns undefined if a node is named `skills`, which hides that root. */
 export function skillsAt(
   { record, workflow }: Pick<Program, "record" | "workflow">,
   { run }: Pick<State, "run">,
@@ -83,8 +83,8 @@ export function skillsAt(
 }
 
 /**
- * Where live edges lead. The first with `if` alone is followed (G2); then E1, E4, D6 and D11 go on with what is left: a
- * failed node leaves only over edges with `if` or `when`.
+ * Chooses among the live edges. The first edge with `if` alone is followed. Otherwise a model chooses among those with
+ * `when`, and an edge without conditions is the default. After a failed node there is no default.
  */
 export function chooseRoute(edges: readonly NumberedEdge[], failed: boolean): Choice {
   const decided = edges.find((edge) => edge.condition !== undefined && edge.when === undefined);
@@ -97,7 +97,7 @@ export function chooseRoute(edges: readonly NumberedEdge[], failed: boolean): Ch
   return { kind: "ask", options: optionsOf(conditional, fallback) };
 }
 
-/** Choice ids are target ids; `<to>#<index>` while several live edges lead to one target (D9, D48). */
+/** Builds the options. Their ids are target ids, or `<to>#<index>` if several live edges lead to one target. */
 function optionsOf(conditional: readonly NumberedEdge[], fallback: NumberedEdge | undefined): Option[] {
   const live = fallback ? [...conditional, fallback] : conditional;
   const idOf = (edge: NumberedEdge) =>
@@ -106,7 +106,7 @@ function optionsOf(conditional: readonly NumberedEdge[], fallback: NumberedEdge 
   const options = live.map((edge, at): Option => {
     const description = edge.when ?? "none of the above: the default path";
     let id = ids[at] ?? edge.to;
-    // A node may be called like the second edge to another: `b#1`.
+    // A node may itself have such a name, like `b#1`.
     while (ids.some((other, index) => index !== at && other === id)) id = `${id}#${edge.index}`;
     ids[at] = id;
     return { id, description, edge };
@@ -125,11 +125,11 @@ interface RouteQuestion {
   readonly node: string;
   readonly options: readonly Option[];
   readonly context: RunContext;
-  /** An earlier answer that named no option. */
+  /** Earlier answer that named no option. */
   readonly refused?: string;
 }
 
-/** The routing question (E3): the context, the choices, no tools (D8). */
+/** Builds the routing prompt with the context and the choices, but without tools. */
 export function routePrompt({ node, options, context, refused }: RouteQuestion): Prompt {
   const lines = options.map((option) => `- ${option.id}: ${option.description}`);
   const ids = options.map((option) => option.id);
@@ -154,7 +154,7 @@ function choiceSchema(ids: readonly string[]) {
   };
 }
 
-/** The option that an answer names, exactly; undefined when it names none or several (D7). */
+/** Returns the option that an answer names exactly. Undefined if it names none or several. */
 export function parseChoice(answer: string, options: readonly Option[]): Option | undefined {
   const text = unfence(answer);
   const value = parseAnswer(text);
@@ -163,12 +163,12 @@ export function parseChoice(answer: string, options: readonly Option[]): Option 
   return others.length === 0 ? chosen : undefined;
 }
 
-/** JSON out of a reply's text, a surrounding code fence removed; undefined when it is none. */
+/** Parses a reply as JSON, without a surrounding code fence. Returns undefined if it is not JSON. */
 export function parseAnswer(text: string): Json | undefined {
   return parseJson(unfence(text));
 }
 
-/** The reason that a routing answer gives. */
+/** Returns the reason in a routing answer. */
 export function reasonIn(parts: readonly Part[]): string | undefined {
   const value = parseAnswer(parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
   return isObject(value) && typeof value.reason === "string" && value.reason !== "" ? value.reason : undefined;
@@ -182,8 +182,8 @@ function unfence(text: string): string {
 const ALWAYS_SHOWN = ["evals", "error", "skipped_reason", "fail_soft"];
 
 /**
- * The routing view of one result (E6, E7, D13): declared keys, `evals`, and what the executor wrote.
- * Declared keys that were not emitted are shown as null; `missing` names those of a node that succeeded.
+ * Returns a result as routing sees it: declared keys, `evals`, and the executor's own keys.
+ * Missing declared keys are shown as null. `missing` lists them if the node succeeded.
  */
 export function routingView(
   program: Program,

@@ -4,7 +4,7 @@ import type { State } from "../fold/state.ts";
 import type { Visit } from "../fold/visit.ts";
 import { offeringOf } from "./offer.ts";
 
-/** A visit under way: all that a decision inside it goes by. */
+/** Visit in progress, with everything that its decisions depend on. */
 export interface Scene {
   readonly program: Program;
   readonly state: State;
@@ -20,7 +20,7 @@ export function toolsHere({ program, state, visit }: Scene): ToolSet {
   return program.tools(visit.node, offeringOf(program, state));
 }
 
-/** The model that works at the node. */
+/** Returns the model for the node's work. */
 export function modelHere({ program, state, node }: Scene): string {
   return node.model ?? program.workflow.model ?? state.run.settings.model;
 }

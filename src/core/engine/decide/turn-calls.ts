@@ -22,7 +22,7 @@ import {
 } from "./planning.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 
-/** The tool calls that a turn asked for. */
+/** Tool calls of a turn. */
 
 const IN_DOUBT: Failure = {
   error:
@@ -31,10 +31,10 @@ const IN_DOUBT: Failure = {
   acted: "unknown",
 };
 
-/** Calls that one turn may ask for (workflow-format D66). */
+/** Maximum number of calls in one turn. */
 const MOST_CALLS = 64;
 
-/** Side-by-side reads, or one write: announced in one record, then carried out. */
+/** Carries out parallel reads or one write, after announcing them in one record. */
 export function carryOut(scene: Scene): SingleStep {
   const { program, state, visit } = scene;
   const tools = toolsHere(scene);
@@ -52,7 +52,7 @@ export function carryOut(scene: Scene): SingleStep {
   if (first) return askAudience(scene, first, tools) ?? announce(scene, unannounced);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
-  // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
+  // The key is the same in both cases, so that a later process finds what was recorded here.
   const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool, call.input), state.run.epoch));
   if (doubtful.length > 0) {
     return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)), isDoubt: true };
@@ -74,7 +74,7 @@ export function carryOut(scene: Scene): SingleStep {
   return { kind: "call", key, node: visit.node, calls };
 }
 
-/** Who would read it has to be known before it is planned, or before it takes private text there. */
+/** Requests the audience of a call before it is planned, or before it could publish private text. */
 function askAudience(scene: Scene, call: PendingCall, tools: ToolSet): SingleStep | undefined {
   const tool = tools.find(call.tool, call.input);
   if (!tool || call.audience || !needsAudience(scene, tool) || rejectionAt(scene, call, tool, tools)) return undefined;
@@ -82,7 +82,7 @@ function askAudience(scene: Scene, call: PendingCall, tools: ToolSet): SingleSte
   return { kind: "reach", key: `${key}/audience`, node: scene.visit.node, call: { key, tool, input } };
 }
 
-/** What is recorded of a call that is over: its result, and what it changed of the run's own tools. */
+/** Returns the events of a finished call: its result, and its changes to the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
   const { ref, key, tool } = call;
   const result: EventBody = {
@@ -96,7 +96,7 @@ export function callEvents(node: string, call: Call, outcome: Outcome): EventBod
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
-/** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
+/** Returns the calls that may run together: leading reads or one write. Rejected calls count as reads. */
 function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): PendingCall[] {
   const open = pending.slice(pending.findIndex((call) => !call.outcome));
   const firstWrite = open.findIndex((call) => !call.outcome && find(call.tool, call.input)?.effect === "write");
@@ -104,7 +104,7 @@ function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): Pend
   return group.filter((call) => !call.outcome);
 }
 
-/** D41: rejected calls are announced and answered like others, and reach no handler. What the run knows already is not. */
+/** Announces calls. Rejected calls are announced and answered without a handler. Repeated calls are only answered. */
 function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
   const { state, visit } = scene;
   const { node } = visit;
@@ -142,7 +142,7 @@ function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies: [...bodies, ...results], isRepeatable };
 }
 
-/** The call that a sound call of `read_result` reads; it is not announced itself (extensions 7, References). */
+/** Returns the call whose result a valid `read_result` call reads. The latter is not announced. */
 function readAgain({ state }: Scene, call: PendingCall, tools: ToolSet): RecordedCall | undefined {
   const tool = tools.find(call.tool, call.input);
   if (!tool || !isReadResult(tool) || call.index >= MOST_CALLS || rejection(call, tool, tools)) return undefined;
@@ -160,7 +160,7 @@ interface Asked {
   readonly input: Json;
 }
 
-/** The earlier call of the visit that asked the same, unless something was written since (workflow-format D66). */
+/** Returns the reference of an identical earlier call in the visit, unless a write came after it. */
 function sameAs({ visit }: Scene, { name, tool, input }: Asked, sound: readonly PendingCall[], tools: ToolSet) {
   if (tool.effect !== "read" || tool.live || isReadSkill(tool)) return undefined;
   const isSame = (call: { readonly tool: string; readonly input: Json }) => {
@@ -183,7 +183,7 @@ const BEYOND_MOST = refusedCall(
   "limit.reached",
 );
 
-/** What a call would bring that the model has before it already, answered without a handler. */
+/** Returns an answer without a handler if the model already has what a call would read. */
 function seenAbove(
   { program, state, visit }: Scene,
   { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
@@ -193,7 +193,7 @@ function seenAbove(
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });
 }
 
-/** What is planned may refer to what earlier operations will come to. */
+/** Returns why a call is rejected. The input of a planned call may refer to the results of earlier operations. */
 function rejectionAt(scene: Scene, call: PendingCall, tool: ToolDescriptor | undefined, tools: ToolSet) {
   if (call.index >= MOST_CALLS) return BEYOND_MOST;
   if (!tool || call.broken || !holdOf(scene, call, tool)) return rejection(call, tool, tools);
@@ -231,7 +231,7 @@ function refused({ node }: Visit, { tool, key, ref }: PendingCall, failure: Fail
   return { type: "tool:result", node, tool, ...failure, ...defined("ref", ref), id: key };
 }
 
-/** Announced by a process that is gone, and not safe to repeat (O11). */
+/** Checks whether a process that is gone announced the call, and repeating it is unsafe. */
 function isInDoubt(call: PendingCall, tool: ToolDescriptor | undefined, epoch: number): boolean {
   return call.announced !== epoch && !tool?.idempotent;
 }

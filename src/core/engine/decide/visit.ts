@@ -17,7 +17,7 @@ import { parseAnswer } from "./route.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import { carryOut } from "./turn-calls.ts";
 
-/** What happens inside a visit: requirements, turns, the answer. */
+/** Steps inside a visit: requirements, turns and the answer. */
 
 export function work(scene: Scene): SingleStep {
   const { visit } = scene;
@@ -52,7 +52,7 @@ function mayCite({ program, state, visit, node }: Scene): boolean {
   return citesResults(node, program.skills(visit.node, state.run.changed));
 }
 
-/** N4, D35, D47: the sections, then the run's context, then the turns so far. */
+/** Builds the prompt: the sections, the run's context and the turns so far. */
 function workPrompt(scene: Scene): Prompt {
   const { program, state, visit, node } = scene;
   const { lesson } = visit;
@@ -103,7 +103,7 @@ function leaveAtTurnLimit(scene: Scene): SingleStep {
   return leaveFailed(scene, { message, cause: "max_turns" });
 }
 
-/** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
+/** Records silence as the model's error, which has its own exit code and leaves the run open to resume. */
 function noteSilence(scene: Scene): SingleStep {
   const { visit } = scene;
   const message = "the model answered nothing";
@@ -118,7 +118,7 @@ function noteSilence(scene: Scene): SingleStep {
   return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
 }
 
-/** An answer goes back to the model: for its shape once (D53), and each that was cut off (D58). */
+/** Returns an answer to the model because it is malformed or was cut off. */
 function reject(visit: Visit, reason: string, problems: readonly string[]): SingleStep {
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
   return {
@@ -128,7 +128,7 @@ function reject(visit: Visit, reason: string, problems: readonly string[]): Sing
   };
 }
 
-/** What is wrong with an answer, with the values that do not fit. */
+/** Describes the problems of an answer, with the values that do not fit. */
 function misfits({ output }: WorkflowNode, text: string, problems: readonly string[]): readonly string[] {
   const value = parseAnswer(text);
   if (!output || !isObject(value)) return problems;

@@ -242,7 +242,7 @@ function mapsThatStop({ workflow, inner = {} }: RunRecord): string[] {
   });
 }
 
-/** A run inside another, which begins without an event of its own. */
+/** Begins an inner run, which has no start event of its own. */
 export function beginInside(inside: Inside, input: JsonObject): State {
   return { ...scope(inside.parent.run, input, inside), started: true };
 }

@@ -143,7 +143,7 @@ export interface PendingCall {
 export interface AgentFailure {
   readonly message: string;
   readonly cause?: FailureCause;
-  /** A model's error code: the run can be resumed inside the node. */
+  /** Error code of a model. If set, the run can be resumed inside the node. */
   readonly code?: string;
   readonly hint?: string;
 }

@@ -10,17 +10,17 @@ import { planOf } from "../planning.ts";
 import { unmetRequirement } from "../requirement.ts";
 import type { Scene } from "../scene.ts";
 
-/** A person's word (extensions G25). */
+/** Approval nodes. */
 
 interface Wait {
-  /** As `signal` takes it: `top/each[fp-81]/ask`. */
+  /** Path as `signal` takes it: `top/each[fp-81]/ask`. */
   readonly node: string;
   readonly state: State;
   readonly visit: Visit;
   readonly asked: Asked;
 }
 
-/** The words that a run and those inside it wait for. */
+/** Lists the approvals that a run and its inner runs wait for. */
 export function waitsOf(state: State): Wait[] {
   return [state, ...state.run.inner.values()].flatMap((each): Wait[] => {
     const { visit, inside } = each;
@@ -30,7 +30,7 @@ export function waitsOf(state: State): Wait[] {
   });
 }
 
-/** Asks, and goes on once it was answered; a denial is an answer. */
+/** Asks for approval, and leaves the node after the answer. A denial is an answer too. */
 export function askWord(scene: Scene): SingleStep {
   const { visit, node } = scene;
   if (visit.failure) return leaveFailed(scene, visit.failure);
@@ -53,13 +53,13 @@ function asking({ program, state, visit, node }: Scene): SingleStep {
     ...defined("timeout_ms", parseDuration(node.approval?.timeout)),
     ...(node.approval?.of === "plan" ? { digest: planDigestOf(state) } : {}),
   };
-  // A plan changes by what is planned and by what is taken back.
+  // Both planning and withdrawing an operation change the plan.
   const { operations } = state.run;
   const changes = operations.length + operations.filter(({ withdrawn }) => withdrawn).length;
   return { kind: "decide", key: `${visit.key}/ask/${changes}`, bodies: [body] };
 }
 
-/** Of the operations that the run has planned so far: what an approval of the plan is bound to. */
+/** Returns the digest of the operations planned so far. An approval of the plan is bound to it. */
 export function planDigestOf(state: Pick<State, "run">): string {
   return planDigest(planOf(state));
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/values.ts";
 import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import type { ItemOutcome, Visit } from "../../fold/visit.ts";
 
-/** The data of a node that runs workflows, as far as they came: `{items, left, failed}`, or a call's own (G20). */
+/** Returns the data of a node that runs workflows, finished or not: `{items, left, failed}`, or a call's own data. */
 export function itemsData({ items }: Visit, { map }: WorkflowNode): JsonObject {
   if (!items) return map ? { items: [], left: 0, failed: 0 } : {};
   if (!map) return items.all[0]?.outcome?.data ?? {};

@@ -6,14 +6,14 @@ import type { State } from "../../fold/state.ts";
 import { toolsAt } from "../offer.ts";
 import type { Scene } from "../scene.ts";
 
-/** What a visit may have read: in it, in the nodes whose results it was given, and in those around an inner run. */
+/** Nodes that a visit may have read: its own, those whose results it received, and those around an inner run. */
 export interface Reading {
   readonly program: Program;
   readonly state: State;
   readonly nodes: ReadonlySet<string>;
 }
 
-/** Where a node is, or was last. */
+/** Node that is being visited, or was visited last. */
 export interface Reader extends Pick<Scene, "program" | "state"> {
   readonly visit: Pick<Scene["visit"], "node">;
 }
@@ -28,7 +28,7 @@ function around({ parent }: Program, { inside }: State): Reading[] {
   return [{ program: parent, state, nodes: new Set(state.results.keys()) }, ...around(parent, state)];
 }
 
-/** Whether a call's result may have been read. */
+/** Checks whether the result of a call may have been read. */
 export function isReadIn({ state, nodes }: Reading, { at, node }: RecordedCall): boolean {
   const own = state.inside?.at;
   if (at === own) return nodes.has(node);
@@ -39,7 +39,7 @@ export function isReadIn({ state, nodes }: Reading, { at, node }: RecordedCall):
   });
 }
 
-/** Whether a tool of that kind was offered to one of the nodes, or to one of the workflows that they ran. */
+/** Checks whether a matching tool was offered to one of the nodes or inside a workflow that they ran. */
 export function offersIn({ program, state, nodes }: Reading, is: (tool: ToolDescriptor) => boolean): boolean {
   return [...nodes].some((id) => {
     const { map, call } = program.node(id);

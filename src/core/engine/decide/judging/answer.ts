@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../../base/values.ts";
 import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import { parseAnswer } from "../route.ts";
 
-/** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
+/** Parses an answer. With `output`, the data must match the schema. Without it, the text is the summary. */
 export function readAnswer(
   { output }: WorkflowNode,
   text: string,

@@ -5,10 +5,10 @@ import { callFailure, type EvalResult, type ToolCall } from "../../event/node-re
 
 const MOST_REASONING = 500;
 
-/** Whether two names mean one tool: the exposed name, or a bare one that a single tool of the node bears (D52). */
+/** Function that checks whether a written name, exposed or bare, means the called tool. */
 type SameTool = (written: string, called: string) => boolean;
 
-/** Judges by code what code can judge; undefined for a judge. */
+/** Evaluates with code. Returns undefined for a judge. */
 export function evaluateByCode(
   evaluator: Exclude<Evaluator, { kind: "evidence" }>,
   data: JsonObject,
@@ -31,7 +31,7 @@ export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: strin
   return { name, kind, pass, ...(reasoning ? { reasoning: shorten(reasoning, MOST_REASONING) } : {}) };
 }
 
-/** N21: the first two need calls that succeeded; a failed call still violates the third. */
+/** Checks the tool calls. A required call must have succeeded, but even a failed call violates `no_tool_called`. */
 function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: SameTool): string[] {
   const called = (name: string) => calls.some((call) => sameTool(name, call.tool));
   const succeeded = (name: string) => {
@@ -53,7 +53,7 @@ export interface Verdict {
   readonly reasoning: string;
 }
 
-/** Reads `VERDICT: <word>` and `REASONING: <text>` (N24, D40); undefined when there is no verdict. */
+/** Parses `VERDICT: <word>` and `REASONING: <text>`. Returns undefined if there is no verdict. */
 export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefined {
   const word = /^[ \t*_#>-]*VERDICT[*_]*[ \t]*:[ \t*_]*(\S+)/im.exec(text)?.[1];
   if (word === undefined) return undefined;
@@ -64,18 +64,18 @@ export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefine
   return { pass, reasoning: reasoning || `verdict ${word}` };
 }
 
-/** The node's error when evaluators failed (N30). */
+/** Builds the error of a node whose evaluators failed. */
 export function evalError(evals: readonly EvalResult[]): string {
   return ["eval failed (policy: all_pass):", ...failureLines(evals).map((line) => `  - ${line}`)].join("\n");
 }
 
-/** One `name (kind): reasoning` per failing evaluator (N34). */
+/** Formats each failed evaluator as `name (kind): reasoning`. */
 export function failureLines(evals: readonly EvalResult[]): string[] {
   const failed = evals.filter((result) => !result.pass);
   return failed.map((result) => `${result.name} (${result.kind}): ${result.reasoning ?? "failed"}`);
 }
 
-/** `evals` as paths and routing see it: results by name, the last of a name winning (N32, D3). */
+/** Returns the results by evaluator name, for paths and routing. If a name repeats, the last result wins. */
 export function evalsByName(evals: readonly EvalResult[]): JsonObject {
   return Object.fromEntries(evals.map(({ name, ...rest }): [string, Json] => [name, toJson(rest)]));
 }

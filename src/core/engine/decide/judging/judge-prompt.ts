@@ -2,7 +2,7 @@ import { cutText, type Json, type JsonObject } from "../../../base/values.ts";
 import type { ToolCall } from "../../event/node-result.ts";
 import { type Prompt, type Section, sectioned } from "../../event/prompt.ts";
 
-/** What a judge sees of the calls: all of them, or those that claims cite and the names of the others. */
+/** Calls that a judge sees: all of them, or the cited ones and the names of the rest. */
 export type JudgedCalls =
   | { readonly all: readonly ToolCall[] }
   | { readonly cited: readonly CitedCall[]; readonly others: readonly ToolCall[] };
@@ -11,11 +11,11 @@ interface CitedCall {
   readonly ref: string;
   readonly tool: string;
   readonly input: Json;
-  /** From the first line that holds a quote. */
+  /** Starts at the first line that contains a quote. */
   readonly excerpt: string;
 }
 
-/** The judge's question (N23, N24): data, calls and rubric; neither the input nor other nodes. */
+/** Builds the judge's prompt from data, calls and rubric. It contains neither the input nor other nodes. */
 export function judgePrompt(rubric: string, data: JsonObject, calls: JudgedCalls, passWhen: string): Prompt {
   return plainPrompt([
     order(
@@ -33,7 +33,7 @@ export function judgePrompt(rubric: string, data: JsonObject, calls: JudgedCalls
 const DIAGNOSE =
   "The attempt below failed. Say in a few sentences what went wrong and what to do differently in the next attempt.";
 
-/** The diagnosis before a retry (N34, D36): instruction, data, calls and failures. */
+/** Builds the prompt that diagnoses a failed attempt before a retry. */
 export function reflectPrompt(attempt: {
   readonly ask: string | undefined;
   readonly instruction: string;
@@ -52,7 +52,7 @@ export function reflectPrompt(attempt: {
 
 const MOST_OF_ANSWER = 8192;
 
-/** The first section of a fresh attempt: what the last one came to, and what to learn from it (D36, D65). */
+/** Builds the first section of a retry's prompt: the previous attempt's answer, failures and results. */
 export function previousAttempt({ answer, feedback, calls }: Attempt): string {
   const named = calls.slice(-MOST_NAMED).flatMap(({ ref, tool, error }) => {
     return ref === undefined ? [] : [`- ${ref}: ${tool}${error === undefined ? "" : " (failed)"}`];
@@ -68,7 +68,7 @@ interface Attempt {
   readonly calls: readonly ToolCall[];
 }
 
-/** What a fresh attempt is told when nobody diagnosed the last one (N34). */
+/** Builds the feedback for a retry if the model did not diagnose the failure. */
 export function defaultFeedback(failures: readonly string[], opening?: string): string {
   const list = failures.join("\n");
   return opening === undefined ? `${list}\nFix and try again.` : `${opening}\n${list}`;
@@ -86,7 +86,7 @@ function evidence(heading: string, text: string): Section {
   return { text: `## ${heading}\n\n${text}`, trusted: false };
 }
 
-/** What one call may contribute, and all of them together: a prompt that outgrows the model's window is never answered. */
+/** Size limits of one call and of all calls together. A prompt must fit into the model's context window. */
 const MOST_OF_CALL = 4096;
 
 const MOST_OF_CALLS = 256 * 1024;

@@ -14,9 +14,9 @@ import { modelHere, type Scene, toolsHere } from "../scene.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 
-/** Whether an attempt's answer will do, and what follows if it will not. */
+/** Evaluation of an attempt's answer, and retries. */
 
-/** Every evaluator, in order (N28); judges are asked, the rest is judged here. */
+/** Runs the evaluators in order. Judges need a model, the others only code. */
 export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   const { visit, node } = scene;
   let data = answered;
@@ -53,7 +53,7 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   });
 }
 
-/** Decided at once, unless a cited result is kept as blobs. */
+/** Checks evidence: at once, or in an `examine` step if a cited result is stored as blobs. */
 export function examineStep(scene: Scene, data: JsonObject, index: number, evaluator: EvidenceEvaluator): SingleStep {
   const { visit, node } = scene;
   const key = `${visit.key}/${visit.attempt}/evidence/${index}`;
@@ -64,7 +64,7 @@ export function examineStep(scene: Scene, data: JsonObject, index: number, evalu
   return { kind: "decide", key, bodies: [answerQuestion(question, new Map())] };
 }
 
-/** What a judge sees of a result. */
+/** Longest excerpt of a result that a judge sees. */
 const MOST_OF_EXCERPT = 4096;
 
 function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
@@ -75,7 +75,7 @@ function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
   return [{ call, isTeam, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] }];
 }
 
-/** The result of a judge once it has spoken, or failed twice (N25). */
+/** Returns a judge's result once it has given a verdict or failed twice. */
 function judgement(visit: Visit, index: number, evaluator: Evaluator): EvalResult | undefined {
   const answers = visit.judged.get(index) ?? [];
   const verdict = answers.map((text) => readVerdict(evaluator, text)).find((found) => found !== undefined);
@@ -98,7 +98,7 @@ function askJudge(scene: Scene, data: JsonObject, index: number): SingleStep {
   return ask(program, state, { key, purpose: "judge", node: visit.node, model, prompt });
 }
 
-/** The node's calls; where code has checked the evidence, what the claims cite instead (extensions G15). */
+/** Returns the node's calls. After an evidence check, the judge sees excerpts of the cited calls instead. */
 function shownToJudge({ state, visit, node }: Scene, index: number): JudgedCalls {
   if (!(node.eval ?? []).slice(0, index).some(({ kind }) => kind === "evidence")) return { all: visit.calls };
   const excerpts = new Map([...visit.examined.values()].flatMap((found) => Object.entries(found.excerpts)));
@@ -117,7 +117,7 @@ interface Shortfall {
   readonly evidence?: EvidenceCounts;
 }
 
-/** Failed evals and misfit output start another attempt while one is left (N33). */
+/** Starts another attempt after failed evaluators or invalid output, if one is left. Otherwise the node fails. */
 export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
   const { data, error, failures, evals, evidence } = shortfall;
