@@ -150,7 +150,7 @@ export interface PathStep {
   result: NodeResult | undefined;
   /** The shortfalls of the visit and of the runs inside it. */
   degraded: readonly Degraded[];
-  /** What the result's claims rest on. */
+  /** References that the result's claims cite. */
   cited?: readonly string[];
 }
 

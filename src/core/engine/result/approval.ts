@@ -6,9 +6,9 @@ import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDig
 import type { RunRecord } from "../event/record.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
 
-/** What of a plan a person agreed to (trust 3; fine-print T4). */
+/** Approval of a plan's operations by a person. */
 
-/** `all`, or operations by id, each with the beginning of its digest where that was said. */
+/** `all`, or operations by id, optionally with the start of their digests. */
 export type Approved = "all" | readonly ApprovedOperation[];
 
 export interface ApprovedOperation {
@@ -18,11 +18,11 @@ export interface ApprovedOperation {
 
 const APPROVAL = /^(op-\d+)(?:@([0-9a-f]+))?$/;
 
-/** Digits of a digest that a person may shorten it to: fewer can be matched by another input. */
+/** Minimum length of a shortened digest. Another input could match fewer digits. */
 const FEWEST_DIGITS = 32;
 const ALL_DIGITS = 64;
 
-/** `op-1,op-3@DIGEST`. `isWhole` demands whole digests. */
+/** Parses `op-1,op-3@DIGEST`. `isWhole` requires full digests. */
 export function parseApprovals(texts: readonly string[], isWhole: boolean): ApprovedOperation[] {
   const words = texts.flatMap((text) => text.split(",")).map((word) => word.trim());
   return words.map((word) => {
@@ -43,7 +43,7 @@ export function checkDigest(digest: string, isWhole: boolean): string {
   );
 }
 
-/** Returns the ids of the approved operations. Throws if what was approved is not what the plan holds. */
+/** Returns the ids of the approved operations. Throws if the plan differs from what was approved. */
 export function approvedIn(
   { record, operations }: { readonly record: RunRecord; readonly operations: readonly Operation[] },
   approved: Approved,
@@ -74,7 +74,7 @@ export function approvedIn(
   return new Set(approved.map(({ id }) => id));
 }
 
-/** What the last word during the run approved: the operations planned by then, and exactly those (extensions 7, Approval). */
+/** Returns what the last answer during the run approved: exactly the operations planned by then. */
 export function approvedByWord(
   planned: readonly Pick<PlannedOperation, "operation" | "withdrawn">[],
   events: readonly RunEvent[],
@@ -93,7 +93,7 @@ function wrong(message: string, hint: string): SkillflowError {
   return new SkillflowError("usage.invalid", message, { hint });
 }
 
-/** The plan of a run as it is reviewed; throws where its record was altered. */
+/** Returns the plan of a run for review. Throws if the record was altered. */
 export function plannedIn(state: State): readonly Operation[] {
   const operations = planOf(state);
   const altered = operations.find((operation) => operationDigest(operation) !== operation.digest);
@@ -101,7 +101,7 @@ export function plannedIn(state: State): readonly Operation[] {
   throw new SkillflowError("plan.altered", `${altered.id} is not what its digest says: the run's record was altered`);
 }
 
-/** Throws where a plan's file is not what the run's record holds. */
+/** Throws if a plan file differs from the run's record. */
 export function holdToRecord(
   plan: Plan,
   record: Pick<RunRecord, "workflow" | "inner">,
@@ -117,7 +117,7 @@ export function holdToRecord(
   });
 }
 
-/** Throws where the run's record is not the one that was reviewed any more. */
+/** Throws if the plan differs from the one that was reviewed. */
 export function holdToReview(reviewed: readonly Operation[], operations: readonly Operation[]): void {
   const difference = differenceOf(reviewed, operations);
   if (difference === undefined) return;
@@ -126,7 +126,7 @@ export function holdToReview(reviewed: readonly Operation[], operations: readonl
   });
 }
 
-/** What tells two lists of operations apart, other than that some of them were applied meanwhile. */
+/** Describes how two lists of operations differ, apart from those applied since. */
 function differenceOf(expected: readonly Operation[], found: readonly Operation[]): string | undefined {
   for (const [index, operation] of found.entries()) {
     const before = expected[index];

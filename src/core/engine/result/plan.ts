@@ -11,7 +11,7 @@ interface PlannedRun {
   readonly events: readonly RunEvent[];
 }
 
-/** A run's plan as a file holds it; undefined of a run that was to carry out its writes, and did (fine-print T2). */
+/** Returns a run's plan as a file. Undefined if the run was to carry out its writes, and did. */
 export function describePlan({ record, state, events }: PlannedRun): Plan | undefined {
   if (state.run.settings.writes !== "plan" && state.run.operations.length === 0) return undefined;
   const operations = planOf(state);
@@ -25,7 +25,7 @@ export function describePlan({ record, state, events }: PlannedRun): Plan | unde
   };
 }
 
-/** The result of a run that was asked to tell by its exit code that its plan holds writes to apply (cli "Exit codes"). */
+/** Sets the exit code that reports a succeeded run with planned writes left to apply. */
 export function detailExitCode(result: RunResult): RunResult {
   const isPlanned = result.plan.some(({ applied }) => !applied);
   return result.status === "succeeded" && isPlanned ? { ...result, exitCode: PLANNED } : result;

@@ -8,7 +8,7 @@ import { begin } from "../fold/state.ts";
 import type { StoredRun } from "../ports.ts";
 import { describeResult, type RunResult } from "./result.ts";
 
-/** The result document of what could not begin: `skillflow.result/1` too (cli "run"). */
+/** Result document of a run that could not begin, also `skillflow.result/1`. */
 export const refusalSchema = lazy(() =>
   z.object({
     schema: z.literal("skillflow.result/1"),
@@ -49,7 +49,7 @@ export function describeRefusal(error: unknown, workflow: string | undefined): R
   };
 }
 
-/** What a run had come to when it could not be carried on. */
+/** Describes the result of a run that an error broke off. */
 export function describeBrokenOff({ record, events }: StoredRun, error: unknown): RunResult {
   const { exitCode, error: reason } = describeRefusal(error, undefined);
   return { ...describeResult(record, events.reduce(fold, begin(record))), exitCode, error: reason };

@@ -30,7 +30,7 @@ const stepsSchema = lazy(() =>
 );
 const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
 
-/** The result document, `skillflow.result/1` (cli "run"). */
+/** Result document, `skillflow.result/1`. */
 export const resultSchema = lazy(() =>
   z.object({
     schema: z.literal("skillflow.result/1"),
@@ -74,7 +74,7 @@ export const resultSchema = lazy(() =>
 );
 export type RunResult = Fitting<typeof resultSchema>;
 
-/** What a run came to, from its past alone. */
+/** Describes the result of a run, from its past alone. */
 export function describeResult(record: RunRecord, state: State): RunResult {
   const { status, exitCode, error } = statusOf(state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
@@ -122,7 +122,7 @@ function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
   };
 }
 
-/** Of those that are over, and of those under way. */
+/** Returns the traces of finished and running inner runs. */
 function innerTraces({ run }: State): Map<string, InnerTrace> {
   const open = [...run.inner].map(([at, { steps, edges, results }]): [string, InnerTrace] => {
     return [at, { steps, edges, evidence: evidenceIn(results) }];
@@ -139,7 +139,7 @@ interface Outcome {
   readonly error?: RunError | undefined;
 }
 
-/** How a run ended, or that it has not. */
+/** Returns how a run ended. A run without an end is interrupted. */
 export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCode: number } {
   const { status, error } = end ?? {
     status: "interrupted" as const,

@@ -4,7 +4,7 @@ import { recordedSettings } from "../settings/settings.ts";
 import type { RunResult } from "./result.ts";
 import { type Continued, withOptions } from "./signal-command.ts";
 
-/** The command that resumes a run, with the option that raises the limit that stopped it and those that the run began with. */
+/** Returns the command that resumes a run, with its original options and a higher limit if one stopped it. */
 export function resumeCommand(run: Told): string {
   return withOptions(resumption(run), run);
 }
@@ -38,7 +38,7 @@ interface Told extends Continued {
   readonly result: RunResult;
 }
 
-/** As much again as was allowed, in two digits: the last call may have gone far beyond the limit. */
+/** Raises a limit by its own size, rounded up to two digits. The last call may have far exceeded it. */
 function raised(limit: number, used: number): number {
   const wanted = Math.max(limit, used) + limit;
   const unit = 10 ** (Math.floor(Math.log10(wanted)) - 1);

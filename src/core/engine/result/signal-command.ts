@@ -2,27 +2,27 @@ import type { Waiting } from "../event/end.ts";
 import type { RunRecord } from "../event/record.ts";
 import { changedSkillsIn } from "../fold/degraded.ts";
 
-/** What says a person's word to a run that waits for it. */
+/** Commands that answer a waiting approval. */
 export interface Answers {
   readonly approve: string;
   readonly deny: string;
 }
 
-/** Without the program's name, as a shell takes them. */
+/** Returns the commands in shell syntax, without the program's name. */
 export function signalCommands(run: Continued, { node }: Pick<Waiting, "node">): Answers {
   const command = `signal ${run.record.run} ${shellWord(node)}`;
   return { approve: withOptions(`${command} --approve`, run), deny: withOptions(`${command} --deny`, run) };
 }
 
-/** A run that a command is to continue. */
+/** Run that a command continues. */
 export interface Continued {
   readonly record: Pick<RunRecord, "run" | "options">;
   readonly events?: readonly object[];
-  /** The skills that this process was told to trust. */
+  /** Skills that the user trusts in this process. */
   readonly trusted?: readonly string[] | undefined;
 }
 
-/** A command that continues a run, with the options that it needs again: those of the run, and trust that it had or lacks. */
+/** Adds the options that a run needs to continue: its own, and trust for skills that had or lacked it. */
 export function withOptions(command: string, { record, events = [], trusted = [] }: Continued): string {
   const untrusted = changedSkillsIn(events).flatMap(({ id, cause }) => (cause === "untrusted" ? id : []));
   const trust = [...new Set([...trusted, ...untrusted])].map((id) => ` --trust-skill ${shellWord(id)}`);
@@ -33,12 +33,12 @@ export function withOptions(command: string, { record, events = [], trusted = []
   return [command, ...trust, ...words].join("");
 }
 
-/** The command that shows what a run's skills need. A file may be named in any way. */
+/** Returns the command that shows what a run's skills need. A file name may start with a dash. */
 export function doctorCommand({ file = "WORKFLOW" }: Pick<RunRecord, "file">): string {
   return `doctor ${shellWord(file.startsWith("-") ? `./${file}` : file)}`;
 }
 
-/** A node with its place as a shell takes it: keys of items may hold anything. */
+/** Quotes a word for the shell. Keys of items in a node's path may contain any character. */
 export function shellWord(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

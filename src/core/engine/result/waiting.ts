@@ -4,9 +4,9 @@ import type { Waiting } from "../event/end.ts";
 import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
 
-/** A run that waits for somebody's word, and the word (extensions G25). */
+/** Approvals that a run waits for, and their answers. */
 
-/** How a run ended; undefined while it goes on. */
+/** Returns how a run ended. Undefined while it continues. */
 export function endOf<Event extends { readonly type: string }>(
   events: readonly Event[],
 ): Extract<Event, { readonly type: "workflow:end" }> | undefined {
@@ -14,19 +14,19 @@ export function endOf<Event extends { readonly type: string }>(
   return last?.type === "workflow:end" ? (last as Extract<Event, { readonly type: "workflow:end" }>) : undefined;
 }
 
-/** Whether a run goes on by it; a word that is for later leaves it waiting. */
+/** Checks whether a run continues with this event. An answer for later leaves it waiting. */
 export function takesUp(event: { readonly type: string; readonly later?: unknown }): boolean {
   return event.type === "run:resume" || (event.type === "approval:given" && event.later !== true);
 }
 
-/** What a run waits for; empty where it does not wait. */
+/** Returns what a run waits for. Empty if it does not wait. */
 export function waitsIn(events: readonly RunEvent[]): readonly Waiting[] {
   const end = endOf(events);
   const said = new Set(laterWords(events).map(pathOf));
   return end?.status === "waiting" ? (end.waiting ?? []).filter(({ node }) => !said.has(node)) : [];
 }
 
-/** The words that were recorded since the run's end, which it has not gone on with. */
+/** Returns the answers recorded since the run's end that it has not used yet. */
 export function laterWords(events: readonly RunEvent[]): readonly (EventOf<"approval:given"> & Envelope)[] {
   const end = events.findLastIndex((event) => event.type === "workflow:end" || takesUp(event));
   return events.slice(end + 1).flatMap((event) => (event.type === "approval:given" ? [event] : []));
@@ -37,21 +37,21 @@ function pathOf({ at, node }: { readonly at?: string | undefined; readonly node:
 }
 
 export interface Said {
-  /** `top/each[fp-81]/ask` */
+  /** Path of the node, such as `top/each[fp-81]/ask`. */
   readonly node: string;
   readonly approved: boolean;
   readonly by: string;
   readonly note?: string | undefined;
 }
 
-/** A word as it is recorded, after the run's end. */
+/** Answer to record after the run's end. */
 export interface RecordedWord {
   readonly key: StepKey;
   readonly body: EventOf<"approval:given">;
   readonly at?: string;
 }
 
-/** Throws `usage.invalid` where the word has nothing to decide: unknown, said already, too late. */
+/** Returns the event of an answer. Throws `usage.invalid` if the approval is unknown, already answered or too late. */
 export function wordOf(events: readonly RunEvent[], said: Said, { now, settings }: Moment): RecordedWord {
   const waiting = waitsIn(events);
   const wait = waiting.find(({ node }) => node === said.node);
@@ -62,16 +62,16 @@ export function wordOf(events: readonly RunEvent[], said: Said, { now, settings 
   return recorded(events, wait, { approved: said.approved, by: said.by, ...defined("note", said.note) }, settings);
 }
 
-/** Of the waits that nobody answered in time. */
+/** Returns a denial for each approval that was not answered in time. */
 export function lateWords(events: readonly RunEvent[], now: number): RecordedWord[] {
   const late = waitsIn(events).filter((wait) => isLate(wait, now));
   return late.map((wait) => recorded(events, wait, { approved: false, by: "timeout", late: true }, {}));
 }
 
 interface Moment {
-  /** Milliseconds. */
+  /** Milliseconds since 1970. */
   readonly now: number;
-  /** What changes as the run goes on. */
+  /** Settings that change when the run continues. */
   readonly settings: Partial<Settings>;
 }
 
