@@ -1,6 +1,6 @@
 import type { StoredRun } from "../ports.ts";
 
-/** Recorded without digests: whether it was altered cannot be told (trust 15). A run that has done nothing yet is none. */
+/** Checks whether a run was recorded without digests, so that changes go unnoticed. Ignores runs without events. */
 export function isUnchained({ events: [first] }: StoredRun): boolean {
   return first !== undefined && first.seal === undefined;
 }

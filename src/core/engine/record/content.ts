@@ -7,8 +7,8 @@ import type { ResolvedSource } from "../event/resolved-source.ts";
 import type { Refusal } from "../result/refusal.ts";
 
 /**
- * What of a record and its events is content: what people, models and programs said. All the rest is structure that the
- * fold reads, and the author's own text: no secret is looked for in it (trust 5).
+ * Redaction of a record's content: text of people, models and programs. Everything else is structure that the fold
+ * reads, or the author's own text, and is not searched for secrets.
  */
 
 export function redactRecord(record: RunRecord, { text, value }: Redactor): RunRecord {
@@ -41,7 +41,7 @@ function redactInner(inner: NonNullable<RunRecord["inner"]>, redactor: Pick<Reda
   return Object.fromEntries(documents);
 }
 
-/** What stands in the document is its author's; what it names, and what the input brings, comes from elsewhere. */
+/** Redacts a source. Inline text is the author's and stays, but files and input come from elsewhere. */
 function redactSource(
   path: string,
   source: ResolvedSource,
@@ -52,7 +52,7 @@ function redactSource(
   return { ...source, content: text(source.content), origin: isInput ? value(source.origin) : source.origin };
 }
 
-/** Of what keeps a run from beginning. */
+/** Redacts the refusal to start a run. */
 export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
   const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
     finding: Finding,
@@ -64,7 +64,7 @@ export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal
   return { ...refusal, error: said(refusal.error), diagnostics: refusal.diagnostics.map(said) };
 }
 
-/** Of what came of asking models and calling tools. */
+/** Redacts the outcome of model and tool calls. */
 export function redactOutcome(body: EventBody, { text, value }: Redactor): EventBody {
   switch (body.type) {
     case "model:reply":
@@ -95,7 +95,7 @@ function redactPart(part: Part, { text, value }: Pick<Redactor, "text" | "value"
   }
 }
 
-/** What its provider reads stays. */
+/** Keys that the provider reads, which must not change. */
 const STRUCTURE: ReadonlySet<string> = new Set(["type", "id", "format"]);
 
 function redactOpaque(value: Json, text: Redactor["text"]): Json {
@@ -118,7 +118,7 @@ function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): P
   return judged ? { judged: { ...judged, values: value(judged.values) } } : {};
 }
 
-/** Of what was decided: what is parsed from a model's text may join what stood apart in it. */
+/** Redacts a decision. Parsing a model's text may join the parts of a secret that were separate in it. */
 export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
   if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
   if (body.type === "approval:given") {

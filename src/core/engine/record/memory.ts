@@ -12,22 +12,22 @@ import type { StateChange, StateChanges, StateDelta, StateLimits, States } from 
 import { COOL_DOWNS, changesOf, DAYS } from "../state/delta.ts";
 import { keptEntries, timeOf } from "../state/entries.ts";
 
-/** What a run takes from memory when it begins, and what it leaves there: decided from its record and its past alone. */
+/** Memory that a run reads when it begins and saves when it ends, derived from its record and past alone. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Days are counted for themselves; a few are kept for those who look. */
+/** Retention of daily usage. Past days have no effect, but users may look at them. */
 const DAYS_LIMITS: StateLimits = { keepMs: 62 * DAY_MS };
 
 export function limitsOf({ keep, max_entries }: StateDeclaration): StateLimits {
   return { keepMs: parseDuration(keep), maxEntries: max_entries };
 }
 
-/** A run's workflow and those that its nodes run. */
+/** Returns a run's workflow and those that its nodes run. */
 export function documentsOf({ workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">): readonly Workflow[] {
   return [workflow, ...Object.values(inner).map((one) => one.workflow)];
 }
 
-/** The states that documents declare; what the outermost says of one counts. */
+/** Returns the states that the documents declare. The outermost declaration counts. */
 export function declaredStates(documents: readonly Workflow[]): [name: string, declared: StateDeclaration][] {
   const declared = new Map<string, StateDeclaration>();
   for (const [name, limits] of documents.flatMap(({ state = {} }) => Object.entries(state))) {
@@ -36,7 +36,7 @@ export function declaredStates(documents: readonly Workflow[]): [name: string, d
   return [...declared];
 }
 
-/** What a run may read of the states that its documents declare. */
+/** Returns the entries that a run may read from its declared states. */
 export function foundIn(
   declared: ReturnType<typeof declaredStates>,
   states: States,
@@ -51,7 +51,7 @@ export function foundIn(
 
 // ---- cool-downs
 
-/** What the runs have in common that cool down together; undefined where the path leads nowhere. */
+/** Returns the key of runs that cool down together. Undefined if the path leads nowhere. */
 export function coolDownKey({ id, cool_down }: Workflow, input: JsonObject, fingerprint?: Json): string | undefined {
   if (!cool_down) return undefined;
   if (fingerprint !== undefined) return keyOf(id, fingerprint);
@@ -61,7 +61,7 @@ export function coolDownKey({ id, cool_down }: Workflow, input: JsonObject, fing
   return value === null || value === undefined || value === "" ? undefined : keyOf(id, value);
 }
 
-/** What tells runs of one workflow apart that are about the same, and those that are not. */
+/** Builds the key that identifies runs of a workflow with the same subject. */
 export function keyOf(workflow: string, fingerprint: Json): string {
   const text = typeof fingerprint === "string" ? fingerprint : JSON.stringify(fingerprint);
   return `${workflow} ${text.length <= MOST_KEY ? text : `${text.slice(0, MOST_KEY)}… ${sha256(text)}`}`;
@@ -69,7 +69,7 @@ export function keyOf(workflow: string, fingerprint: Json): string {
 
 const MOST_KEY = 200;
 
-/** The last run of the key, where it is not long enough ago. */
+/** Returns the last run of the key, if it is within the cool-down. */
 export function coolingSince(
   { cool_down }: Workflow,
   key: string | undefined,
@@ -79,7 +79,7 @@ export function coolingSince(
   const { run, at, verdict } = isObject(entry?.data) ? entry.data : {};
   if (typeof run !== "string" || typeof at !== "string") return undefined;
   const age = now - timeOf(at);
-  // A time that is yet to come is no time that a run ended at.
+  // A time far in the future is not when a run ended.
   if (!(age >= -MOST_AHEAD_MS && age < (parseDuration(cool_down?.for) ?? 0))) return undefined;
   return { run, at, ...(typeof verdict === "string" ? { verdict } : {}) };
 }
@@ -90,14 +90,14 @@ const MOST_AHEAD_MS = 10 * 60 * 1000;
 
 type Day = NonNullable<RunRecord["day"]>;
 
-/** Whether a run counts what is used in a day. */
+/** Checks whether a run has daily limits. */
 export function hasDayLimits({ limits }: Settings): boolean {
   return limits.max_cost_usd_per_day !== undefined || limits.max_runs_per_day !== undefined;
 }
 
 const dayKey = (date: string, workflow: string) => `${date} ${workflow}`;
 
-/** One more run of the day, counted before it begins. */
+/** Counts another run of the day, before it begins. */
 export function beginDelta(record: RunRecord, at: string, again = 0): StateDelta {
   return {
     id: `${record.run}/begin${again === 0 ? "" : `~${again}`}`,
@@ -110,7 +110,7 @@ function dayChange({ workflow }: RunRecord, at: string, add: Readonly<Record<str
   return { changes: [{ key, first: at, last: at, runs: 0, seen: 1, add }], limits: DAYS_LIMITS };
 }
 
-/** What was used of a day. */
+/** Returns what was used on a day. */
 export function dayOf({ workflow }: RunRecord, at: string, entries: readonly StateEntry[]): Day {
   const date = at.slice(0, 10);
   const data = entries.find(({ key }) => key === dayKey(date, workflow.id))?.data;
@@ -129,7 +129,7 @@ export interface Written {
   readonly body: EventOf<"state:written">;
 }
 
-/** What a run that has ended, or waits, has to write; undefined where there is nothing that is not written already. */
+/** Returns what an ended or waiting run has to save. Undefined if there is nothing new. */
 export function memoryOfEnd(record: RunRecord, state: State): Written | undefined {
   const { end, run } = state;
   if (record.kind !== "run" || !end || end.status === "interrupted" || end.status === "skipped") return undefined;
@@ -157,7 +157,7 @@ function entriesPut(record: RunRecord, state: State): Record<string, StateChange
   );
 }
 
-/** A run that came too late for its day has not begun. */
+/** Returns the day's usage to save. A run that the daily limit stopped does not count. */
 function dayUsed(record: RunRecord, { run, usage, halt }: State, at: string): Record<string, StateChanges> {
   if (!hasDayLimits(run.settings)) return {};
   const cost = usage.costUsd - run.written.costUsd;

@@ -7,8 +7,8 @@ import { begin } from "../fold/state.ts";
 import type { StoredRun } from "../ports.ts";
 
 /**
- * What was asked before each answer: a function of the record and the events before it, folded once in their order. The
- * record holds a digest of each prompt alone; where this version would ask otherwise, the digests differ.
+ * Returns a function that rebuilds the prompt of each answer from the record and the earlier events, folded in order.
+ * The record holds only a digest of each prompt. The digests differ if this version would ask otherwise.
  */
 export function recordedPrompts({
   record,

@@ -8,13 +8,13 @@ import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
 import { type RunRecord, runRecordSchema } from "../event/record.ts";
 import { workflowAt } from "../fold/documents.ts";
 
-/** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
+/** Fault of a recorded run. Line 1 is the record. */
 interface RecordingFault {
   readonly line: number;
   readonly message: string;
 }
 
-/** Whether what a run's file holds is a run: whoever reads one relies on nothing else. */
+/** Checks that a run's file holds a valid run. Readers rely on this check alone. */
 export function faultOfRecording(record: unknown, events: readonly unknown[]): RecordingFault | undefined {
   const message = faultOfRecord(record);
   if (message !== undefined) return { line: 1, message };
@@ -30,7 +30,7 @@ export function faultOfRecording(record: unknown, events: readonly unknown[]): R
 
 const ANY_SKILL: KnownSkills = { has: () => true, [Symbol.iterator]: () => [].values() };
 
-/** Where the next event stands. */
+/** Position of the next event. */
 interface Place {
   readonly record: RunRecord;
   seq: number;
@@ -50,14 +50,14 @@ function faultOfRecord(record: unknown): string | undefined {
   const all = [workflow, ...Object.values(inner).map((document) => document.workflow)];
   const found = all.flatMap((each) => [...checkWorkflow(each, ANY_SKILL), ...checkOutputSchemas(each, "")]);
   const missing = lacking(all[0] as Workflow, "", inner);
-  // Older versions accepted more conditions: one that can be read does not make the record unreadable.
+  // Older versions accepted more conditions, so any condition that can be parsed is valid in a record.
   const conditions = all.flatMap(({ edges }) => edges.flatMap((edge) => (edge.if === undefined ? [] : [edge.if])));
   const unreadable = conditions.map(parseCondition).find((rule) => typeof rule === "string");
   const error = found.find(({ severity, path }) => severity === "error" && path.at(-1) !== "if");
   return error?.message ?? (unreadable === undefined ? missing : `a condition ${unreadable}`);
 }
 
-/** The first node that runs a workflow which the record does not hold. */
+/** Describes the first node whose workflow is missing from the record. */
 function lacking(workflow: Workflow, path: string, inner: NonNullable<RunRecord["inner"]>): string | undefined {
   for (const [id, node] of Object.entries(workflow.nodes)) {
     if (!node.map && node.call === undefined) continue;
@@ -85,7 +85,7 @@ function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | u
   return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
 }
 
-/** The status and the exit code, which follows from the error, never contradict each other. */
+/** Checks that the status does not contradict the error, which decides the exit code. */
 function faultOfEnd({ status, error }: EventOf<"workflow:end">): string | undefined {
   const isDone = status === "succeeded" || status === "skipped";
   if (isDone !== (error === undefined)) return `status ${status} ${isDone ? "has an" : "lacks its"} error`;
