@@ -50,8 +50,8 @@ interface Telling {
 export function describeTrace(spans: readonly TraceSpan[], { most, attributes = USUAL }: Telling) {
   const tree = treeOf(spans);
   const shown = tellingOf(tree, most);
-  const started = Math.min(...spans.map(({ start }) => start));
-  const ended = Math.max(...spans.map(({ start, duration }) => start + duration));
+  const started = spans.reduce((least, { start }) => Math.min(least, start), Number.POSITIVE_INFINITY);
+  const ended = spans.reduce((most, { start, duration }) => Math.max(most, start + duration), Number.NEGATIVE_INFINITY);
   return {
     started: spans.length > 0 ? new Date(started).toISOString() : undefined,
     duration_ms: spans.length > 0 ? inMs(ended - started) : undefined,
@@ -76,30 +76,32 @@ interface Placed {
   readonly above: Placed | undefined;
 }
 
-/** Orders parents before children, and siblings by start. A span whose parent is missing becomes a root. */
+/**
+ * Orders parents before children, and siblings by start. A span whose parent is missing becomes a root. Spans in a cycle
+ * of parents are left out.
+ */
 function treeOf(spans: readonly TraceSpan[]): readonly Placed[] {
   const known = new Set(spans.map(({ id }) => id));
   const children = new Map<string, TraceSpan[]>();
+  const roots: TraceSpan[] = [];
   for (const span of [...spans].sort((a, b) => a.start - b.start)) {
-    const parent = span.parent && span.parent !== span.id && known.has(span.parent) ? span.parent : TOP;
-    children.set(parent, [...(children.get(parent) ?? []), span]);
+    const hasParent = span.parent && span.parent !== span.id && known.has(span.parent);
+    const siblings = hasParent ? children.get(span.parent) : roots;
+    if (siblings) siblings.push(span);
+    else children.set(span.parent ?? "", [span]);
   }
   const placed: Placed[] = [];
-  const waiting = (children.get(TOP) ?? [])
-    .toReversed()
-    .map((span) => ({ span, above: undefined as Placed | undefined }));
+  const waiting = roots.toReversed().map((span) => ({ span, above: undefined as Placed | undefined }));
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { span, above } = next;
     const below = children.get(span.id) ?? [];
     const one = { span, above, depth: above ? above.depth + 1 : 0, own: ownTime(span, below) };
     placed.push(one);
     children.delete(span.id);
-    waiting.push(...below.toReversed().map((child) => ({ span: child, above: one })));
+    for (const child of below.toReversed()) waiting.push({ span: child, above: one });
   }
   return placed;
 }
-
-const TOP = "";
 
 /** Returns the time that no child covers. Children may overlap and outlast their parent. */
 function ownTime({ start, duration }: TraceSpan, children: readonly TraceSpan[]): number {
@@ -120,8 +122,9 @@ function tellingOf(tree: readonly Placed[], most: number): readonly Placed[] {
   const shown = new Set<Placed>();
   for (const one of ranked) {
     const path: Placed[] = [];
-    for (let at: Placed | undefined = one; at && !shown.has(at); at = at.above) path.push(at);
-    if (shown.size + path.length > most) continue;
+    const room = most - shown.size;
+    for (let at: Placed | undefined = one; at && !shown.has(at) && path.length <= room; at = at.above) path.push(at);
+    if (path.length > room) continue;
     for (const each of path) shown.add(each);
   }
   return tree.filter((one) => shown.has(one));

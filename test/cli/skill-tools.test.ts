@@ -237,8 +237,13 @@ describe("without trust", () => {
     const { call, ended, result, events, cwd } = await runWith({ args: [] });
     expect(call?.error).toContain("no tool is named count_words");
     expect(result.degraded).toEqual([
-      { skill: "count-words", node: "count", reason: expect.stringContaining("--trust-skill count-words") },
-      { node: "count", reason: expect.stringContaining("its only call failed") },
+      {
+        skill: "count-words",
+        partial: true,
+        node: "count",
+        reason: expect.stringContaining("--trust-skill count-words"),
+      },
+      { node: "count", ref: "r1", reason: expect.stringContaining("its only call failed") },
     ]);
     expect(ended.stderr).toContain("--trust-skill count-words");
     expect(events.length).toBeGreaterThan(0);

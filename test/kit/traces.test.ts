@@ -29,6 +29,14 @@ describe("a trace that is told", () => {
     expect(describeTrace(TREE, { most: 10, attributes: ["other"] }).spans[2]?.attributes).toEqual({ other: 1 });
   });
 
+  it("may have very many spans, all of one parent or each below the other", () => {
+    const flat = Array.from({ length: 200_000 }, (_, at) => span(`x${at}`, "a", at, 1));
+    const deep = Array.from({ length: 200_000 }, (_, at) => span(`x${at}`, `x${at - 1}`, at, 1));
+    const all = [span("a", undefined, 0, 1), ...flat];
+    expect(describeTrace(all, { most: 3 })).toMatchObject({ spans_total: 200_001, left_out: 199_998 });
+    expect(describeTrace(deep, { most: 3 })).toMatchObject({ spans_total: 200_000, duration_ms: 200_000 });
+  });
+
   it("that is too large shows what failed first, with what called it, and counts the rest", () => {
     const many = Array.from({ length: 50 }, (_, at) => span(`x${at}`, "a", 100, 1));
     const { spans, left_out } = describeTrace([...TREE, ...many], { most: 3 });

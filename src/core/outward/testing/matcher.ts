@@ -167,7 +167,9 @@ export function matcherProblems(expected: Json, path: readonly (string | number)
   const entries = Object.entries(expected as JsonObject);
   if (isMatcher(expected)) return entries.flatMap(([name, wanted]) => wrongUse(name as Name, wanted, [...path, name]));
   const near = entries.map(([key]) => nearest(key, MATCHERS));
-  if (entries.length > 0 && near.every((name) => name !== undefined)) {
+  // Short keys such as `id` are near a matcher by chance.
+  const isMeant = entries.some(([key], n) => near[n] === key || key.length > 4);
+  if (isMeant && near.every((name) => name !== undefined)) {
     return entries.flatMap(([key], n) => {
       if (near[n] === key) return [];
       return [{ path: [...path, key], message: `unknown matcher "${key}"`, hint: `did you mean ${near[n]}?` }];

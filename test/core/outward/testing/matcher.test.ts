@@ -60,6 +60,13 @@ describe("what came", () => {
 });
 
 describe("a mistaken matcher", () => {
+  it.each([[{ id: 7 }], [{ note: "x" }], [{ input: { id: 7 } }]])(
+    "is not a field with a similar name: %j",
+    (expected) => {
+      expect(matcherProblems(expected, ["x"])).toEqual([]);
+    },
+  );
+
   it.each<[string, Json, unknown]>([
     ["an unknown one", { at_leest: 2 }, { path: ["x", "at_leest"], hint: "did you mean at_least?" }],
     ["one of two", { at_least: 2, at_mots: 3 }, { path: ["x", "at_mots"], hint: "did you mean at_most?" }],
