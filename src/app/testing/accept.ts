@@ -10,21 +10,21 @@ import { rootOfTest } from "./find.ts";
 import { recordCase } from "./run-case.ts";
 import type { TestedCase } from "./run-tests.ts";
 
-/** A file as it is to be, once what came is what is expected. */
+/** New content of a file after the user accepted the actual results. */
 export interface AcceptedFile {
   readonly path: string;
   readonly text: string;
-  /** What it has to lie in. */
+  /** Folder that must contain the file. */
   readonly root: string;
 }
 
-/** What accepting a failed case changes in its test. */
+/** Lists the changes to a test if its failed case is accepted. */
 export function updatesOf({ ready, index, runs }: TestedCase): readonly Update[] {
   const expected = ready.test.cases[index]?.expect ?? {};
   return (runs[0]?.failures ?? []).flatMap((failure) => updateOf(failure, expected) ?? []);
 }
 
-/** Test files with what came in place of what was expected, and recordings with the prompts as they are now. */
+/** Returns test files that expect the actual results, and recordings with the current prompts. */
 export async function acceptTests(
   workspace: Workspace,
   tested: readonly TestedCase[],

@@ -5,7 +5,7 @@ import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { documentsOf, type Host } from "../host.ts";
 import { nearFile } from "../workspace.ts";
 
-/** Absolute paths of the tests that are meant: each file once, folders searched in the order of their names. */
+/** Returns the absolute paths of the given tests, without duplicates. Searches folders in name order. */
 export function findTests(host: Host, given: readonly string[]): string[] {
   const from = documentsOf(host);
   const places = given.length === 0 ? ["."] : given;
@@ -22,7 +22,7 @@ export function findTests(host: Host, given: readonly string[]): string[] {
   });
 }
 
-/** No link is followed, no dependency looked into, and nothing hidden. */
+/** Ignores links, `node_modules` and hidden files. */
 function testsBelow(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   return entries.flatMap((entry) => {
@@ -33,13 +33,13 @@ function testsBelow(folder: string): string[] {
   });
 }
 
-/** A path as people name it: from where documents are looked for, unless it lies elsewhere. */
+/** Returns a path relative to the documents' folder, or unchanged if it is outside. */
 export function shownPath(host: Host, path: string): string {
   const shown = relative(documentsOf(host), path);
   return shown === "" || shown.startsWith(`..${sep}`) ? path : shown;
 }
 
-/** What the files that a test names have to lie in: the project, or what the test itself belongs to. */
+/** Returns the folder that must contain the files of a test: the project, or the test's own project root. */
 export function rootOfTest(host: Host, path: string): string {
   const project = projectRoot(documentsOf(host));
   return path.startsWith(`${project}${sep}`) ? project : projectRoot(dirname(path));

@@ -20,7 +20,7 @@ import { documentsOf, type Workspace } from "../host.ts";
 import type { AcceptedFile } from "./accept.ts";
 import { rootOfTest, shownPath } from "./find.ts";
 
-/** A recorded run as a test of its workflow: the document, and the recording that answers it. */
+/** Turns a recorded run into a test of its workflow. Returns the test file and its recording. */
 export async function testFromRun(workspace: Workspace, given: string): Promise<readonly [AcceptedFile, AcceptedFile]> {
   const { host, store } = workspace;
   const { stored, path } = await findRecording(workspace, given);
@@ -72,7 +72,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   ];
 }
 
-/** The answer to each approval. A test gives an approval the same answer at every visit, and always in time. */
+/** Returns the answer to each approval. Throws if answers differ or were late, because a test cannot repeat that. */
 function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["approvals"]> {
   const approvals: Record<string, "approve" | "deny"> = {};
   for (const given of events) {
@@ -95,7 +95,7 @@ function headOf(run: string): string {
   return `# Made from run ${run} by skillflow test --from.\n`;
 }
 
-/** Where the run's workflow is: whoever wrote the record down, it lies in the project. */
+/** Returns the path of the run's workflow. Throws if it is outside of the project, because a record is untrusted. */
 function placeOfWorkflow({ host }: Workspace, file: string | undefined): string {
   if (file === undefined)
     throw new SkillflowError("usage.invalid", "the run's workflow was no file: no test can name it");
@@ -112,7 +112,7 @@ function checkedName(run: string): string {
   throw new SkillflowError("recording.invalid", "the run's id is no name for a file");
 }
 
-/** What the tools of skills were answered, each input once; the rows that name most stand first. */
+/** Collects the recorded results of skills' tools as fixtures, one per input. Longer patterns come first. */
 async function recordedTools(events: readonly RunEvent[], blobs: Blobs): Promise<Record<string, Fixture[]>> {
   const inputs = new Map<string, Json>();
   const rows: Record<string, Fixture[]> = {};
@@ -131,7 +131,7 @@ async function recordedTools(events: readonly RunEvent[], blobs: Blobs): Promise
   return rows;
 }
 
-/** What was kept beside the run, in its place again. */
+/** Replaces blob references in a result by the blobs' content. */
 async function whole(output: Json, blobs: Blobs): Promise<Json> {
   if (!isObject(output)) return output;
   const { blob_id, kind } = output;

@@ -26,27 +26,27 @@ import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import { rootOfTest, shownPath } from "./find.ts";
 import { bareName } from "./stage.ts";
 
-/** A test that can be run: everything that it names is there. */
+/** A test that can run, because everything that it names exists. */
 export interface ReadyTest {
   readonly loaded: LoadedTest;
   readonly test: TestFile;
-  /** The workflow, as `readWorkflow` takes it. */
+  /** Workflow as an argument for `readWorkflow`. */
   readonly document: string;
   readonly workflow: Workflow;
   readonly models: readonly TestModel[];
-  /** Absolute: what it was read from, beside itself. */
+  /** Absolute paths of the other files that the test uses. */
   readonly files: readonly string[];
 }
 
 export interface TestModel {
-  /** As it was written; undefined where nobody says which. */
+  /** Name as written. Undefined if neither the command nor the test names a model. */
   readonly name: string | undefined;
   readonly serving: Serving | undefined;
-  /** The file that answers. */
+  /** Path of the script or recording. */
   readonly path?: string;
 }
 
-/** The tests at these paths, or everything that is wrong with any. `models` are asked in place of a test's own. */
+/** Loads the tests at these paths. `models` replace the tests' own models. */
 export async function loadTests(
   workspace: Workspace,
   paths: readonly string[],
@@ -97,13 +97,13 @@ async function loadTest(
 }
 
 interface Owned {
-  /** Of the test. */
+  /** Path of the test. */
   readonly path: string;
   readonly model: string | undefined;
   readonly root: string;
 }
 
-/** The model that the test itself names; its file starts from the test's folder. */
+/** Opens the model that the test names. File names are relative to the test's folder. */
 function openOwn(
   workspace: Workspace,
   { path: test, model, root }: Owned,
@@ -152,7 +152,7 @@ function unknown(path: Diagnostic["path"], message: string, hint: string | undef
   return { severity: "error", code: "TEST_NAME_UNKNOWN", path, message, ...(hint === undefined ? {} : { hint }) };
 }
 
-/** Nodes and tools that the workflow does not have. */
+/** Reports names of nodes and tools that the workflow does not have. */
 async function nameFindings(
   workspace: Workspace,
   { nodes, tools }: TestSketch,
@@ -179,7 +179,7 @@ async function nameFindings(
   ];
 }
 
-/** Whether a name is that of a tool; else the one that may have been meant. */
+/** Returns a function that checks a tool name: true if it is known, otherwise the most similar name. */
 function toolsOf(entries: SkillEntries): (name: string) => true | string | undefined {
   const known = new Set(OWN_TOOLS);
   const unopened: string[] = [];

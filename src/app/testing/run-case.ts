@@ -23,14 +23,14 @@ import { configFiles } from "../workspace.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
 import { type Props, stageSkills } from "./stage.ts";
 
-/** One run of one case, and in what it is not as expected. */
+/** Result of one run of a test case. */
 export interface CaseRun {
   readonly failures: readonly CaseFailure[];
   readonly changed: readonly ChangedPrompt[];
   readonly durationMs: number;
   readonly costUsd: number | null;
   readonly tokens: number;
-  /** Files that decided it, beside those of the test. */
+  /** Source files of the run, which the result depends on in addition to the test's files. */
   readonly files: readonly string[];
 }
 
@@ -41,14 +41,14 @@ export interface Playing {
   readonly signal: AbortSignal;
 }
 
-/** Throws what keeps it from being begun. */
+/** Runs a test case once. Throws if it cannot start. */
 export async function runCase(workspace: Workspace, playing: Playing): Promise<CaseRun> {
   const began = performance.now();
   const prepared = await prepareCase(workspace, playing);
   const changed: ChangedPrompt[] = [];
   try {
     const finished = await driveCase(workspace, prepared, { ...playing, changed });
-    // Kept nowhere: the next case needs the room.
+    // Without a store directory, runs stay in memory. Free it for the next case.
     if (workspace.storeDirectory === undefined) await workspace.store.remove(finished.record.run);
     const { which, model } = playing;
     const recording = recordingOf(model.serving);
@@ -72,7 +72,7 @@ export async function runCase(workspace: Workspace, playing: Playing): Promise<C
   }
 }
 
-/** The run of a case as a recording of its own, in place of the one that answered it. */
+/** Runs a case and stores the run, as a replacement for the recording that it replays. */
 export async function recordCase(workspace: Workspace, playing: Playing, run: string): Promise<void> {
   const recording = recordingOf(playing.model.serving);
   const prepared = await prepareCase(workspace, playing);
@@ -110,7 +110,7 @@ async function driveCase(
   return finished;
 }
 
-/** The case's answer to the first approval that it answers; the name and the note are those of the recording. */
+/** Returns the answer to the first waiting approval in the case. Takes the name and note from the recording. */
 function nextWord(
   { result, events }: FinishedRun,
   { approvals = {} }: TestCase,
@@ -163,7 +163,7 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
   };
 }
 
-/** What the test, the workflow and the project say; where tools are live the operator too, and the test loosens nothing (trust 6). */
+/** Combines the choices of the test, the workflow and the project. With live tools, a test cannot relax `writes`. */
 function choicesOf(
   workspace: Workspace,
   { ready, which, model, isLive }: Omit<Playing, "signal"> & { readonly isLive: boolean },
@@ -184,7 +184,7 @@ function recordingOf(serving: Serving | undefined) {
   return serving?.provider === "replay" ? serving.recording : undefined;
 }
 
-/** The tools that are talked of: what nobody names is played by nobody. */
+/** Returns the tools that the fixtures, expectations and script name. */
 function namesIn({ tools = {}, cases }: TestFile, serving: Serving | undefined): ReadonlySet<string> {
   const expected = cases.flatMap(({ expect: { called = [], not_called = [], planned = [] } = {} }) => [
     ...called,
@@ -198,7 +198,7 @@ function namesIn({ tools = {}, cases }: TestFile, serving: Serving | undefined):
   return new Set([...Object.keys(tools), ...expected, ...scripted]);
 }
 
-/** What config settled then, and was not told, is not told now. */
+/** Copies from the recording which parameters config sets. The model does not see these, so prompts stay the same. */
 function asRecorded(skill: RunRecord["skills"][number], { recorded }: Props): RunRecord["skills"][number] {
   const known = recorded?.find(({ id }) => id === skill.id);
   if (!known) return skill;
@@ -209,7 +209,7 @@ function asRecorded(skill: RunRecord["skills"][number], { recorded }: Props): Ru
   return { ...skill, ...defined("plannable", known.plannable), tools };
 }
 
-/** Fixtures answer whatever `writes` says (fine-print Q28), and nobody is asked who would read what is written. */
+/** Answers planned writes from fixtures. Without live tools, takes the audience of a write from the recording. */
 function recallOf({ fixtures, isLive }: Props, { redactor, record }: PreparedRun, past: readonly RunEvent[]): Recall {
   const answered = (body: EventBody, beside: readonly EventBody[]): EventBody => {
     if (body.type !== "tool:result" || !body.planned || !Object.hasOwn(fixtures, body.tool)) return body;
@@ -242,7 +242,7 @@ function exposedIn({ skills }: RunRecord): (skill: string, tool: string) => stri
     tools.find((tool) => tool.skill === skill && tool.name === name)?.exposed ?? exposedName(skill, name);
 }
 
-/** What the replies that were taken cost when they were recorded. */
+/** Returns the recorded cost of the replies that the run used. */
 function recordedCost(recorded: readonly RunEvent[], events: readonly RunEvent[]): number | null {
   const taken = new Set(events.flatMap((event) => (event.type === "model:reply" ? [event.key] : [])));
   const costs = recorded.flatMap((event) =>

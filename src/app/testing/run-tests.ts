@@ -8,36 +8,36 @@ import { findTests } from "./find.ts";
 import { loadTests, type ReadyTest, type TestModel } from "./load.ts";
 import { type CaseRun, runCase } from "./run-case.ts";
 
-/** A case that was run with one model, as often as it was to be. */
+/** Result of all runs of a case with one model. */
 export interface TestedCase {
   readonly ready: ReadyTest;
   readonly model: TestModel;
-  /** Its index in the file. */
+  /** Index of the case in its file. */
   readonly index: number;
   readonly name: string;
   readonly runs: readonly CaseRun[];
-  /** Of its runs. */
+  /** Number of runs without failures. */
   readonly passes: number;
   readonly passed: boolean;
 }
 
 export interface TestRequest {
   readonly paths: readonly string[];
-  /** In place of those that the tests name. */
+  /** Models that replace those of the tests. */
   readonly models: readonly string[];
-  /** A part of a case's name. */
+  /** Text that a case's name must contain, in any case. */
   readonly filter: string | undefined;
   readonly repeat: number;
   readonly signal: AbortSignal;
   readonly onCase: (tested: TestedCase) => void;
 }
 
-/** A project whose runs are kept only where somebody names a store. */
+/** Opens a workspace that keeps runs in memory unless a store is given. */
 export function openTestWorkspace(host: Host, options: WorkspaceOptions): Workspace {
   return openWorkspace(host, { ...options, store: options.store ?? memoryStore() });
 }
 
-/** Every case of the tests, one after another; throws where one of the files is wrong, and runs none then. */
+/** Runs the cases one after another. Throws before the first one if any file is invalid. */
 export async function runTests(workspace: Workspace, request: TestRequest): Promise<readonly TestedCase[]> {
   const { models, filter, signal } = request;
   const { tests, diagnostics } = await loadTests(workspace, findTests(workspace.host, request.paths), models);
@@ -96,7 +96,7 @@ async function testCase(
   return { ready, model, index, name: which.name, runs, passes, passed: passes === repeat };
 }
 
-/** What keeps a case from being begun, told where the case stands. */
+/** Adds the position of the case to an error that prevents it from starting. */
 function placed(error: SkillflowError, { loaded, test }: ReadyTest, index: number): SkillflowError {
   const at = loaded.position(["cases", index, "name"]);
   const place = [loaded.file, at.line, at.column].filter((part) => part !== undefined).join(":");

@@ -9,29 +9,29 @@ import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { plannableSkills } from "../skills/plannable.ts";
 
-/** What a case is played with in place of the skills: nothing of it depends on what is configured here. */
+/** Stand-ins for the skills of a test case. They do not depend on the local configuration. */
 export interface Props {
   readonly fixtures: Fixtures;
   /** Tools that the test, its script or its expectations name. */
   readonly named: ReadonlySet<string>;
-  /** Tools without a fixture are those of the run. */
+  /** True if tools without a fixture are the real ones. */
   readonly isLive: boolean;
-  /** Ids that `.skillflow.yml` keeps away. */
+  /** Ids of skills that `.skillflow.yml` disables. */
   readonly disabled: readonly string[];
-  /** As they were in the recording that answers. */
+  /** Skills of the replayed recording. Undefined without a recording. */
   readonly recorded: readonly SkillRecord[] | undefined;
 }
 
 /**
- * A skill is there when something names one of its tools, or when it needs no config; else it is missing, as it would be where
- * nobody configured it. In a replay those are there that the recorded run had.
+ * Replaces skills by stand-ins. A skill is available if the test names one of its tools or it needs no config. In a
+ * replay, the skills of the recorded run are available.
  */
 export function stageSkills(entries: SkillEntries, writes: Settings["writes"], props: Props): SkillEntries {
   const usual = props.isLive && writes === "plan" ? plannableSkills(entries) : entries;
   return new Map([...entries].map(([id, entry]) => [id, entry && (stageSkill(id, entry, props) ?? usual.get(id))]));
 }
 
-/** Undefined for one that is as it is in any run. */
+/** Returns the stand-in for a skill, or undefined if the skill is used as it is. */
 function stageSkill(id: string, entry: SkillEntry, props: Props): SkillEntry | undefined {
   const { skill } = entry;
   const { isLive, disabled, recorded, fixtures } = props;
@@ -68,7 +68,7 @@ function reasonNow({ fields, unavailable, withheld }: SkillEntry, names: readonl
   return fields.some(({ field }) => field.required) ? NOT_PLAYED : (unavailable?.reason ?? withheld);
 }
 
-/** Those that are known, and of a skill that nobody opened those that are named. */
+/** Returns the known tools of a skill. A skill with unknown tools also gets those that the test names. */
 function toolsOf(
   { skill, heldTools, isUnopened, said }: SkillEntry,
   known: SkillRecord | undefined,
@@ -99,7 +99,7 @@ function nobodys(name: string, effect: Tool["effect"]): Tool {
   return { name, description: "", input_schema: { type: "object" }, effect, handler: () => null };
 }
 
-/** The name that a tool of the skill would have to be seen under another. */
+/** Returns the name of the skill's tool that the model sees as `exposed`. Empty if the skill cannot have one. */
 export function bareName(id: string, exposed: string): string[] {
   const prefix = `${alike(id)}_`;
   if (!alike(exposed).startsWith(prefix)) return [];
@@ -107,7 +107,7 @@ export function bareName(id: string, exposed: string): string[] {
   return name !== "" && exposedName(id, name) === exposed ? [name] : [exposed];
 }
 
-/** An answer that a test writes tells as much as its case needs: it is not held against what the tool itself gives. */
+/** Answers a tool from fixtures. Drops its output schema, because a fixture may contain only what the case needs. */
 function withAnswers(tool: Tool, exposed: string, { fixtures, isLive }: Props): Tool {
   const rows = Object.hasOwn(fixtures, exposed) ? fixtures[exposed] : undefined;
   if (!rows && isLive) return tool;
