@@ -22,19 +22,19 @@ export interface InvokeOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly loggerFor: (skill: string) => Logger;
-  /** Where large results are kept. */
+  /** Storage for large results. */
   readonly blobs: Blobs;
-  /** Contacts nobody but this machine. */
+  /** Makes no network requests except to this machine. */
   readonly offline?: boolean;
-  /** Calls no tool of an MCP server that is not in the lock, or not as it says. */
+  /** Refuses tools of MCP servers that are not in skillflow.lock or differ from it. */
   readonly frozen?: boolean | undefined;
-  /** Results with more characters become blobs; as in a run unless told. */
+  /** Largest result in characters. Larger ones become blobs. Defaults to the limit of runs. */
   readonly mostResult?: number;
 }
 
 /**
- * One call of one skill, the same whatever carries it out: redacted, limited and answered as a call in a run is. What
- * keeps it from being made is an outcome too, but that too many calls wait already: `calls.full`.
+ * Calls a tool of a skill with the same redaction and limits as in a run. If the call cannot be made, the outcome is
+ * a failure. Throws `calls.full` if too many calls are waiting.
  */
 export function invokeSkill(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
   return inTurn(() => invoke(workspace, call, options), options.signal);
@@ -72,7 +72,7 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
   }
 }
 
-/** A skill with the tools that its MCP server has now; one that cannot be reached makes it unavailable. */
+/** Returns a skill with the current tools of its MCP server. It is unavailable if the server cannot be reached. */
 export async function listServerTools(
   workspace: Workspace,
   entry: SkillEntry,
@@ -103,21 +103,21 @@ async function callTool(
     ...options,
   });
   return call({ key: entry.skill.id, tool: descriptor, input }, signal).catch((error: unknown) => {
-    // The handler has run: what failed is keeping its result.
+    // The handler has run, but storing its result failed.
     const acted = descriptor.effect === "write" ? "unknown" : "no";
     return { error: options.redactor.text(messageOf(error)), code: callCodeOf(error), acted };
   });
 }
 
-/** A skill that can be used, and its tools as other programs see them. */
+/** A usable skill, and its tools as other programs see them. */
 export interface OfferedSkill {
   readonly entry: SkillEntry;
   readonly tools: readonly ToolDescriptor[];
 }
 
 /**
- * Every available skill, in the order of their ids. Their MCP servers are asked for their tools, and ended again. Warnings
- * report skills that cannot be used, servers that cannot be reached, and code that is not trusted.
+ * Lists the available skills, sorted by id. Starts their MCP servers to list the tools, then stops them. Warnings
+ * report unusable skills, unreachable servers and untrusted code.
  */
 export async function offeredSkills(
   workspace: Workspace,
@@ -149,7 +149,7 @@ export async function offeredSkills(
   return { offered, warnings: [...held, ...describeOmitted(found), ...warnings, ...lost] };
 }
 
-/** Skills whose variables are simply not set are many, and named together. */
+/** Explains why skills are not offered. Skills with unset variables share one line, because there are many. */
 function describeOmitted(found: readonly SkillEntry[]): string[] {
   const omitted = found.filter(({ unavailable }) => unavailable && unavailable.kind !== "untrusted");
   const isUnset = ({ unavailable, isLacking }: SkillEntry) => unavailable?.kind === "config_missing" && !isLacking;
@@ -162,7 +162,7 @@ function describeOmitted(found: readonly SkillEntry[]): string[] {
   ];
 }
 
-/** A call of one of the tools for blobs, with input that fits. */
+/** Calls one of the tools that read blobs. The input must be valid. */
 export async function readOn(
   { name, input }: { readonly name: string; readonly input: JsonObject },
   { blobs, signal }: Pick<InvokeOptions, "blobs" | "signal">,

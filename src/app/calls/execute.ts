@@ -26,28 +26,28 @@ import { invokeSkill, listServerTools } from "./call-skill.ts";
 
 export type { RunnablePackage };
 
-/** Blobs of a service, and what forgets them when it ends. */
+/** Opens temporary blob storage for a service. `forget` deletes it. */
 export async function openBlobs({ self }: Host, service: string) {
   const folder = await mkdtemp(join(tmpdir(), temporaryName(service, self)));
   return { blobs: fileBlobs(folder), forget: () => rm(folder, { recursive: true, force: true }) };
 }
 
 /**
- * Single executions for other programs: of one skill, or of code that they wrote; each takes its turn (`inTurn`). Where
- * nothing can isolate them, they throw `sandbox.missing`.
+ * Single executions for other programs, of a skill or of their own code. They wait in the process-wide queue, and throw
+ * `sandbox.missing` if no sandbox is available.
  */
 export interface Execution {
   execute(wanted: SkillExecution): Promise<ExecutionReport>;
   runCode(wanted: CodeExecution): Promise<ExecutionReport>;
-  /** The skill with all tools that it can be called by: an MCP server is asked for its own. */
+  /** Returns the skill with all its tools, including those of its MCP server. */
   withTools(entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry>;
-  /** Resolves when none is under way and none prepared for: those of callers that are gone take a moment to end. */
+  /** Waits for running executions, such as those of disconnected callers, and closes the prepared sandboxes. */
   close(): Promise<void>;
 }
 
 interface Wanted {
   readonly args: JsonObject;
-  /** Ids of blobs that it may read; each is there. */
+  /** Ids of existing blobs that the execution may read. */
   readonly blobs: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ interface Wanted {
 
 interface SkillExecution extends Wanted {
   readonly entry: SkillEntry;
-  /** One of its tools; undefined where it has but one. */
+  /** Name of the tool. Undefined if the skill has only one. */
   readonly tool: string | undefined;
 }
 
@@ -65,7 +65,7 @@ interface CodeExecution extends Wanted {
   readonly packages: readonly RunnablePackage[];
 }
 
-/** A run as the Skills Protocol tells it (skill-formats 5.3). */
+/** Result in the format of the Skills Protocol. */
 type ExecutionReport = JsonObject;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -114,12 +114,12 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
   };
 }
 
-/** A server is not started for each caller that asks what it has. */
+/** Time to cache the tools of a server, so that it is not started for every request. */
 const TOOLS_KEPT_MS = 60_000;
 
 type List = (entry: SkillEntry, signal: AbortSignal) => Promise<SkillEntry>;
 
-/** What was listed of a skill a while ago; what could not be reached is asked again. */
+/** Caches the tools of available skills. An unreachable server is asked again. */
 function keepFor(keptMs: number, list: List): List {
   const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
   return async (entry, signal) => {
@@ -135,7 +135,7 @@ function timeoutOf({ timeoutMs }: Wanted): number {
   return Math.min(timeoutMs ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS);
 }
 
-/** A tool of any other skill, called as a run would. */
+/** Calls a tool of a skill without a package, as a run does. */
 async function callTool(workspace: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
   const logs: string[] = [];
   const note = (message: string) => logs.push(message);
@@ -171,12 +171,12 @@ function typeOf({ code }: Failure): string {
 
 interface Reporting {
   readonly workspace: Workspace;
-  /** Undefined for code that is no skill's. */
+  /** Undefined for code that does not belong to a skill. */
   readonly entry: SkillEntry | undefined;
   readonly blobs: Blobs;
 }
 
-/** Redacted, and large output held as blobs. */
+/** Redacts the outcome and stores large output as blobs. */
 async function report(outcome: RunOutcome, { workspace, entry, blobs }: Reporting): Promise<ExecutionReport> {
   const redactor = createRedactor(secretsOf(workspace.host.env, [entry], workspace));
   const logs = redactor.text(outcome.logs);
@@ -231,7 +231,7 @@ function describe(output: Json): string {
   return keys.length === 0 ? "an empty object" : `an object of ${keys.slice(0, 8).join(", ")}`;
 }
 
-/** The end tells more than the middle: there is the traceback. */
+/** Shortens logs in the middle, because a traceback is at the end. */
 function preview(logs: string): string {
   return cutText(logs, LOG_PREVIEW);
 }

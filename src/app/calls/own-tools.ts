@@ -16,17 +16,17 @@ import { readResult } from "../../run/results/read-result.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 
-/** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
+/** Handlers of the executor's own tools, which core describes, and of the tools that a run defined itself. */
 
 interface OwnWorld {
   readonly workspace: Workspace;
   readonly record: RunRecord;
-  /** The skills of the run as they are installed now. */
+  /** Skills of the run as currently installed. */
   readonly entries: SkillEntries;
   readonly blobs: Blobs;
 }
 
-/** Undefined for the tools of skills. */
+/** Returns the handler of one of these tools, or undefined for the tools of skills. */
 export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
   const handler = handlerOf(call, world);
   return handler && { tool: { ...call.tool, handler }, config: {} };
@@ -62,7 +62,7 @@ interface ReadSkill {
   readonly path: string;
 }
 
-/** Files are read as they are now; the instruction is the run's own, as it was when the run began. */
+/** Reads a bundled file in its current version. The instructions themselves come from the run's record. */
 async function readSkill({ skill_name, path }: ReadSkill, { entries }: OwnWorld): Promise<Json> {
   const bundle = entries.get(skill_name)?.bundle;
   if (!bundle) throw new SkillflowError("input.invalid", `${skill_name} bundles no files`);

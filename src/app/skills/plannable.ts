@@ -2,8 +2,8 @@ import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "./entries.ts";
 
 /**
- * The skills of a run whose writes are planned: what writes needs no config before it is applied, so a skill that lacks its
- * own keeps that much (fine-print T9).
+ * Returns the skills of a run that plans its writes. A skill without config keeps its write tools, because they need
+ * the config only when the plan is applied.
  */
 export function plannableSkills(entries: SkillEntries): SkillEntries {
   return new Map([...entries].map(([id, entry]) => [id, entry && plannable(entry)] as const));
