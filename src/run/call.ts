@@ -27,7 +27,7 @@ import { holdLarge, isLarge } from "./results/large.ts";
 import { Stop, type Stopping, signalOf } from "./stop.ts";
 import { suspected } from "./stray.ts";
 
-/** What carries out a tool: its handler and the one skill's config that it may see. */
+/** A tool with its handler, and the config of its skill, which is the only one the handler may see. */
 export interface Handler {
   readonly tool: Tool;
   readonly config: Readonly<Record<string, string>>;
@@ -35,24 +35,24 @@ export interface Handler {
 
 export interface CallOptions {
   readonly run: string;
-  /** Undefined where the skill is no longer installed. */
+  /** Returns undefined if the skill is no longer available. */
   readonly findHandler: (call: Call) => Handler | undefined;
   readonly timeoutMs: number;
   readonly workDir: string;
   readonly fetch: typeof fetch;
-  /** False unless told. */
+  /** Defaults to false. */
   readonly offline?: boolean;
   readonly loggerFor: (skill: string) => Logger;
   readonly redactor: Redactor;
   readonly blobs: Blobs;
-  /** Results with more characters than this become blobs. */
+  /** Largest result in characters. Larger ones become blobs. */
   readonly mostResult?: number;
 }
 
-/** `onBegin` is told when its handler begins, which may be never: calls wait for their turn. */
+/** Calls `onBegin` when the handler starts. That may never happen, because calls wait in a queue. */
 export type CallTool = (call: Call, stopping: Stopping, onBegin?: () => void) => Promise<Outcome>;
 
-/** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
+/** Creates the function that makes tool calls. It always resolves: a failure of the handler is an outcome. */
 export function createCall(options: CallOptions): CallTool {
   const means = { ...options, shared: sharedParts(options) };
   return async (call, stopping, onBegin) => {
@@ -62,7 +62,7 @@ export function createCall(options: CallOptions): CallTool {
       onBegin?.();
       return runHandler(means, handler, call, stopping);
     };
-    // The handler's own failures are outcomes: what is thrown here kept it from starting.
+    // Errors of the handler are outcomes, so an error here means that the handler did not start.
     const outcome = await inTurn(carryOut, stopping).catch((error: unknown) => {
       return refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
     });
@@ -70,7 +70,7 @@ export function createCall(options: CallOptions): CallTool {
   };
 }
 
-/** What the contexts of several calls have in common; a handler can change none of it. */
+/** Creates the frozen parts that the contexts of all calls share. */
 function sharedParts({ blobs, redactor, loggerFor }: CallOptions) {
   const loggers = new Map<string, Logger>();
   return {
@@ -83,12 +83,12 @@ function sharedParts({ blobs, redactor, loggerFor }: CallOptions) {
   };
 }
 
-/** Asking may take so long. */
+/** Time limit for determining the audience. */
 const MOST_REACH_MS = 10_000;
 
 /**
- * Returns who would read what a call writes: the public, if that cannot be determined in time. Returns a failure if the
- * service refuses to say, as it would refuse the write.
+ * Returns the audience of a call's write, or `public` if that cannot be determined in time. Returns a failure if the
+ * service permanently refuses the request, because it would refuse the write as well.
  */
 export type AskReach = (call: Call, stopping: Stopping) => Promise<Audience | Failure>;
 
@@ -115,7 +115,7 @@ interface Means extends CallOptions {
   readonly shared: ReturnType<typeof sharedParts>;
 }
 
-/** The one place where a handler's code runs, and where its failures end. */
+/** Runs a handler and turns its errors into outcomes. No handler runs anywhere else. */
 async function runHandler(means: Means, handler: Handler, call: Call, outer: Stopping): Promise<Outcome> {
   const ending = openEnding(means.timeoutMs, outer);
   const acted = call.tool.effect === "write" ? "unknown" : "no";
@@ -130,7 +130,7 @@ async function runHandler(means: Means, handler: Handler, call: Call, outer: Sto
     const ended = ending.failure();
     if (ended) return { ...ended, acted };
     const failure = failureOf(call.tool, error);
-    // One request that is not allowed says nothing about those before it.
+    // Earlier requests may have written, even if a later one was refused.
     return sent.mayHaveActed && failure.code === "offline.refused" ? { ...failure, acted } : failure;
   } finally {
     ending.close();
@@ -162,7 +162,7 @@ function contextOf(means: Means, { config }: Handler, call: Call, { ending, sent
   };
 }
 
-/** Counts the requests that no `send` judges: each may have written, unless it was refused. */
+/** Tracks requests that do not go through `send`. Each may have written, unless it was refused. */
 function counted(fetch: typeof globalThis.fetch, sent: Sent): typeof globalThis.fetch {
   return async (...request) => {
     sent.isTried = true;
@@ -178,13 +178,13 @@ function counted(fetch: typeof globalThis.fetch, sent: Sent): typeof globalThis.
   };
 }
 
-/** What a call may end by before its handler does. What that throws outside of its promise fails it while it is under way. */
+/** Early end of a call, by a timeout or a stop. A stray error of the handler also fails a running call. */
 interface Ending extends Suspect {
-  /** Made for those handlers that ask for it. */
+  /** Created only if the handler reads it. */
   readonly signal: AbortSignal;
-  /** What the work comes to; rejects where something else ends the call first. */
+  /** Resolves with the result of the work. Rejects if the call ends earlier. */
   orFailure<Value>(work: Promise<Value>): Promise<Value>;
-  /** What it ended by; undefined while it is under way. */
+  /** Returns why the call ended early, or undefined if it did not. */
   failure(): Ended | undefined;
   close(): void;
 }
@@ -232,12 +232,11 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
   };
 }
 
-/** By whoever made the call. */
 function stopped(reason: unknown): Ended {
   return { error: messageOf(reason), code: "run.interrupted" };
 }
 
-/** The result, or why it is not valid. */
+/** Returns the result as JSON, or a message if it is invalid. */
 function checked(given: unknown, schema: JsonSchema | undefined): { readonly output: Json } | string {
   let output: Json;
   try {
@@ -254,15 +253,15 @@ const MOST_ERROR = 8192;
 const MOST_LOG = 10_000;
 
 /**
- * Redacted first, held or cut afterwards, so that no half of a secret survives (trust 5): whoever carries a call out hands
- * over all that was said.
+ * Redacts the outcome, then cuts it or moves it to blobs. The order matters, because the redactor cannot recognize half
+ * of a secret.
  */
 async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
   if ("error" in outcome) return clean({ redactor }, outcome);
   const redacted = redactor.value(outcome.output);
   const counted = defined("redactions", countDotenvMarks(outcome.output, redacted));
   const output = isLarge(redacted, mostResult) ? await holdLarge(redacted, blobs, mostResult) : redacted;
-  // What became a blob whole may have held images.
+  // If the whole result became a blob, it may contain images.
   const marks = output === redacted ? blobsIn(output) : [...blobsIn(output), ...blobsIn(redacted).filter(isImage)];
   if (marks.length === 0) return { output, ...counted };
   const ids = new Set(marks.map(({ blob_id }) => blob_id));
@@ -286,7 +285,7 @@ function cleanLogger(logger: Logger, redactor: Redactor): Logger {
   };
 }
 
-/** A handler's own blobs pass the redactor too, where they are text, whatever kind they are said to be. */
+/** Redacts the blobs that a handler creates if they are text, whatever their declared kind. */
 export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
   return {
     ...blobs,
@@ -297,7 +296,7 @@ export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
         if (isImageKind(kind)) checkPicture(bytes, redactor);
         return blobs.create(content, kind);
       }
-      // What is no UTF-8 keeps its bytes.
+      // Latin-1 preserves the bytes of invalid UTF-8.
       const encoding = isText ? "utf8" : "latin1";
       const text = bytes.toString(encoding);
       const redacted = redactor.text(text);
@@ -306,7 +305,7 @@ export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
   };
 }
 
-/** What the pixels show cannot be searched; what stands between them can, and can be taken out of no image. */
+/** Throws if the image's bytes contain a secret as text, such as in its metadata. The pixels cannot be searched. */
 function checkPicture(bytes: Buffer, redactor: Redactor): void {
   const texts = bytes.toString("latin1").match(/[\t\n\r -~]{8,}/g) ?? [];
   const text = texts.join("\n");
