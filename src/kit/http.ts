@@ -7,8 +7,8 @@ import { nothingSent, type Sent, sentBy } from "../core/skill/sent.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 
 /**
- * What every skill that talks to a service over HTTP does in the same way: wait, keep its results small, and mark what it
- * writes, so that the same call, made again, finds its own work.
+ * Helpers for skills that call HTTP services. They retry requests, keep results small, and mark written text so that a
+ * repeated call finds its own work.
  */
 
 const ATTEMPTS = 3;
@@ -17,13 +17,13 @@ const FIRST_PAUSE_MS = 500;
 
 export interface Patience {
   readonly signal: AbortSignal;
-  /** How long to wait before the request may be made again, in milliseconds; undefined when it must not be. */
+  /** Returns the delay before a retry, in milliseconds. Undefined if the request must not be repeated. */
   readonly pauseAfter: (failure: unknown, attempt: number) => number | undefined;
 }
 
 /**
- * Makes a request up to three times. Waits stop with the signal, and one that would be long is left to the caller: the
- * failure is thrown as it came. Whether a request may be repeated is the skill's to know, in `pauseAfter`.
+ * Makes a request up to three times. `pauseAfter` decides whether it may be repeated. Throws the failure if the delay
+ * would be longer than 30 seconds. The signal ends a wait.
  */
 export async function patiently<Result>(
   { signal, pauseAfter }: Patience,
@@ -41,12 +41,12 @@ export async function patiently<Result>(
   }
 }
 
-/** The pause for a service that failed and did not say how long: longer each time. */
+/** Returns a growing delay for services that do not specify one. */
 export function untoldPause(attempt: number): number {
   return FIRST_PAUSE_MS * 2 ** (attempt - 1);
 }
 
-/** A Retry-After header in milliseconds, given as seconds or as a date; undefined when it is absent or neither. */
+/** Parses a Retry-After header, in seconds or as a date, to milliseconds. Undefined if it is absent or invalid. */
 export function retryAfter(header: string | null | undefined): number | undefined {
   if (header === null || header === undefined) return undefined;
   const told = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
@@ -54,13 +54,13 @@ export function retryAfter(header: string | null | undefined): number | undefine
 }
 
 /**
- * The requests of one tool call. When the call fails, they show whether anything may have been written. Errors of
- * requests are judged by `acted`, by their `status`, or by the system's code in their `cause`.
+ * Requests of one tool call, to know after a failure whether anything may have been written. An error's `acted`, its
+ * `status` or the system code in its `cause` shows whether a request was refused.
  */
 export interface Requests {
-  /** Makes one request: everything that the call writes goes through here. */
+  /** Makes one request. All writes of the call must go through this function. */
   send<Answer>(effect: "read" | "write", request: () => Promise<Answer>): Promise<Answer>;
-  /** The error to throw for a call that failed: a `NothingDone` if nothing can have been written. */
+  /** Returns the error to throw for a failed call: a `NothingDone` if nothing can have been written. */
   failure(error: unknown, message: string): Error;
 }
 
@@ -68,7 +68,7 @@ const known = new WeakMap<object, Requests>();
 const sending = new AsyncLocalStorage<true>();
 
 /**
- * The requests of the call that this context belongs to, or is a copy of. A request that is made by `context.fetch`
+ * Returns the requests of the call that a context, or a copy of it, belongs to. A request through `context.fetch`
  * outside of `send` counts as a write, unless it was refused.
  */
 export function requestsOf(context: ToolContext): Requests {
@@ -95,7 +95,7 @@ function followRequests(sent: Sent): Requests {
     },
     failure(error, message) {
       if (sent.mayHaveActed) return new Error(message);
-      // A check of the input or the config fails in the same way every time, and before any request.
+      // A failure before any request comes from the input or the config, and would happen again.
       const isLasting = !sent.isTried || refusalOf(error) === "lasting";
       return new NothingDone(message, { passing: !isLasting });
     },
@@ -106,7 +106,7 @@ const LARGEST_RESULT = 19_000;
 const TEXT_CAPS = [LARGEST_RESULT, 12_000, 6_000, 3_000, 1_500, 700, 300] as const;
 const SHORTEST_CAP = 300;
 
-/** A result that a model can afford, under 20 KB: long texts are cut evenly until it fits, and every cut is marked. */
+/** Shortens a result for a model to less than 20 KB. Cuts long strings to the same length, and marks each cut. */
 export function trim(result: unknown): Json {
   for (const cap of TEXT_CAPS) {
     const value = plain(result, cap);
@@ -115,12 +115,12 @@ export function trim(result: unknown): Json {
   return dropItems(plain(result, SHORTEST_CAP));
 }
 
-/** Of what kind a member of a result is: `[x]` is a list of x, an object tells its members, `any` is for the service to say. */
+/** Type of a member of a result. `[x]` is a list of x, an object lists its members, and `any` allows every value. */
 export type Shape = "text" | "number" | "flag" | "any" | readonly [Shape] | { readonly [member: string]: Shape };
 
 /**
- * The output schema of a tool that gives an object. Only members named in `always` are always there, and others may come
- * along, such as what `trim` says that it left out.
+ * Creates the output schema of a tool that returns an object. Members named in `always` are required. Other members are
+ * allowed, such as the note of `trim` about what it omitted.
  */
 export function resultSchema(members: { readonly [member: string]: Shape }, ...always: readonly string[]): JsonSchema {
   const schema = schemaOf(members);
@@ -140,17 +140,17 @@ function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
 
 const LEAVES = { text: { type: "string" }, number: { type: "number" }, flag: { type: "boolean" }, any: {} } as const;
 
-/** Bytes of a value's JSON text. */
+/** Returns the size of a value as JSON, in bytes. */
 export function jsonSize(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** What is shown of a list, and how many were not. */
+/** Returns the first items of a list, and the number of omitted ones. */
 export function firstOf<Item>(items: readonly Item[], most: number) {
   return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
 }
 
-/** Text cut to a number of characters, saying how many are missing. */
+/** Cuts text to a number of characters, and appends how many are missing. */
 export function clip(text: string, cap: number): string {
   if (text.length <= cap) return text;
   const end = /[\uD800-\uDBFF]/.test(text.charAt(cap - 1)) ? cap - 1 : cap;
@@ -160,7 +160,7 @@ export function clip(text: string, cap: number): string {
 const LARGEST_PART = 16_000;
 const LONGEST_LINE = 2_000;
 
-/** Lines of a text file, as many as a result holds, and where to go on. */
+/** Returns as many lines of a text file as fit in a result, and the next line to read. */
 export function linesFrom(
   text: string,
   range: { readonly start_line?: number | undefined; readonly end_line?: number | undefined },
@@ -182,7 +182,7 @@ export function linesFrom(
   };
 }
 
-/** JSON without absent members. An id above 2^53 arrives as a BigInt and stays exact as text. */
+/** Converts a value to JSON without absent members. Ids above 2^53 arrive as BigInts and become exact strings. */
 function plain(value: unknown, cap: number): Json {
   if (typeof value === "string") return clip(value, cap);
   if (typeof value === "bigint") return value.toString();
@@ -193,7 +193,7 @@ function plain(value: unknown, cap: number): Json {
   return Object.fromEntries(members.map(([key, member]) => [key, plain(member, cap)]));
 }
 
-/** Takes from the end of the longest list, at most half of it at a time, until the whole fits. */
+/** Drops items from the end of the largest list, at most half of them at a time, until the result fits. */
 function dropItems(value: Json): Json {
   const members: Record<string, Json> = { ...(value as JsonObject) };
   let dropped = 0;
@@ -208,7 +208,7 @@ function dropItems(value: Json): Json {
   return members;
 }
 
-/** Where no list is left to shorten: the largest members go, by their names. */
+/** Drops the largest members if no list is left to shorten, and names them. */
 function withoutLargest(members: Readonly<Record<string, Json>>): Json {
   const { truncated: _, ...rest }: Record<string, Json> = { ...members };
   const bySize = Object.keys(rest).sort((a, b) => jsonSize(rest[b] ?? null) - jsonSize(rest[a] ?? null));
@@ -237,25 +237,25 @@ function longestList(members: Readonly<Record<string, Json>>): readonly [string,
 }
 
 /**
- * Names a call and what it was given, in 24 hex digits: calls of other runs may bear the same id. An operation of a plan is
- * named by its id alone, whose words may differ from run to run.
+ * Identifies a call by its id and input, in 24 hex digits, because calls of other runs may have the same id. A planned
+ * operation is identified by its id alone, because its wording may differ between runs.
  */
 export function callDigest({ callId }: Pick<ToolContext, "callId">, input: unknown): string {
   return digest(isOperation(callId) ? callId : [callId, input], 24);
 }
 
-/** A line that names the call which wrote a text, invisible where Markdown is shown. */
+/** Returns a comment that identifies the call that wrote a text. It is invisible in rendered Markdown. */
 export function markerOf({ callId }: Pick<ToolContext, "callId">, input: unknown): string {
   const call = encodeURIComponent(callId).replaceAll("-", "%2D").slice(0, 200);
   return `<!-- skillflow:${call}:${digest(isOperation(callId) ? callId : input, 12)} -->`;
 }
 
-/** As `markerOf`, for text that is shown as it was written. */
+/** Returns a visible marker for plain text, like `markerOf` for Markdown. */
 export function plainMarkerOf(context: Pick<ToolContext, "callId">, input: unknown): string {
   return `(skillflow call ${callDigest(context, input)})`;
 }
 
-/** The id of a planned operation is a digest of what it writes, or of the finding that it tells of. */
+/** Checks for the id of a planned operation: a digest of what it writes, or of the finding that it reports. */
 function isOperation(callId: string): boolean {
   return /^[0-9a-f]{64}(?:~|$)/.test(callId);
 }
