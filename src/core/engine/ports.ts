@@ -8,28 +8,28 @@ import type { Purpose } from "./event/reply.ts";
 import type { SkimmedRun } from "./event/skim.ts";
 import type { StateEntry } from "./event/state-entry.ts";
 
-/** About one model call, beside its prompt. */
+/** Details of one model call, in addition to its prompt. */
 export interface ModelCall {
   readonly key: StepKey;
   readonly purpose: Purpose;
   readonly node: string;
-  /** The model's name as written, without a provider prefix (N7). */
+  /** The model's name as written, without the provider prefix. */
   readonly model: string;
   readonly signal: AbortSignal;
-  /** Text as it arrives: live only, never recorded. */
+  /** Receives text as it arrives. Deltas are never recorded. */
   readonly onDelta?: (text: string) => void;
-  /** The bytes of an image of the prompt's turns; undefined where they are gone. */
+  /** Returns the bytes of an image in the prompt. Undefined if they no longer exist. */
   readonly image?: (image: BlobInfo) => Promise<Uint8Array | undefined>;
 }
 
 /**
- * Answers one prompt: no loop, no tools run, no memory, no repeating.
+ * A model that answers one prompt. It does not loop, run tools, keep state or retry.
  *
- * - A reply is complete: a stream that ended early is an error, not a shorter reply.
- * - Failures throw a SkillflowError with a `model.*` code. `repeatable` is set when the same call may succeed later
- *   (429, 5xx, a broken connection, a garbled body) and carries what the provider asked us to wait.
+ * - Replies are complete: a stream that ends early is an error, not a shorter reply.
+ * - Failures throw a SkillflowError with a `model.*` code. `repeatable` is set if the same call may succeed later
+ *   (429, 5xx, a broken connection, a garbled body). It carries the delay that the provider asked for.
  * - An aborted signal ends the call promptly with the signal's reason.
- * - Opaque parts of its own earlier replies are sent back unchanged; those of other providers are left out.
+ * - Opaque parts of the provider's own earlier replies are sent back unchanged. Those of other providers are omitted.
  */
 export interface Model {
   /** `anthropic`, `openai`, … */
@@ -38,23 +38,23 @@ export interface Model {
 }
 
 /**
- * The whole durability contract of one run that is being driven.
+ * Durable log of a run while a process drives it.
  *
- * - `record` takes what `work` yields as the next record, and resolves once it would survive the process's death, and
- *   the machine's too where it holds something that was paid for or cannot be undone: a `model:reply`, a `tool:result`, a
- *   `tool:call` and a `workflow:end`. A machine's crash may make us decide again, never do again.
- * - What is `isRepeatable` announces calls that change nothing, and need not survive the machine's death by itself. It
- *   does once a later record has to: what survives is always the beginning of the list.
- * - Strictly one record after another; a call before the former resolved is a defect of the caller.
- * - What names no key of its own is recorded under `key`, of several under the first.
- * - A position already recorded is answered from the record, and `work` does not start. Where that begins with an event
- *   of another key, of none of several, it throws `journal.diverged`.
- * - If `work` throws, nothing is recorded and the same position may be tried again.
- * - A record is whole or absent after a crash, however many events it holds.
- * - Events carry a chain of digests, which goes on over every crash (trust 15). A run that began without goes on without.
+ * - `record` appends the result of `work` and resolves once the record survives the death of the process. Records of
+ *   events that cost money or cannot be undone also survive a power failure: model replies, tool calls and results,
+ *   operations and the run's end. After a power failure, decisions may be repeated, but actions never are.
+ * - Set `isRepeatable` for records that only announce calls without effects. They survive a power failure only once a
+ *   later record does. Records are never lost from the middle.
+ * - Records must not overlap: wait for each one before adding the next.
+ * - Entries without their own key get `key`, or the first of several.
+ * - If the position is already recorded, the journal returns that record and does not run `work`. It throws
+ *   `journal.diverged` if the record starts with an event whose key was not given.
+ * - If `work` throws, nothing is recorded and the same position can be tried again.
+ * - After a crash, each record is complete or absent.
+ * - Events form a chain of digests, which continues after a crash. A run that began without a chain stays without one.
  */
 export interface Journal {
-  /** How many times this run had been opened before: events carry it, so that a later process knows its own. */
+  /** Number of times that the run was opened before. Each event carries it, to distinguish the processes. */
   readonly epoch: number;
   record(
     key: StepKey | readonly StepKey[],
@@ -64,87 +64,87 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** A process as a lock names it. */
+/** Identity of the process that holds a lock. */
 export interface ProcessMark {
   readonly pid: number;
   readonly host: string;
-  /** Tells a process from a later one of the same id. */
+  /** Distinguishes the process from a later one with the same id. */
   readonly started: string;
 }
 
-/** A run as it stands in a store. */
+/** A run that was read from a store. */
 export interface StoredRun {
   readonly record: RunRecord;
   readonly events: readonly RunEvent[];
 }
 
-/** What of a run's record is not as it was written. */
+/** A place where a run's record is invalid, or was changed after it was written. */
 export interface RecordProblem {
-  /** Of those that were made durable one by one: the run's own line is the first. */
+  /** Number of the record. The run's own line is record 1. */
   readonly record: number;
   readonly line: number;
   readonly what: string;
 }
 
-/** What a run's record shows of itself (trust 15). */
+/** Result of checking a run's record against its chain of digests. */
 export interface RecordCheck {
-  /** Undefined where it does not begin with a run's own line; without a problem, all that it holds. */
+  /** The run as far as it can be read. Undefined if the record does not begin with the run's own line. */
   readonly run: StoredRun | undefined;
-  /** How many whole ones it has. */
+  /** Number of complete records. */
   readonly records: number;
-  /** The last one, which all before it goes into; undefined where it was recorded without a chain. */
+  /** Last digest of the chain. It covers all earlier events. Undefined if the run has no chain. */
   readonly digest: string | undefined;
   readonly problems: readonly RecordProblem[];
 }
 
 /**
- * Where runs live. One process at a time drives a run: `create` and `open` take its lock (`store.locked` if another
- * living process has it) until the journal is closed.
+ * Storage for runs. Only one process at a time drives a run: `create` and `open` lock it until the journal is closed.
+ * They throw `store.locked` if another live process holds the lock.
  */
 export interface Store {
-  /** Throws `run.exists` if there is a run of that id. */
+  /** Throws `run.exists` if a run has that id. */
   create(record: RunRecord): Promise<Journal>;
-  /** Throws `run.unknown`, and `run.altered` as `read` does. The journal answers the recorded positions first. */
+  /** Throws `run.unknown`, or `run.altered` as `read` does. The journal first replays the recorded positions. */
   open(run: string): Promise<StoredRun & { readonly journal: Journal }>;
-  /** The run so far, without its lock. Throws `run.altered` where it is not what was recorded, as far as that shows. */
+  /** Reads the run so far without locking it. Throws `run.altered` if the record was visibly changed. */
   read(run: string): Promise<StoredRun>;
-  /** Whether the record is as it was written. Throws `run.unknown`, and where there is no run's record at all. */
+  /** Checks whether the record was changed. Throws `run.unknown`, or an error if it is not the record of a run. */
   verify(run: string): Promise<RecordCheck>;
-  /** As much of a run as its line in a list needs; much cheaper than to read it, and where many are asked for at once. */
+  /** Reads the part of a run that a list shows. Much faster than `read`. */
   skim(run: string): Promise<SkimmedRun>;
-  /** The ids of the runs, newest first. */
+  /** Lists the ids of the runs, newest first. */
   list(): Promise<readonly string[]>;
-  /** The large results of a run, there or not yet: kept for as long as the run is. */
+  /** Returns the storage for a run's large results. The run need not exist yet. The blobs live as long as the run. */
   blobs(run: string): Blobs;
-  /** Forgets a run with all that belongs to it, its blobs too. Throws `run.unknown`; `store.locked` while it is driven. */
+  /** Deletes a run and its blobs. Throws `run.unknown`, or `store.locked` while a process drives the run. */
   remove(run: string): Promise<void>;
 }
 
-/** What a state keeps at most. */
+/** Retention limits of a state. */
 export interface StateLimits {
   readonly keepMs?: number | undefined;
   readonly maxEntries?: number | undefined;
 }
 
-/** What one run did to one key: it put it, or a map met it there, or it counted something. */
+/** Changes by one run to one key: writes, matches by a map, or additions to counters. */
 export interface StateChange {
   readonly key: string;
-  /** ISO 8601. */
+  /** Times of the first and last change, in ISO 8601. */
   readonly first: string;
   readonly last: string;
-  /** 1 where the run put it, and had not before. */
+  /** 1 if the run wrote the key and none of its earlier deltas did, otherwise 0. */
   readonly runs: number;
   readonly seen: number;
-  /** What it put last; absent where it only met it. */
+  /** Data that the run wrote last. Absent if a map only matched the key. */
   readonly data?: Json;
   readonly tainted?: true;
-  /** Numbers that are added to those that stand there, in place of data. */
+  /** Numbers to add to the stored ones, instead of writing data. */
   readonly add?: Readonly<Record<string, number>>;
 }
 
-/** What a run writes into states. */
+/** Changes that a run writes to states. */
 export interface StateDelta {
-  /** By which it is known whether it was applied: the run's id, and which of its pieces it is. */
+  /** Id of the run and number of the delta, to recognize a delta that was already applied. */
   readonly id: string;
   readonly states: Readonly<Record<string, StateChanges>>;
 }
@@ -154,113 +154,113 @@ export interface StateChanges {
   readonly limits: StateLimits;
 }
 
-/** Entries by the states' names. */
+/** Entries by the name of their state. */
 export type States = ReadonlyMap<string, readonly StateEntry[]>;
 
 /**
- * Where what runs remember lives (extensions G32). Several processes may use it at once.
+ * Storage for the states that runs share. Several processes may use it at once.
  *
- * - A state that nobody has written is empty.
- * - `apply` is whole or has not happened, whatever kills the process, and a delta of an id that was applied changes
- *   nothing. Deltas of runs at once are merged by key (`mergeChanges`): nothing of either is lost.
- * - What is broken throws `store.failed`: nothing is guessed, and nothing is written over it.
+ * - A state that was never written is empty.
+ * - `apply` is atomic, even if the process dies. A delta whose id was already applied changes nothing.
+ * - Deltas of concurrent runs are merged by key (`mergeChanges`), so that no change is lost.
+ * - Damaged storage throws `store.failed` and is not overwritten.
  */
 export interface StateStore {
   read(names: readonly string[]): Promise<States>;
-  /** Gives the entries of the states that the delta names, as they stand then. */
+  /** Returns the entries of the delta's states after the change. */
   apply(delta: StateDelta): Promise<States>;
-  /** The names of the states that are there. */
+  /** Lists the names of the stored states. */
   list(): Promise<readonly string[]>;
-  /** Removes entries by key, or all of a state; gives the keys that are gone. */
+  /** Removes entries by key, or all entries of a state. Returns the removed keys. */
   forget(name: string, keys: readonly string[] | "all"): Promise<readonly string[]>;
 }
 
-/** How many of something may be under way, or begin in a time. */
+/** A limit on how many calls or runs are active at once, or start within a period. */
 export interface Rate {
-  /** What it bounds: `model anthropic:* per minute`. */
+  /** Unique name, such as `model anthropic:* per minute`. */
   readonly name: string;
   readonly most: number;
-  /** The time in which so many begin; undefined where so many are under way at a time. */
+  /** Period within which `most` may start. Undefined if `most` limits how many are active at once. */
   readonly perMs: number | undefined;
 }
 
-/** As much of an AbortSignal as whoever waits needs. */
+/** The part of an AbortSignal that a waiting caller needs. */
 export type Stopped = Pick<AbortSignal, "aborted" | "reason"> & {
   addEventListener(type: "abort", hear: () => void, how: { readonly once: true }): void;
   removeEventListener(type: "abort", hear: () => void): void;
 };
 
-/** Whose turn it is, first come, first served. A process that dies gives back what it had. */
+/** Turns under rate limits, first come, first served. The turns of a process that dies become free. */
 export interface Turns {
-  /** Gives what gives it back, once it is our turn; rejects with the signal's reason. `onWait` is told where it is not at once. */
+  /** Resolves with a function that releases the turn. Calls `onWait` if it must wait. Rejects if the signal aborts. */
   take(rate: Rate, signal: Stopped, onWait: () => void): Promise<() => void>;
 }
 
-/** How a worker goes about it: it drives a run that it took from the queue as any process would, by the store. */
+/** Settings of a queue worker. It drives runs through the store, as any other process does. */
 export interface QueueWorker {
-  /** How many runs at a time. */
+  /** Maximum number of runs at a time. */
   readonly concurrency: number;
   readonly drive: (run: string) => Promise<void>;
 }
 
 export interface QueueState {
-  /** Of Postgres. */
+  /** Postgres version. */
   readonly version: string;
-  /** How far its clock is ahead of ours. */
+  /** Milliseconds by which the database's clock is ahead of the local one. */
   readonly clockMs: number;
-  /** Runs that wait for a worker, and that are driven. */
+  /** Number of runs that wait for a worker. `underWay` counts those that a worker drives. */
   readonly queued: number;
   readonly underWay: number;
-  /** Processes that live and take runs, or drive one. */
+  /** Number of live processes that take or drive runs. */
   readonly workers: number;
 }
 
-/** Where runs are taken in, to be driven when there is room. */
+/** Queue that accepts runs and drives them when there is capacity. */
 export interface Intake extends Pick<RunQueue, "enqueue" | "requeue" | "work"> {
-  /** How many wait to be driven. */
+  /** Returns the number of waiting runs. */
   waiting(): Promise<number>;
 }
 
-/** Runs that are recorded by one process and driven by another. */
+/** Queue of runs in a database: one process records a run, and another drives it. */
 export interface RunQueue {
-  /** What runs remember, in the same place. */
+  /** States in the same database. */
   readonly states: StateStore;
-  /** Over all processes of the database. */
+  /** Rate limits shared by all processes that use the database. */
   readonly turns: Turns;
-  /** Of its database, without what is secret in the address. */
+  /** Address of the database, without secrets. */
   readonly place: string;
   examine(): Promise<QueueState>;
-  /** What is added to a run, each time that it is asked: first all that is there. */
+  /** Returns a function that reads a run's new events: all of them at first, then those since its last call. */
   tail(run: string): () => Promise<readonly RunEvent[]>;
-  /** Whether a process that lives drives the run. */
+  /** Checks whether a live process drives the run. */
   isDriven(run: string): Promise<boolean>;
-  /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
+  /** Records a run for a worker to drive. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;
-  /** Leaves a run that goes on to a worker. Throws `run.unknown`; `store.locked` while it is driven. */
+  /** Queues a run that continues. Throws `run.unknown`, or `store.locked` while a process drives the run. */
   requeue(run: string): Promise<void>;
   /**
-   * Takes runs until it is told to stop, those too whose process died; then resolves once all under way are over.
-   * A run that was queued is created in the store by whoever took it, with what it brings along; any other is opened.
+   * Drives runs until `stop` aborts, including runs whose process died. Resolves when all active runs are over.
+   * The worker creates a queued run in the store from its record, and opens any other run.
    */
   work(worker: QueueWorker, stop: AbortSignal, onReady: () => void): Promise<void>;
 }
 
-/** A line that a skill logged. */
+/** A log message from a skill. */
 export interface SkillLog {
   readonly skill: string;
   readonly level: keyof Logger;
   readonly message: string;
 }
 
-/** Watches a run. Its failures never reach the run (X2, D42). */
+/** Receives notifications about a run. Errors in an observer never affect the run. */
 export interface Observer {
   onEvent(event: RunEvent): unknown;
-  /** `node:progress`: a message about a node at work, shown while it happens and never recorded. */
+  /** Receives a message about an active node (`node:progress`). Live only, never recorded. */
   onProgress?(progress: { readonly node: string; readonly message: string }): unknown;
-  /** What a skill logs while one of its tools is called: live too. */
+  /** Receives log messages of a skill during a tool call. Live only. */
   onLog?(log: SkillLog): unknown;
-  /** What is found where a recorded run goes on or is replayed: tools that are gone, a prompt that changed. Live too. */
+  /** Receives warnings about a resumed or replayed run, such as missing tools or a changed prompt. Live only. */
   onWarning?(warning: { readonly message: string }): unknown;
-  /** How much of an answer has arrived so far: live too. */
+  /** Receives the number of characters of an answer that arrived so far. Live only. */
   onAnswering?(answering: { readonly node: string; readonly characters: number }): unknown;
 }

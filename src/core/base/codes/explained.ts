@@ -3,32 +3,32 @@ import { type ErrorCode, exitCodeOf } from "../errors.ts";
 import diagnostics from "./diagnostics.json" with { type: "json" };
 import errors from "./errors.json" with { type: "json" };
 
-/** What a code means, for a reader who met it. Code in the text is in Markdown's backticks. */
+/** Explanation of a code for the user who sees it. Code in the text is in Markdown backticks. */
 interface Explanation {
-  /** What happened; its first sentence is complete on its own, because lists show no more. */
+  /** Description of the problem. The first sentence must be complete, because lists show only that. */
   readonly what: string;
-  /** The usual cause, if it is not obvious. */
+  /** Usual cause, if it is not obvious. */
   readonly why?: string;
-  /** What to do. */
+  /** Instructions to fix it. */
   readonly mend: string;
   /** Part of a workflow, a SKILL.md or a tools.json. */
   readonly example?: { readonly wrong: string; readonly right: string };
 }
 
-/** A code with what it means: a finding about what an author wrote, or the reason why the program could not go on. */
+/** A code with its explanation: a finding in an author's file, or an error that stopped the program. */
 export type Explained = { readonly code: string } & (
   | { readonly kind: "finding" }
   | { readonly kind: "error"; readonly exitCode: number }
 ) &
   Explanation;
 
-/** The codes of findings by their subject. */
+/** Codes of findings, grouped by subject. */
 export const DIAGNOSTIC_THEMES: Readonly<Record<string, Partial<Record<DiagnosticCode, Explanation>>>> = diagnostics;
 
-/** An error code without an explanation does not compile. Some are the codes of a single tool call. */
+/** Explanations of error codes. The type requires one for every code, including those of tool calls. */
 const ERRORS: Readonly<Record<ErrorCode, Explanation>> = errors;
 
-/** Every code that a diagnostic or an error can have. */
+/** Returns every code that a diagnostic or an error can have. */
 export function explainedCodes(): readonly Explained[] {
   const findings = Object.values(DIAGNOSTIC_THEMES).flatMap((codes) => {
     return Object.entries(codes).map(([code, said]): Explained => ({ code, kind: "finding", ...said }));
@@ -39,12 +39,12 @@ export function explainedCodes(): readonly Explained[] {
   return [...findings, ...failures];
 }
 
-/** By its code, in whatever case. */
+/** Finds the explanation of a code. Ignores case. */
 export function explainCode(given: string): Explained | undefined {
   return explainedCodes().find(({ code }) => code.toLowerCase() === given.trim().toLowerCase());
 }
 
-/** What stands for it in a list. */
+/** Returns the first sentence, for lists. */
 export function gistOf({ what }: Explanation): string {
   return /^.*?[.:](?=\s|$)/.exec(what)?.[0].replace(/:$/, ".") ?? what;
 }

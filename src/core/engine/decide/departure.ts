@@ -29,7 +29,7 @@ import {
 import { sceneOf } from "./scene.ts";
 import { describeUnrouted } from "./unrouted.ts";
 
-/** What follows a visit: a route, or the end of the run. */
+/** Steps after a visit: a route, or the end of the run. */
 
 export function route(program: Program, state: State, leaving: Leaving): SingleStep {
   const undecided: string[] = [];
@@ -107,7 +107,7 @@ function askRoute(
   return ask(program, state, { key, purpose: "route", node: leaving.node, model, prompt });
 }
 
-/** Before a node that is not entered. */
+/** Ends a run successfully before it enters a node. */
 export function finishEarly(program: Program, state: State, why: string): SingleStep {
   return end(program, state, "succeeded", { reason: why });
 }
@@ -121,7 +121,7 @@ function finish(program: Program, state: State, leaving: Leaving, why: string): 
   return end(program, state, "succeeded", { reason: why || "the last node is done", unrouted });
 }
 
-/** Why the visits that count did no work, which is never a success. After the skills changed, only later visits count. */
+/** Returns an error if no visit did any work. If the skills changed, checks only the visits since then. */
 function idleness({ workflow, skills, inner }: RunRecord, state: State): RunError | undefined {
   if (state.usage.modelCalls === 0 && state.modelError) return state.modelError;
   const { changed, changedFrom } = state.run;
@@ -136,7 +136,7 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
 }
 
-/** Whether a node, or every node of the runs inside it, lists skills and has none. */
+/** Checks whether a node, or every node of its inner runs, lists skills but has none of them. */
 function hasLostAll(run: Skilled, { run: { changedAt } }: State, node: string): boolean {
   const inside = [...changedAt.keys()].filter((path) => path.startsWith(`${node}/`));
   const leaves = inside.filter((path) => !inside.some((other) => other.startsWith(`${path}/`)));
@@ -145,13 +145,13 @@ function hasLostAll(run: Skilled, { run: { changedAt } }: State, node: string): 
   });
 }
 
-/** Whether a node would have a skill outside of a dry run, which connects no servers. */
+/** Checks whether a node lists a skill that is missing only because a dry run connects no servers. */
 function isUnconnected(run: Skilled, path: string): boolean {
   const unconnected = new Set(run.skills.flatMap(({ id, cause }) => (cause === "unconnected" ? id : [])));
   return skillsAt(run, path).some((id) => unconnected.has(id));
 }
 
-/** The error of a run without skills; `node` is the first one that lost all of them since the run was resumed. */
+/** Creates the error of a run without skills. `node` is the first one that lost all of them after a resume. */
 function nothingLeft({ run: { changed } }: State, node: string | undefined): RunError {
   const code = "skills.missing";
   const hint = "skillflow doctor WORKFLOW tells what each skill needs";
@@ -187,7 +187,7 @@ export function endHalted(program: Program, state: State): SingleStep {
   return end(program, state, status, { reason, error: { code, message: reason, ...(hint ? { hint } : {}) } });
 }
 
-/** A run that came within its cool-down does nothing (extensions G33). */
+/** Ends a run that was started during the cool-down. It does nothing. */
 export function endSkipped(program: Program, state: State, { run, at, verdict }: Skipped): SingleStep {
   const found = verdict === undefined ? "" : `, which found ${verdict}`;
   return end(program, state, "skipped", { reason: `within the cool-down after run ${run} of ${at}${found}` });
@@ -227,7 +227,7 @@ function end(program: Program, state: State, status: Ending, { reason, error, un
   };
 }
 
-/** What an inner run came to is its node's affair: one that stopped at a limit of its own has failed. */
+/** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
 function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
   const { node, at: inner, key, parent, prefix } = inside;
   const error = failure && namingLimit(state, failure);
@@ -262,7 +262,7 @@ function cameOf(
   return { status: "failed", data: { ...data, error: error.message }, error };
 }
 
-/** What later runs are to know of an item that was judged. */
+/** Returns what the state stores about a judged item, so that later runs can skip it. */
 function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventOf<"inner:end">, "judged"> {
   const map = program.parent?.node(node).map;
   if (!map?.unseen) return {};
@@ -277,7 +277,7 @@ function namingLimit({ halt }: State, error: RunError): RunError {
   return { ...error, message: `${halt.limit}: ${error.message}` };
 }
 
-/** Nothing can go on before somebody has spoken (extensions G25). */
+/** Ends a run that can only wait for approvals. If a plan changed since it was shown, asks again first. */
 export function park(program: Program, state: State): SingleStep {
   const waiting = waitsOf(state);
   const changed = waiting.find(
@@ -304,7 +304,7 @@ export function park(program: Program, state: State): SingleStep {
   return { kind: "decide", key: `wait/${state.entered}/${state.usage.modelCalls}/${waiting.length}`, bodies: [body] };
 }
 
-/** What stands at the path that the workflow names (G17); undefined where nothing does. */
+/** Returns the value at the workflow's `verdict` path, or undefined if there is none. */
 function verdictOf({ workflow: { verdict } }: Program, state: State): Json | undefined {
   if (verdict === undefined) return undefined;
   const found = followPath(verdict, contextFor({ output_required: [verdict] }, state));

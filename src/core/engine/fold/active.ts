@@ -1,9 +1,9 @@
 import type { State } from "./state.ts";
 import type { Items, Visit } from "./visit.ts";
 
-/** Which inner runs can take steps, and which only wait for an approval. */
+/** Tracks which inner runs can take steps, and which only wait for an approval. */
 
-/** Updates which of the items around an inner run are active, after an event that changed it. */
+/** Updates whether an inner run, and those around it, are active after an event changed it. */
 export function noteActive(state: State): void {
   const { inside } = state;
   const items = inside?.parent.visit?.items;
@@ -15,7 +15,7 @@ export function noteActive(state: State): void {
   noteActive(inside.parent);
 }
 
-/** Whether an inner run, and everything inside it, can only wait for an approval. */
+/** Checks whether an inner run, and everything inside it, can only wait for an approval. */
 function isParked({ visit, halt }: Pick<State, "visit" | "halt">): boolean {
   if (!visit || halt || visit.failure) return false;
   const { items } = visit;
@@ -23,12 +23,12 @@ function isParked({ visit, halt }: Pick<State, "visit" | "halt">): boolean {
   return items.running.size > 0 && items.active.size === 0 && !mayBegin(items);
 }
 
-/** Whether a visit can do nothing until an approval is answered. */
+/** Checks whether a visit can do nothing until its approval is answered. */
 export function isWaiting({ asked, failure }: Visit): boolean {
   return asked !== undefined && asked.word === undefined && failure === undefined;
 }
 
-/** Whether there is an item to begin once there is a place for it. */
+/** Checks whether a further item may begin, apart from the concurrency limit. */
 export function mayBegin({ all, begun, failed, stopsAtFailure }: Items): boolean {
   return begun < all.length && !(stopsAtFailure && failed > 0);
 }

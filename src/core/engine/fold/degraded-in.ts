@@ -4,21 +4,21 @@ import type { Degraded, Shortfall } from "../event/end.ts";
 import type { State } from "./state.ts";
 import type { Visit } from "./visit.ts";
 
-/** The shortfalls that count: those of each node's last visit on the path, and of the runs inside it. */
+/** Returns the shortfalls of each node's last visit on the path, including its inner runs. */
 export function degradedIn({ run, path, visit }: Pick<State, "run" | "path" | "visit">): Degraded[] {
   const last = new Map(path.map((step) => [step.node, step.degraded]));
   if (visit) last.set(visit.node, degradedInside(run, visit));
   return [...last.values()].flat();
 }
 
-/** The shortfalls of the runs inside a visit, whether they have ended or not. */
+/** Returns the shortfalls of a visit's inner runs, including those still running. */
 export function degradedInside({ inner }: State["run"], { items }: Visit): Degraded[] {
   if (!items) return [];
   const open = [...items.running.keys()].flatMap((at) => inner.get(at) ?? []);
   return distinct([...items.degraded, ...open.flatMap(degradedIn)]);
 }
 
-/** The shortfalls of a visit as the whole run shows them: at the outermost node, with the path of an inner one in the reason. */
+/** Assigns shortfalls to the outermost node. Reasons from inner runs begin with the path, except for missing skills. */
 export function placed(
   { inside }: Pick<State, "inside">,
   node: string,
@@ -32,10 +32,10 @@ export function placed(
   });
 }
 
-/** Only redacted text is cut: what is left of a secret would not be recognized. */
+/** Maximum length of a reason. The text is already redacted, so no part of a secret can remain. */
 const LONGEST_REASON = 300;
 
-/** Each missing skill once for each node: all items of a map lack the same ones. */
+/** Keeps each missing skill once per node, because all items of a map lack the same ones. */
 function distinct(all: readonly Degraded[]): Degraded[] {
   const seen = new Set<string>();
   return all.filter(({ node, skill }) => {

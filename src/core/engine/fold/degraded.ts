@@ -11,11 +11,11 @@ type Skill = Pick<SkillRecord, "id" | "available" | "reason" | "cause"> & {
   readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
 };
 
-/** A visit as it ends. */
+/** A visit that ends. */
 interface Ending {
   readonly node: Pick<WorkflowNode, "skills" | "map">;
   readonly result: Outcome;
-  /** The skills that differ from the record by now. */
+  /** Skills that differ from the record. */
   readonly changed: ChangedSkills;
 }
 
@@ -25,18 +25,18 @@ type Outcome = Pick<NodeResult, "status" | "data"> & {
 };
 
 /**
- * Returns why a visit did less than its node is for: a skill is missing, `fail_soft` softened its failure, its calls failed, or
- * no claim of it was found in the results. A failure counts only once an edge takes it.
+ * Returns why a visit did less than its node asks for: a missing skill, a failure hidden by `fail_soft`, failed calls
+ * or unsupported claims. A failed visit counts only once an edge follows it.
  */
 export function shortfallsOf(skills: readonly Skill[], { node, result, changed }: Ending): Shortfall[] {
   const lacks = lackingAt(skillsNow({ skills }, changed), node.skills);
-  // A node that lacks a skill names tools that it does not have.
+  // A node that lacks a skill may call tools that it does not have.
   const begun = result.toolCalls.filter(({ ref }) => ref !== undefined);
   const own = shortfallOf(skills, node, lacks.length === 0 ? result : { ...result, toolCalls: begun });
   return own ? [...lacks, own] : lacks;
 }
 
-/** The listed skills that are missing. One that does not apply here counts only if the node has no other skill. */
+/** Returns the missing skills. Skills that do not apply here count only if the node has no other skill. */
 function lackingAt(skills: readonly Skill[], listed: readonly string[] = []): Shortfall[] {
   const known = new Map(skills.map((skill) => [skill.id, skill]));
   const hasOther = listed.some((id) => known.get(id)?.available);
@@ -48,7 +48,7 @@ function lackingAt(skills: readonly Skill[], listed: readonly string[] = []): Sh
   });
 }
 
-/** The skills of a run, as they are after it was resumed. */
+/** Returns the skills of a run with the changes since it was recorded. */
 export function skillsNow<Known extends Pick<Skill, "id">>(
   { skills }: { readonly skills: readonly Known[] },
   changed: ChangedSkills,
@@ -58,19 +58,19 @@ export function skillsNow<Known extends Pick<Skill, "id">>(
   return skills.map((skill) => ({ ...skill, ...known.get(skill.id) }));
 }
 
-/** The skills that differ from the record since the run was last resumed. */
+/** Returns the skills that differ from the record since the last resume. */
 export function changedSkillsIn(events: readonly object[]): ChangedSkills {
   const last = events.findLast((event) => "skills" in event && event.skills !== undefined);
   return last && "skills" in last ? (last.skills as ChangedSkills) : [];
 }
 
-/** Whether a node of a run, or of a run inside it, has one of the skills that it lists. */
+/** Checks whether a node of a run, or of an inner run, has any of the skills that it lists. */
 export function hasSkill(run: Skilled, path: string, changed: ChangedSkills = []): boolean {
   const available = new Set(skillsNow(run, changed).flatMap(({ id, available }) => (available ? id : [])));
   return skillsAt(run, path).some((id) => available.has(id));
 }
 
-/** The skills that a node lists, by its path: `notify`, `each/look`. */
+/** Returns the skills that a node lists. The path is `notify` or `each/look`, for example. */
 export function skillsAt({ workflow, inner = {} }: Skilled, path: string): readonly string[] {
   const cut = path.lastIndexOf("/");
   const document = path.slice(0, Math.max(0, cut));
@@ -91,12 +91,12 @@ function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: 
   return { reason };
 }
 
-/** Whether evidence was checked and no claim of the answer is shown by it. */
+/** Returns true if evidence was checked and supports no claim of the answer. */
 export function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolean {
   return evidence !== undefined && evidence.claims > 0 && evidence.supported === 0;
 }
 
-/** Why the work of a node's tools failed: no write succeeded, or no call at all did. */
+/** Returns a shortfall if none of the writes succeeded, or none of the calls. */
 function failedCalls(skills: readonly Skill[], { toolCalls }: Outcome): Shortfall | undefined {
   const writers = new Set(
     skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
@@ -113,7 +113,7 @@ function failedCalls(skills: readonly Skill[], { toolCalls }: Outcome): Shortfal
   return failure(writes, "its write did not succeed", "writes") ?? failure(calls, "its only call failed", "calls");
 }
 
-/** A map succeeds whatever became of its items: those that failed, and those that wait, are told. */
+/** Reports the failed and postponed items of a map, which succeeds regardless of them. */
 function lostItems({ items, left }: JsonObject): Shortfall | undefined {
   const all = Array.isArray(items) ? items.filter(isObject) : [];
   const failed = all.filter(({ status }) => status === "failed");

@@ -12,7 +12,7 @@ import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import { outermost, prefixOf, type State, withOuter } from "./state.ts";
 import type { Lesson, Visit } from "./visit.ts";
 
-/** Takes one more event into the state. */
+/** Updates the state with one event. */
 export function fold(run: State, event: RunEvent): State {
   foldTime(run, event);
   const state = event.at === undefined ? run : run.run.inner.get(event.at);
@@ -24,7 +24,6 @@ export function fold(run: State, event: RunEvent): State {
   return run;
 }
 
-/** Into the run, or the inner run, that the event belongs to. */
 function foldInto(state: State, event: Exclude<RunEvent, EventOf<"approval:given">>): void {
   switch (event.type) {
     case "workflow:start":
@@ -130,7 +129,7 @@ function foldTime(state: State, event: RunEvent): void {
   const last = state.run.lastEvent;
   if (last?.text === event.time && last.epoch === event.epoch) return;
   const at = Date.parse(event.time);
-  // What is applied after the end takes no time of the run.
+  // Operations applied after the end do not count towards the run's time limit.
   if (last?.epoch === event.epoch && !state.end) state.run.activeMs += Math.max(0, at - last.at);
   else if (last?.epoch !== event.epoch) state.run.timeFrom = state.run.activeMs;
   state.run.lastEvent = { epoch: event.epoch, at, text: event.time };
@@ -155,7 +154,7 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   };
 }
 
-/** Keeps which skills had changed when a node was last visited. */
+/** Records which skills had changed when a node was last visited. */
 function noteSkills({ run, inside }: State, node: string): void {
   run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
 }
@@ -233,7 +232,7 @@ function exitError(visit: Visit, result: NodeResult): RunError | undefined {
   return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
 }
 
-/** The results that a visit's supported claims cite, each once (extensions G11). */
+/** Lists the results that the supported claims of a visit cite, without duplicates. */
 function citedBy(state: State, { examined }: Visit): string[] {
   const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
   const held = claims.flatMap(({ cites }) => cites.flatMap(({ ref, problem }) => (problem === undefined ? ref : [])));

@@ -5,9 +5,9 @@ import { isUnder } from "./limits.ts";
 import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State } from "./state.ts";
 import type { Visit } from "./visit.ts";
 
-/** What is redone: visits that are taken back, with their results and what they planned. */
+/** Undoes visits that a run repeats, with their results and planned operations. */
 
-/** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
+/** Prepares an ended run to continue: at a repeated node, inside its unfinished visit, or at a missing route. */
 export function foldResume(state: State, { from, settings, skills, day }: EventOf<"run:resume">): void {
   const { run, end } = state;
   run.settings = { ...run.settings, ...settings };
@@ -16,20 +16,20 @@ export function foldResume(state: State, { from, settings, skills, day }: EventO
   run.timeFrom = run.activeMs;
   if (day) run.day = day;
   for (const { inside } of run.inner.values()) if (inside) inside.waits = undefined;
-  // Nodes that had no skill left did nothing, so they are done again.
+  // Nodes without any skill did nothing, so repeat them.
   const idle = end?.error?.code === "skills.missing" ? end.error.node : undefined;
   takeUp(state, from ?? idle);
   changeSkills(state, skills);
 }
 
-/** Takes over which skills differ from the record, and from which visit on. */
+/** Updates which skills differ from the record, and from which visit on. */
 export function changeSkills({ run, path, visit }: State, skills: EventOf<"run:resume">["skills"]): void {
   if (!skills) return;
   run.changed = skills;
   run.changedFrom = visit ? path.length - 1 : path.length;
 }
 
-/** Goes on where a run, or an inner run that it is to go on in, came to its end. */
+/** Continues a run, or an inner run, where it ended. */
 function takeUp(state: State, from?: string): void {
   const { unfinished, leaving, halt } = state;
   state.end = undefined;
@@ -60,7 +60,7 @@ function takeUp(state: State, from?: string): void {
   }
 }
 
-/** A call that failed where a model was to blame goes on inside the workflow that it called. */
+/** Continues inside a called workflow if the unfinished visit is a call whose inner run failed. */
 function takeUpCall({ run }: State, { key, items }: Visit): void {
   if (!items) return;
   for (const [at, inner] of run.inner) {
@@ -76,7 +76,7 @@ function takeUpCall({ run }: State, { key, items }: Visit): void {
   }
 }
 
-/** What is redone is planned anew, but for what was applied, or may have been. */
+/** Withdraws the operations of repeated work, except those that were or may have been applied. */
 export function withdraw({ run: { operations } }: State, isRedone: (planned: PlannedOperation) => boolean): void {
   for (const planned of operations) {
     const isDone = ["applied", "in_doubt"].includes(planned.application.standing);
@@ -92,7 +92,7 @@ export function markFailed({ run: { operations } }: State, key: string, hasFaile
   }
 }
 
-/** Prompts under way hold a length, so the list of entries grows in place; only a second result of a node copies it. */
+/** Adds a result to the context. Appends in place, because pending prompts keep a length. Copies only to replace. */
 export function keepResult(state: State, { node, result, cited = [] }: PathStep): void {
   if (!result) return;
   const { context } = state;
@@ -104,7 +104,7 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
   state.results.set(node, result);
 }
 
-/** What the visits that count have put into states, over all that was written already. */
+/** Returns the touches that were already saved, and those of the visits on the current path. */
 export function touchesOf(state: State): PlacedTouch[] {
   const counting = outermost(state).path.map(({ key }) => key);
   const { touches, written } = state.run;
@@ -113,14 +113,14 @@ export function touchesOf(state: State): PlacedTouch[] {
   });
 }
 
-/** Takes back the visits from a position on, and what they planned. */
+/** Undoes the visits from a position on, and withdraws their planned operations. */
 function redoFrom(state: State, position: number): void {
   const redone = state.path.slice(Math.max(0, position)).map(({ key }) => key);
   withdraw(state, ({ visit }) => redone.some((key) => isUnder(visit, key)));
   stepBack(state, position);
 }
 
-/** The trace keeps the whole path. */
+/** Rebuilds the state for a shorter path. The trace keeps all visits. */
 function stepBack(state: State, position: number): void {
   const [again] = state.path.splice(Math.max(0, position));
   state.leaving = undefined;

@@ -5,11 +5,11 @@ import { noUsage } from "../fold/state.ts";
 import { costOf, type RunResult, statusOf } from "../result/result.ts";
 import { takesUp } from "../result/waiting.ts";
 
-/** A run on a line of a list (`skillflow.runs/1`). */
+/** A run as an entry of a list (`skillflow.runs/1`). */
 export interface RunSummary {
   readonly id: string;
   readonly kind: RunRecord["kind"];
-  /** Its workflow's id, and its name. */
+  /** Id of the workflow. `name` is its name. */
   readonly workflow: string;
   readonly name: string;
   readonly status: RunResult["status"];
@@ -60,7 +60,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   };
 }
 
-/** As the fold counts it: without the time between its processes, and after its end. */
+/** Returns the active milliseconds, as `fold` counts them: without pauses between processes or time after the end. */
 function activeTime(events: readonly Skimmed[]): number {
   let spent = 0;
   let last = { text: "", time: 0, epoch: -1 };

@@ -20,9 +20,9 @@ import { contextFor } from "../route.ts";
 import type { Scene } from "../scene.ts";
 import { itemsData } from "./outcome.ts";
 
-/** The runs inside a visit: a map's items, or a call's one (extensions G20-G22). */
+/** Inner runs of a visit: one for each item of a map, or a single one for a called workflow. */
 
-/** What is to be decided about them; undefined while all goes on by itself. */
+/** Returns the next decision about the inner runs, or undefined while they continue by themselves. */
 export function manage(scene: Scene): SingleStep | undefined {
   const { visit } = scene;
   if (visit.failure) return leaveFailed(scene, visit.failure);
@@ -33,12 +33,12 @@ export function manage(scene: Scene): SingleStep | undefined {
   return items.running.size === 0 ? close(scene, items) : undefined;
 }
 
-/** How many inner runs may be active at once. */
+/** Returns how many inner runs may be active at once. */
 function placesOf({ node }: Scene): number {
   return node.map?.concurrency ?? 1;
 }
 
-/** The inner runs that may take steps now: after several answers at once, no more than there are places. */
+/** Returns the inner runs that may take steps now. Several answers at once can activate more than the limit. */
 export function turnsIn(scene: Scene): readonly string[] {
   const turns: string[] = [];
   for (const place of scene.visit.items?.active ?? []) if (turns.push(place) >= placesOf(scene)) break;
@@ -71,7 +71,7 @@ function open(scene: Scene): SingleStep {
   };
 }
 
-/** Those that were judged before and have not changed, by what the run found in the state and put there since. */
+/** Returns a function that finds the items that the state, with the run's own writes, shows as already judged. */
 function seenBy({ program, state }: Scene, map: MapSettings): Seen {
   const { unseen } = map;
   if (!unseen) return () => new Map();
@@ -87,7 +87,7 @@ function seenBy({ program, state }: Scene, map: MapSettings): Seen {
   };
 }
 
-/** Those whose input fits begin; of the others it is said. */
+/** Begins the items with valid input, and records the others as skipped or failed. */
 function begin(scene: Scene, items: readonly Item[]): SingleStep {
   const { visit, node, state } = scene;
   const [first] = items;
@@ -130,7 +130,7 @@ function contextOf({ state }: Scene, paths: readonly string[]): JsonObject {
   return contextFor({ output_required: [...paths] }, state);
 }
 
-/** Its data are judged like an answer. */
+/** Leaves a visit whose inner runs have ended. Its data is checked and evaluated like an answer. */
 function close(scene: Scene, items: Items): SingleStep {
   const { visit, node } = scene;
   const data = itemsData(visit, node);
