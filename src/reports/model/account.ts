@@ -11,30 +11,27 @@ import { statusOf, type Visit } from "./visit.ts";
 import { visitsOf } from "./visits.ts";
 import { type Awaited, awaitedIn } from "./waiting.ts";
 
-/**
- * What happened in a run, as every report draws it. How the run ended, what it found and what it did are three things, and
- * none stands for another.
- */
+/** Summary of a run for all reports. The run's status, its finding and its writes are independent of each other. */
 export interface Account extends Report {
   readonly state: RunState;
   /** `succeeded, 1 node failed on the way`. */
   readonly standing: string;
-  /** One line: what it found, or what went wrong first. */
+  /** One line with the finding, or with the first failure. */
   readonly headline: string;
   readonly finding: Finding;
   readonly failure: Failure | undefined;
   readonly deeds: Deeds;
-  /** The words that it waits for. */
+  /** Approvals that the run waits for. */
   readonly awaited: readonly Awaited[];
   readonly evidence: Evidence;
   readonly visits: readonly Visit[];
-  /** With those of the runs inside, as they were entered. */
+  /** All visits, including those of inner runs, in the order they started. */
   readonly every: readonly Visit[];
-  /** What was said before the first visit. */
+  /** Remarks from before the first visit. */
   readonly remarks: ReturnType<typeof visitsOf>["remarks"];
-  /** Who answered in a model's place. */
+  /** Source of the answers if no live model was used. */
   readonly answeredBy: "recording" | "script" | undefined;
-  /** What people call a node of the run, or of the run inside it at that place. */
+  /** Returns the display name of a node of the run, or of the inner run at `at`. */
   readonly nameOf: (node: string, at?: string) => string;
 }
 
@@ -62,7 +59,7 @@ export function accountOf(report: Report): Account {
   };
 }
 
-/** A run that went on with less is not one that went well. */
+/** Returns `degraded` for a run that succeeded with less than its workflow asks for. */
 export function stateOf<Status extends string>({
   status,
   degraded,
@@ -100,7 +97,7 @@ function headlineOf(report: Report, finding: Finding, failure: Failure | undefin
   return `${name}: ${report.isUnderWay ? "running" : (endOf(report)?.reason ?? report.result.status)}`;
 }
 
-/** What a run without a paid model cost. */
+/** Describes the cost of a run without a live model. */
 export function paidWords(answeredBy: NonNullable<Account["answeredBy"]>, cost: number | null | undefined): string {
   if (answeredBy === "script") return "scripted, not paid";
   return cost === undefined ? "recorded, not paid" : `recorded, not paid: the recording cost ${formatCost(cost)}`;

@@ -1,9 +1,9 @@
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { Visit } from "./visit.ts";
 
-/** What each node took, all of its visits together. */
+/** Usage of a node, summed over its visits. */
 export interface NodeCost {
-  /** Of a run inside by its path: `each/look`. */
+  /** Id of the node. In an inner run, its path: `each/look`. */
   readonly node: string;
   readonly name: string;
   readonly visits: number;
@@ -12,7 +12,7 @@ export interface NodeCost {
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly outputTokens: number;
-  /** null where a price is unknown. */
+  /** null if a price is unknown. */
   readonly costUsd: number | null;
   readonly ms: number;
 }

@@ -5,20 +5,20 @@ import { linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
 
-/** What a run did to the world outside, or did not: each in plain words. */
+/** A write that the run did or did not make, or a node that did not do its work. */
 export interface Deed {
   readonly text: string;
-  /** Why it was not done, or what it waits for. */
+  /** Why it was not done, or what it waits for. A write that already existed also has a reason. */
   readonly why?: string;
-  /** Where the thing is that was written, as its tool tells it. */
+  /** Link to the written object, as its tool returned it. */
   readonly link?: string;
-  /** Its place on a page: a call, an operation or a visit. */
+  /** Anchor on a report page: a call, an operation or a visit. */
   readonly at?: string;
 }
 
 export interface Deeds {
   readonly done: readonly Deed[];
-  /** Planned: it waits for a person's word. */
+  /** Planned writes that wait for approval. */
   readonly waiting: readonly Deed[];
   readonly undone: readonly Deed[];
 }
@@ -55,7 +55,7 @@ function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "do
   return { done, undone };
 }
 
-/** What of an input says what is written. */
+/** Returns the field of an input that best describes the write. */
 function gistOf(input: Json): string {
   if (!isObject(input)) return "";
   const said = ["title", "name", "subject", "text", "message", "body", "path", "key", "id"].find(
@@ -89,7 +89,7 @@ function operationsIn(report: Report): Deeds {
   return { done, waiting, undone };
 }
 
-/** The nodes that the run came to and that did not do their work. */
+/** Returns the visited nodes that did not do their work. */
 function idleVisits(report: Report, visits: readonly Visit[]): Deed[] {
   const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
   return last.flatMap((visit): Deed[] => {
@@ -105,7 +105,7 @@ function idleVisits(report: Report, visits: readonly Visit[]): Deed[] {
   });
 }
 
-/** Undefined where the node has a skill, or never wanted one. */
+/** Describes a node's missing skills. Returns undefined if it has at least one, or lists none. */
 function lostWords({ result }: Report, node: string, listed: readonly string[] = []): string | undefined {
   const lost = result.degraded.filter((degraded) => {
     return degraded.node === node && listed.includes(degraded.skill ?? "") && !degraded.partial;

@@ -7,32 +7,32 @@ import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 
-/** What a run that went over lists tells of their items: what was judged now, and how much was not. By code, from the record alone. */
+/** Summary of the items that a run's maps processed. Code builds it from the recorded run alone, without a model. */
 export interface Digest {
   readonly schema: "skillflow.digest/1";
   readonly run: string;
   readonly workflow: string;
   readonly status: string;
   readonly verdict?: string;
-  /** `3 actionable, 2 noise`; or that nothing is new. */
+  /** For example `3 actionable, 2 noise`, or `Nothing new`. */
   readonly headline: string;
-  /** Whether it is worth anybody's attention. */
+  /** True if the digest is worth sending. */
   readonly send: boolean;
   readonly why: string;
-  /** How many were judged now, by what they were judged to be. */
+  /** Number of items judged in this run, by class. */
   readonly counts: Readonly<Record<string, number>>;
   readonly items: readonly DigestItem[];
   readonly failed: readonly { readonly key: string; readonly title: string; readonly error: string }[];
-  /** Judged before, and as they were. */
+  /** Number of items that an earlier run judged and that have not changed. */
   readonly unchanged: number;
-  /** Not run for another reason. */
+  /** Number of items skipped for other reasons. */
   readonly skipped: number;
-  /** Left for the next run. */
+  /** Number of items left for the next run. */
   readonly left: number;
-  /** What the list itself says that it leaves out. */
+  /** Number of items that the list itself reports as left out. */
   readonly beyond: number;
   readonly gaps: readonly string[];
-  /** Judged, and without room in `items`. */
+  /** Number of judged items that exceed the maximum length of `items`. */
   readonly untold: number;
 }
 
@@ -51,7 +51,7 @@ export interface DigestItem {
   readonly writes: readonly { readonly id: string; readonly standing: string; readonly text: string; link?: string }[];
 }
 
-/** Words for "nothing to see": whoever gets a digest for nothing reads the next one no more. */
+/** Verdicts that send no digest. People who get empty digests stop reading them. */
 const QUIET = ["nothing_new", "inconclusive"];
 const MOST_ITEMS = 200;
 const MOST_CLAIMS = 6;
@@ -84,7 +84,7 @@ export function digestOf(report: Report): Digest {
   };
 }
 
-/** Nothing is sent of a run that failed, cannot tell, or found nothing new. */
+/** Decides whether to send the digest. Failed, inconclusive and uneventful runs send nothing. */
 function quietRule(
   { result: { status, verdict } }: Report,
   { lists, judged }: { readonly lists: number; readonly judged: number },
@@ -103,7 +103,7 @@ function headlineOf(counts: Digest["counts"], failed: number): string {
   return all.length === 0 ? "Nothing new" : all.join(", ");
 }
 
-/** The most urgent first, as far as the usual words tell. */
+/** Common classes, most urgent first. */
 const ORDER = ["needs_person", "actionable", "incident", "watch", "known", "noise"];
 const rankOf = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : 2.5);
 
@@ -124,7 +124,7 @@ function readList(report: Report, list: List) {
   const chosen = report.events.findLast((event) => event.type === "map:start" && event.node === node && !event.at);
   const places = chosen as (EventOf<"map:start"> & RunEvent) | undefined;
   const source = sourceOf(report, map);
-  // A key that comes twice is that of the one that ran, which stands first.
+  // Only the first of several items with the same key runs. Reversed, so that it overwrites the others.
   const indexes = new Map(places?.items.toReversed().map(({ key, index }) => [key, index]));
   const itemAt = (key: string) => source.list[indexes.get(key) ?? -1] ?? null;
   const skipped = entries.filter(({ status }) => status === "skipped");
@@ -159,7 +159,7 @@ function isEntry(value: Json): value is Json & Entry {
   return isObject(value) && typeof value.key === "string" && isObject(value.data);
 }
 
-/** The list that a map goes over, and what stands beside it. */
+/** Returns the list that a map iterates over, and the object that contains it. */
 function sourceOf({ record, result }: Report, { over }: MapSettings) {
   const results = Object.entries(result.results).map(([node, { data }]): [string, Json] => [node, data]);
   const root: JsonObject = { input: record.input, ...Object.fromEntries(results) };
@@ -198,7 +198,7 @@ function itemOf(entry: Entry, item: Json, writes: DigestItem["writes"]): DigestI
   };
 }
 
-/** Those that code has found to hold: the others were taken out, or are marked. */
+/** Returns the claims of a result, without those that the evidence check marked as unsupported. */
 function claimsIn({ claims }: JsonObject): DigestItem["evidence"] {
   if (!Array.isArray(claims)) return [];
   return claims.slice(0, MOST_CLAIMS).flatMap((claim: Json) => {
@@ -213,7 +213,7 @@ function citeIn(cite: Json): { ref: string; quote: string }[] {
   return [{ ref: shortText(cite.ref, 12), quote: cut(cite.quote) }];
 }
 
-/** What the run of an item planned, and how it stands. */
+/** Returns a function that lists the operations planned at a place, with their status. */
 function writesOf(report: Report): (place: string) => DigestItem["writes"] {
   const places = new Map(
     report.events.flatMap((event) =>
@@ -241,7 +241,7 @@ const textIn = (value: Json | undefined) => (typeof value === "string" && value.
 const textsIn = (value: Json | undefined) => (Array.isArray(value) ? (value as Json[]).flatMap(textIn) : []);
 const numberIn = (value: Json | undefined) => (typeof value === "number" && value > 0 ? Math.floor(value) : 0);
 
-/** One that opens what it shows: no user name, nothing that ends it in Slack's markup, Markdown or HTML. */
+/** Accepts only URLs without a user name and without characters that end a link in Slack's markup, Markdown or HTML. */
 function isAddress(text: string | undefined): text is string {
   return (
     text !== undefined &&

@@ -3,11 +3,11 @@ import type { CheckedClaim } from "../../core/engine/evidence/claims.ts";
 import { claimText } from "../../core/engine/evidence/claims.ts";
 import type { Visit } from "./visit.ts";
 
-/** What code found of the run's claims: those of each node's last visit. */
+/** Result of the evidence check, for the claims of each node's last visit. */
 export interface Evidence {
   readonly claims: readonly Claim[];
   readonly supported: number;
-  /** Why a node that is to make claims has none. */
+  /** Nodes that had to make claims but made none, with the reason. */
   readonly missing: readonly { readonly visit: Visit; readonly why: string }[];
 }
 
@@ -37,7 +37,7 @@ export function evidenceOf(visits: readonly Visit[]): Evidence {
   };
 }
 
-/** What several nodes claim in the same words is one claim, with the cites of all. */
+/** Merges identical claims of several nodes into one with the cites of all. */
 function joined(claims: readonly Claim[]): Claim[] {
   const known = new Map<string, Claim>();
   for (const claim of claims) {
@@ -51,7 +51,7 @@ function joined(claims: readonly Claim[]): Claim[] {
   return [...known.values()];
 }
 
-/** The quotes that hold, by the reference of the result that they stand in. */
+/** Verified quotes by the reference of the result that contains them. */
 export type Quotes = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function quotesOf(visits: readonly Visit[]): Quotes {

@@ -7,20 +7,20 @@ import { doctorCommand, shellWord } from "../../core/engine/result/signal-comman
 import type { Place, Report } from "./report.ts";
 import { complaintOf, type Visit } from "./visit.ts";
 
-/** What went wrong first, for the headline: what came after often only follows from it. */
+/** First failure of a run. It leads the report, because later failures often only follow from it. */
 export interface Failure {
   readonly code: string;
-  /** The node's name and what it says. */
+  /** Node name and message. */
   readonly headline: string;
   readonly message: string;
   readonly hint?: string;
   readonly node?: string;
-  /** Its visit: the number of it in its run, and its place on a page. */
+  /** The failed visit. */
   readonly visit?: Pick<Visit, "number" | "anchor">;
   readonly place?: Place;
-  /** What ended the run, where that is something else. */
+  /** Error that ended the run, if it differs from the first failure. */
   readonly end?: string;
-  /** Commands without the program's name, and plain advice. */
+  /** Suggested next steps. Commands omit the program's name. */
   readonly next: readonly Step[];
 }
 
@@ -29,7 +29,7 @@ export interface Step {
   readonly command?: string;
 }
 
-/** Undefined of a run that succeeded, and of one that waits for a person. */
+/** Returns the failure to report. Undefined if the run succeeded or waits for an approval. */
 export function failureOf(report: Report, visits: readonly Visit[]): Failure | undefined {
   const { error, status } = report.result;
   if (!error || status === "waiting") return undefined;
@@ -57,14 +57,14 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
   };
 }
 
-/** Whether a visit's own failure ended the run: it was the last one, and no error of the routing took its place. */
+/** Checks whether a visit's failure ended the run: it is the last visit, and routing did not fail after it. */
 function isEndedBy(error: RunError, visit: Visit, visits: readonly Visit[]): boolean {
   if (visit !== visits.at(-1) || visit.node !== error.node || error.code === "route.unresolved") return false;
   const last = visit.turns.findLast((turn) => turn.kind === "asked");
   return last?.purpose !== "route" || last.answer.type !== "model:error";
 }
 
-/** What failed and was done again with success is not what went wrong. */
+/** Returns the first failed visit, preferring one in its inner runs. Ignores nodes that succeeded on another visit. */
 function firstFailed(visits: readonly Visit[]): Visit | undefined {
   const recovered = new Set(visits.filter(({ result }) => result?.status === "success").map(({ node }) => node));
   const failed = visits.find(({ node, result }) => result?.status === "failed" && !recovered.has(node));
@@ -72,7 +72,7 @@ function firstFailed(visits: readonly Visit[]): Visit | undefined {
   return (within && firstFailed(within.visits)) ?? failed;
 }
 
-/** `fp-81: Look at the issue` */
+/** Returns the visit's name after its map key, such as `fp-81: Look at the issue`. */
 function placedName({ name, at }: Visit): string {
   const key = at === undefined ? undefined : /(?:^|\])[^[\]]*\[([^\]]*)\]$/.exec(at)?.[1];
   return key === undefined ? name : `${key}: ${name}`;
@@ -84,7 +84,7 @@ interface Failed {
   readonly visit: Visit | undefined;
 }
 
-/** What to do, by the kind of what went wrong. */
+/** Suggests next steps by error code. */
 function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
   const { run } = report.record;
   const again: Step = { text: "carry on from there", command: resumeCommand(report) };

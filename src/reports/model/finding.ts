@@ -5,18 +5,18 @@ import { evidenceOf } from "./evidence.ts";
 import type { Report } from "./report.ts";
 import type { Visit } from "./visit.ts";
 
-/** What a run found, whatever became of the run itself. */
+/** Conclusions of a run, independent of its status. */
 export interface Finding {
   readonly headline?: string;
   readonly severity?: string;
   readonly impact?: string;
   readonly cause?: Cause;
-  /** The first step. */
+  /** Recommended first step. */
   readonly action?: string;
   readonly verdict?: string;
-  /** Evidence shows no claim of the node that names the cause, or not the one that the cause or the headline repeats. */
+  /** No claim of the node with the cause is supported, or the cause or headline repeats an unsupported claim. */
   readonly isUnshown?: true;
-  /** The visits whose data speak, best first. */
+  /** Last visit of each node that returned data, best first. */
   readonly from: readonly Visit[];
 }
 
@@ -30,7 +30,7 @@ export interface Cause {
 
 type Field = "headline" | "severity" | "impact" | "cause" | "action";
 
-/** What the workflow's `report` names (fine-print Q47); without it what the names of fields tell, the last node's first. */
+/** Reads the finding from the paths in the workflow's `report`. Without it, guesses from the field names of the results. */
 export function findingOf({ record, result }: Report, visits: readonly Visit[]): Finding {
   const from = speakersIn(visits);
   const { report } = record.workflow;
@@ -41,7 +41,7 @@ export function findingOf({ record, result }: Report, visits: readonly Visit[]):
   return { ...(isUnshown ? unshown(found) : found), ...verdict, from };
 }
 
-/** Finds the cause or the headline among the claims that evidence does not show. */
+/** Checks whether the cause or the headline repeats a claim that evidence does not support. */
 function repeatsUnshown({ headline, cause }: Found, visits: readonly Visit[]): boolean {
   const { claims } = evidenceOf(visits);
   const sentences = (isShown: boolean) => {
@@ -52,17 +52,17 @@ function repeatsUnshown({ headline, cause }: Found, visits: readonly Visit[]): b
   return leads.some((text) => dropped.has(text) && !shown.has(text));
 }
 
-/** A sentence without what does not change it: white space and the final period. */
+/** Normalizes a sentence: collapses white space and removes the final period. */
 function plain(text: string): string {
   return text.trim().split(/\s+/).join(" ").replace(/\.$/, "");
 }
 
 type Found = Omit<Finding, "verdict" | "from"> & {
-  /** The node that the cause is from; without a cause, the headline. */
+  /** Node that provided the cause or, without a cause, the headline. */
   readonly node?: string | undefined;
 };
 
-/** The finding of a node whose evidence shows none of its claims: its headline and its cause state that first. */
+/** Marks a finding as unsupported, at the start of its headline and of its cause. */
 function unshown({ headline, cause, ...found }: Found): Found {
   const title = headline ?? cause?.text;
   return {
@@ -104,7 +104,7 @@ function collected(
   return { ...(Object.fromEntries(known) as Found), ...(cause ? { cause } : {}) };
 }
 
-/** Undefined where nothing stands there: that is no error. */
+/** Returns the text at a path. A missing value is not an error. */
 function textAt(path: string, root: Json): string | undefined {
   const found = followPath(path, root);
   if ("missing" in found) return undefined;
@@ -124,10 +124,10 @@ function textOf(value: Json | undefined): string | undefined {
   return name === undefined ? undefined : textOf(members[name]);
 }
 
-/** What of an object says what it is about. */
+/** Fields that describe an object, best first. */
 const SPEAKING = ["text", "summary", "cause", "claim", "title", "name", "what", "description"];
 
-/** The object that a path's last segment is a member of; where it is an object itself, that one. */
+/** Returns the value at a path if it is an object, otherwise the object that contains it. */
 function besides(path: string, root: Json): JsonObject {
   const values = followPath(path, root);
   const value = "missing" in values ? undefined : values[0];
@@ -174,7 +174,7 @@ function guessedIn(speakers: readonly Visit[]): Found {
   return { ...found, node: (cause ?? find("headline"))?.node };
 }
 
-/** Each node's last visit that gave data: what passed evals first, then the latest first. */
+/** Returns each node's last visit if it succeeded with data. Visits with evals come first, then the latest. */
 function speakersIn(visits: readonly Visit[]): Visit[] {
   const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
   const gave = last.filter(({ result }) => result?.status === "success" && Object.keys(result.data).length > 0);

@@ -1,7 +1,7 @@
 import { plural } from "../../core/base/preview.ts";
 import type { InnerRun, VisitStatus } from "./visit.ts";
 
-/** What became of the items of a map, in words. */
+/** Status of a map's items, in words. */
 
 const WORDS = { success: "succeeded", failed: "failed", skipped: "skipped", stopped: "stopped" } as const;
 
@@ -16,12 +16,12 @@ function isWaiting(visits: InnerRun["visits"]): boolean {
   return last?.asked !== undefined && !last.word;
 }
 
-/** As a visit of that state is drawn. */
+/** Returns the visit status whose style the item uses. */
 export function itemLook({ status }: InnerRun): VisitStatus {
   return status === undefined || status === "stopped" ? "active" : status;
 }
 
-/** `40 items: 37 succeeded, 2 failed, 1 skipped; 12 left for the next run` */
+/** Describes all items, such as `40 items: 37 succeeded, 2 failed, 1 skipped; 12 left for the next run`. */
 export function itemCounts(inner: readonly InnerRun[], left: number): string {
   const counts = new Map<string, number>();
   for (const run of inner) counts.set(itemWord(run), (counts.get(itemWord(run)) ?? 0) + 1);

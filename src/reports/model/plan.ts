@@ -5,11 +5,11 @@ import { type Operation, recordedPlanDigest } from "../../core/engine/event/oper
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/engine/plan/standing.ts";
 import type { Report } from "./report.ts";
 
-/** A plan as people review it, and what has come of it. */
+/** Plan for review, with the status of each operation. */
 export interface PlanView {
   readonly run: string;
   readonly kind: Report["record"]["kind"];
-  /** The workflow's name. */
+  /** Workflow name. */
   readonly workflow: string;
   readonly digest: string;
   readonly operations: readonly ShownOperation[];
@@ -17,19 +17,19 @@ export interface PlanView {
 
 export interface ShownOperation {
   readonly operation: Operation;
-  /** The first operation whose node had read the same, where that is much. */
+  /** Id of the first operation with the same sources. Set only for long lists of sources, to avoid repeating them. */
   readonly readAs: string | undefined;
   readonly now: Omit<Application, "standing"> & { readonly standing: Shown };
 }
 
-/** `skipped`, `refused`: an application that has just ended did not begin it. */
+/** Status of an operation. `skipped` and `refused` mean that the `apply` that just ended did not start it. */
 export type Shown = Standing | "skipped" | "refused";
 
 interface Planned {
   readonly record: Report["record"];
   readonly operations: readonly Operation[];
   readonly events: readonly RunEvent[];
-  /** What an application that has just ended says beside the events. */
+  /** Outcomes of an `apply` that just ended. Skipped and refused operations have no events. */
   readonly outcomes?: readonly Outcome[];
 }
 
@@ -74,7 +74,7 @@ export const STANDING_WORDS: Readonly<Record<Shown, string>> = {
   refused: "refused",
 };
 
-/** `2 applied, 1 in doubt`, or that nothing has happened. */
+/** Counts the operations by status, such as `2 applied, 1 in doubt`. */
 export function countStandings({ operations }: PlanView): string {
   const counted = (Object.keys(STANDING_WORDS) as Shown[]).map((standing) => {
     return [operations.filter(({ now }) => now.standing === standing).length, STANDING_WORDS[standing]] as const;
@@ -84,19 +84,19 @@ export function countStandings({ operations }: PlanView): string {
   return some.map(([count, words]) => `${count} ${words}`).join(", ");
 }
 
-/** How many can be applied: none of a replay or a dry run. */
+/** Returns the number of operations that can still be applied. Replays and dry runs have none. */
 export function openCount({ kind, operations }: PlanView): number {
   return kind !== "run" ? 0 : operations.filter(({ now }) => now.standing !== "applied").length;
 }
 
-/** A planned input that lost a secret is sent with the mark in its place (fine-print T7). */
+/** Checks whether a secret was redacted from the input, which is sent with the mark instead of the secret. */
 export function isRedacted({ input }: Operation): boolean {
   return JSON.stringify(input).includes("[redacted:");
 }
 
 export const REDACTED_WARNING = "A secret was taken out of this input: what is sent holds the mark in its place.";
 
-/** Where the thing is that was written, as its tool tells it. */
+/** Returns the link to the written object from a tool's output. */
 export function linkOf(output: Json | undefined): string | undefined {
   if (!isObject(output)) return undefined;
   const name = LINKS.find((key) => typeof output[key] === "string");
@@ -106,12 +106,12 @@ export function linkOf(output: Json | undefined): string | undefined {
 const LINKS = ["url", "html_url", "permalink", "link"];
 
 export interface ReviewedInput {
-  /** What is no text of several lines, as JSON. */
+  /** All members except multi-line strings, as JSON. */
   readonly json: string | undefined;
   readonly texts: readonly { readonly name: string; readonly text: string }[];
 }
 
-/** An input as it is reviewed: texts of several lines as they would be read, the rest as JSON; nothing is left out or hidden. */
+/** Formats a complete input for review: multi-line strings as text, everything else as JSON. Reveals invisible characters. */
 export function reviewInput(input: Json): ReviewedInput {
   const members = isObject(input) ? Object.entries(input as JsonObject) : [];
   const texts = members.flatMap(([name, value]) => {

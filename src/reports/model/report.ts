@@ -3,37 +3,37 @@ import type { Prompt } from "../../core/engine/event/prompt.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 
-/** All that a report is drawn from. */
+/** Data that a report is rendered from. */
 export interface Report {
   readonly record: RunRecord;
   readonly result: RunResult;
   readonly events: readonly RunEvent[];
-  /** The folder of the run's blobs; a report that links them sees it from where it lies. */
+  /** Folder of the run's blobs. Relative to the report file if one links to them. */
   readonly blobs?: string;
-  /** Where a node's key stands in the workflow's file, as far as it is still there. */
+  /** Returns the position of a node's key in the workflow file, if it is still there. */
   readonly placeOf?: (node: string) => Place | undefined;
-  /** As the run digested its prompts. */
+  /** Computes a prompt's digest as the run did. */
   readonly digest?: (prompt: Prompt) => string;
-  /** What the recording cost that answers a replay; null where that is unknown. */
+  /** Cost of the recording that a replay uses. null if unknown. */
   readonly recordingCost?: number | null;
-  /** The skills that this process was told to trust. */
+  /** Skills that the user trusts in this process. */
   readonly trusted?: readonly string[];
-  /** A process is driving the run: it has no end yet. */
+  /** A process is still driving the run. */
   readonly isUnderWay?: boolean;
 }
 
-/** Where something is in a file; lines and columns from 1. */
+/** Position in a file. Lines and columns start at 1. */
 export interface Place {
   readonly line?: number;
   readonly column?: number;
 }
 
-/** What the run said when it ended. */
+/** Returns the event of the run's last end. */
 export function endOf({ events }: Report): EventOf<"workflow:end"> | undefined {
   return events.findLast((event) => event.type === "workflow:end");
 }
 
-/** What each missing skill was missing at, and why. */
+/** Missing skill, with the reason. */
 interface LeftOut {
   readonly skill: string;
   readonly reason: string;
@@ -41,7 +41,7 @@ interface LeftOut {
   readonly nodes: readonly string[];
 }
 
-/** The skills that a run went on without, each once. */
+/** Lists each skill that a run continued without, once. */
 export function leftOutSkills({ degraded }: RunResult): readonly LeftOut[] {
   const skills = new Map<string, { skill: string; reason: string; nodes: string[] }>();
   for (const { skill, node, reason } of degraded) {

@@ -1,13 +1,13 @@
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Visit } from "./visit.ts";
 
-/** When things were, on a clock that stands still while no process drives the run. */
+/** Timeline of a run, on a clock that stops while no process drives the run. */
 export interface Timeline {
   readonly ms: number;
   readonly rows: ReadonlyMap<Visit, TimelineRow>;
-  /** Milliseconds of work from the run's beginning to a recorded time. */
+  /** Returns the milliseconds of work from the run's start to the time of an event. */
   readonly clock: (time: string) => number;
-  /** Where the run was taken up again, and how long nobody had driven it. */
+  /** Pauses during which no process drove the run: when it resumed, and how long the pause was. */
   readonly breaks: readonly { readonly at: number; readonly ms: number }[];
 }
 
@@ -16,7 +16,7 @@ export interface TimelineRow {
   readonly from: number;
   readonly to: number;
   readonly bars: readonly Bar[];
-  /** How many calls were under way at once, at most. */
+  /** Maximum number of concurrent calls. */
   readonly lanes: number;
 }
 
@@ -25,7 +25,7 @@ export interface Bar {
   readonly failed: boolean;
   readonly from: number;
   readonly to: number;
-  /** Of calls: from 0; those that were under way at once are in different ones. */
+  /** Lane of a call, from 0. Concurrent calls are in different lanes. */
   readonly lane: number;
 }
 
@@ -53,7 +53,7 @@ export function timelineOf(events: readonly RunEvent[], visits: readonly Visit[]
   return { ms, rows: new Map(rows), clock, breaks };
 }
 
-/** Milliseconds of work from the run's beginning; a time between two events counts as the later one's. */
+/** Computes the clock. Only time between events of the same process, before the run's end, counts as work. */
 function readClock(events: readonly RunEvent[]) {
   const known = new Map<string, number>();
   const breaks: { at: number; ms: number }[] = [];

@@ -4,59 +4,59 @@ import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { FailureCause, NodeResult } from "../../core/engine/event/node-result.ts";
 import type { Purpose } from "../../core/engine/event/reply.ts";
 
-/** One visit of a node, as its events tell it. */
+/** Visit of a node, built from its events. */
 export interface Visit {
-  /** From 1, in the order of its run. */
+  /** Number of the visit in its run, from 1. */
   readonly number: number;
-  /** Its place on a page: `visit-3`; of an inner run `visit-3-2-1`. */
+  /** Anchor on a report page: `visit-3`, or `visit-3-2-1` in an inner run. */
   readonly anchor: string;
   readonly node: string;
-  /** The inner run that it belongs to: `each[fp-81]`; undefined of the run itself. */
+  /** Place of the inner run that it belongs to, such as `each[fp-81]`. Undefined for the run itself. */
   readonly at: string | undefined;
   readonly name: string;
   readonly iteration: number;
   readonly calls: VisitCall[];
-  /** What was asked, answered and told, in order. */
+  /** Model calls and the messages between them, in order. */
   readonly turns: VisitTurn[];
   readonly retries: EventOf<"node:retry">[];
-  /** What code found of the claims of its answers, the last attempt's alone. */
+  /** Evidence checks of the last attempt's claims. */
   evidence: EventOf<"evidence:checked">[];
-  /** Warnings, limits, rejected answers and failed model calls, in the order they came. */
+  /** Warnings, limits, rejected answers and failed model calls, in order. */
   readonly remarks: Remark[];
   readonly models: Set<string>;
   readonly startedAt: string;
   endedAt: string;
   modelCalls: number;
   tokens: number;
-  /** null where a price is unknown. */
+  /** null if a price is unknown. */
   costUsd: number | null;
-  /** undefined while the node is at work, or when its process is gone. */
+  /** Undefined while the node is running, or if its process died. */
   result: NodeResult | undefined;
-  /** A limit or an interrupt stopped it: its result is what it had by then. */
+  /** A limit or an interrupt stopped the visit, so its result may be incomplete. */
   isStopped: boolean;
-  /** What it failed by, if the executor itself decided so. */
+  /** Cause of the failure, if the executor itself failed the node. */
   cause: FailureCause | undefined;
   route: EventOf<"route"> | undefined;
-  /** The runs inside it, in the order of a map's list. */
+  /** Inner runs. Those of a map are in the order of its list. */
   readonly inner: InnerRun[];
-  /** How many items a map has left for the next run. */
+  /** Number of items that a map left for the next run. */
   left: number;
-  /** The word that it asked for, and what was said. */
+  /** Requested approval. `word` is the answer. */
   asked: (EventOf<"approval:asked"> & RunEvent) | undefined;
   word: (EventOf<"approval:given"> & RunEvent) | undefined;
-  /** Why its node did less than it is for, although the run went on; of its last visit alone. */
+  /** Reasons why its node is degraded. Once the run has ended, only a node's last visit has any. */
   degraded: string[];
 }
 
-/** A run inside a visit: a call's one, or that of a map's item. */
+/** Run inside a visit, of a `call` node or of a map's item. */
 export interface InnerRun {
-  /** Its place on a page: `visit-3-2`. */
+  /** Anchor on a report page: `visit-3-2`. */
   readonly anchor: string;
-  /** Of a map's item. */
+  /** Key of the map item. */
   readonly key: string | undefined;
-  /** undefined where it is at work, or was not begun. */
+  /** Undefined if it is still running or has not started. */
   status: EventOf<"inner:end">["status"] | undefined;
-  /** Why it failed, or was skipped; empty where it was not. */
+  /** Why it failed or was skipped. Empty otherwise. */
   complaint: string;
   verdict: string | undefined;
   input: JsonObject | undefined;
@@ -65,12 +65,12 @@ export interface InnerRun {
   readonly visits: Visit[];
 }
 
-/** A model call with what it brought about, or what was said between two of them. */
+/** Model call with its tool calls, or a message between two model calls. */
 export type VisitTurn = Asked | { readonly kind: "told" | "retry" | "limit" | "warning"; readonly text: string };
 
 export interface Asked {
   readonly kind: "asked";
-  /** The event that answered it: the prompt is rebuilt from those before. */
+  /** Number of the answer's event. The prompt is rebuilt from the events before it. */
   readonly seq: number;
   readonly purpose: Purpose;
   readonly model: string;
@@ -81,17 +81,17 @@ export interface Asked {
 }
 
 export interface VisitCall {
-  /** `r7`: what cites it, and its place on a page. */
+  /** Reference that cites use, such as `r7`. Also its anchor on a report page. */
   readonly ref: string;
   readonly id: string;
   readonly tool: string;
   readonly input: Json;
-  /** From 0: the attempt that made it. */
+  /** Attempt that made the call, from 0. */
   readonly attempt: number;
   readonly startedAt: string;
   endedAt: string | undefined;
   outcome: { readonly output: Json } | { readonly error: string } | undefined;
-  /** The operation that it was planned as, in place of being carried out. */
+  /** Id of the operation, if the call was planned instead of carried out. */
   planned: string | undefined;
   blobs: readonly BlobInfo[];
 }
@@ -101,7 +101,7 @@ export interface Remark {
   readonly text: string;
 }
 
-/** `active`: no result was recorded. */
+/** Status of a visit. `active` means that no result was recorded. */
 export type VisitStatus = NodeResult["status"] | "degraded" | "active" | "stopped";
 
 export function statusOf(visit: Visit): VisitStatus {
@@ -113,7 +113,7 @@ export function durationOf({ startedAt, endedAt }: { readonly startedAt: string;
   return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) || 0;
 }
 
-/** Why a node did not succeed, in its own words; empty if it did. */
+/** Returns the reason why a node failed or was skipped. Empty otherwise. */
 export function complaintOf(result: NodeResult | undefined): string {
   if (result?.status === "failed") return String(result.data.error ?? "failed");
   if (result?.status === "skipped") return String(result.data.skipped_reason ?? "skipped");

@@ -9,8 +9,8 @@ import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
 
 /**
- * The visits of a run, in order, those of the runs inside them below them; all of these as `every`, as they were entered. What
- * was said before the first one is in `remarks`.
+ * Builds the visits of a run. Inner runs are nested in the visits of their nodes. `every` lists all visits in the order they
+ * started. `remarks` has the remarks from before the first one.
  */
 export function visitsOf({ record, events, result }: Report): {
   readonly visits: Visit[];
@@ -29,14 +29,14 @@ export function visitsOf({ record, events, result }: Report): {
   return { visits, every: path.every, remarks: path.remarks };
 }
 
-/** The end of a run says what counts: of each node the last visit, unless it was taken back. */
+/** Replaces the shortfalls of all visits with those of the run's result, which counts only each node's last visit. */
 function keepCounting(visits: readonly Visit[], { degraded }: Report["result"]): void {
   const last = new Map(visits.map((visit) => [visit.node, visit]));
   for (const visit of visits) visit.degraded = [];
   for (const { node, ...shortfall } of degraded) last.get(node)?.degraded.push(shortfallText(shortfall));
 }
 
-/** What a reader wants to see first: the latest result that passed evals, and the last result. */
+/** Returns the latest successful visit with evals and the latest successful visit. Reports show them first. */
 export function conclusionsOf(visits: readonly Visit[]): Visit[] {
   const last = visits.findLast((visit) => visit.result?.status === "success");
   const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
@@ -45,10 +45,10 @@ export function conclusionsOf(visits: readonly Visit[]): Visit[] {
 
 interface Path {
   readonly record: RunRecord;
-  /** The run itself, and those inside it by their place. */
+  /** Scopes of the run itself (undefined) and of its inner runs, by place. */
   readonly scopes: Map<string | undefined, Scope>;
   readonly every: Visit[];
-  /** Calls that wait for their result. */
+  /** Calls without a result yet, by id. */
   readonly open: Map<string, VisitCall>;
   readonly remarks: Remark[];
 }
@@ -57,9 +57,9 @@ interface Scope {
   readonly visits: Visit[];
   readonly anchor: string;
   readonly at: string | undefined;
-  /** undefined of the run itself. */
+  /** Undefined for the run itself. */
   readonly run: InnerRun | undefined;
-  /** Its latest event. */
+  /** Latest event of the scope. */
   last: RunEvent | undefined;
 }
 
@@ -184,7 +184,7 @@ function freshInner(visit: Visit, key: string | undefined, time: string): InnerR
   };
 }
 
-/** Items that cannot or need not run are told when the map begins. */
+/** Adds the items of a map. Items that cannot or need not run already have an outcome. */
 function takeItems(visit: Visit, { items, left, time }: EventOf<"map:start"> & RunEvent): void {
   visit.left = left;
   for (const { key, skipped_reason, error } of items) {
@@ -195,7 +195,7 @@ function takeItems(visit: Visit, { items, left, time }: EventOf<"map:start"> & R
   }
 }
 
-/** The first of its key that is neither over nor begun. */
+/** Returns the first inner run of this key without a status, or adds one. */
 function runOf(visit: Visit, key: string | undefined, time: string): InnerRun {
   const known = visit.inner.find((run) => run.key === key && run.status === undefined);
   if (known) return known;
@@ -233,7 +233,7 @@ function remarkOf(event: RunEvent): Remark | undefined {
   }
 }
 
-/** It was asked when what was recorded before it was. */
+/** Builds a turn from a model's answer. The model was asked when the scope's previous event was recorded. */
 function askedIn({ last }: Scope, event: RunEvent & Asked["answer"]): Asked {
   const { seq, purpose, model, time } = event;
   const startedAt = last?.epoch === event.epoch ? last.time : time;

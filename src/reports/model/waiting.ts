@@ -3,9 +3,9 @@ import type { Waiting } from "../../core/engine/event/end.ts";
 import { type Answers, signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Report } from "./report.ts";
 
-/** A person's word that a run waits for, and the commands that say it. */
+/** Approval that a run waits for, with the commands that answer it. */
 export interface Awaited extends Waiting, Answers {
-  /** What people call the node. */
+  /** Display name of the node. */
   readonly name: string;
 }
 
@@ -16,7 +16,7 @@ export function awaitedIn(report: Report): Awaited[] {
   });
 }
 
-/** Of a node as `signal` takes it: `top/each[fp-81]/ask`. */
+/** Returns the name of a node by its path, such as `top/each[fp-81]/ask`. */
 function nameAt({ workflow, inner = {} }: Report["record"], path: string): string {
   const plain = documentOf(path);
   const cut = plain.lastIndexOf("/");
