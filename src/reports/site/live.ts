@@ -6,8 +6,8 @@ import script from "./browser/live.js?raw" with { type: "text" };
 import tokens from "./browser/tokens.css?raw" with { type: "text" };
 
 /**
- * A run's report as the page of a server: with the way back, and while the run is under way with a bar above it that tells
- * what happens, from the run's own events. The report itself is drawn anew as nodes end.
+ * Turns a report into a page of the local server, with a link to all runs. While the run is in progress, a bar shows its
+ * current activity from its events.
  */
 export function runPage(report: Report, drawn: string, isUnderWay: boolean): (nonce: string) => string {
   const { run, workflow } = report.record;
@@ -28,7 +28,7 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
   };
 }
 
-/** What the page may load is said by the server, which a page's own word could only narrow. */
+/** Adds the server's styles, and removes the report's own CSP: the server sends one, which a second could only narrow. */
 function served(drawn: string): string {
   const head = /<meta http-equiv="Content-Security-Policy"[^<>]*>\n?/.exec(drawn)?.[0] ?? "";
   return drawn
