@@ -16,14 +16,14 @@ import { projectOptions } from "../flags.ts";
 import type { Flags, Io } from "../io.ts";
 import { painter } from "./terminal.ts";
 
-/** A workflow that is to run, and what it brings along. */
+/** Workflow to run, with its inline skills. */
 interface Read {
-  /** Undefined where it is wrong. */
+  /** Undefined if the workflow is invalid. */
   readonly workflow: Workflow | undefined;
   readonly inline: InlineSkills;
 }
 
-/** The project with the code of those skills of a workflow allowed that a person lets run. */
+/** Opens the project. Asks the user to trust the skills that the workflow uses. */
 export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) => Promise<Read>): Promise<Workspace> {
   return openAsking(io, flags, async (opened) => {
     const { workflow, inline } = await read(opened);
@@ -32,16 +32,13 @@ export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) =
   });
 }
 
-/** A skill that people are asked about. */
+/** Skill to ask the user about. */
 export interface AskedSkill {
   readonly reference: string;
   readonly inline?: InlineSkills;
 }
 
-/**
- * The project with that allowed which a person lets run. On a terminal they are asked once about each of the skills that
- * is held back; elsewhere nobody is asked (trust 6).
- */
+/** Opens the project. On a terminal outside CI, asks once about each untrusted skill and allows those the user accepts. */
 export async function openAsking(
   io: Io,
   flags: Flags,
@@ -57,7 +54,7 @@ export async function openAsking(
   return openWorkspace(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
 }
 
-/** Who lets us in where an MCP server wants a login; undefined where nobody is asked. */
+/** Returns the user who can log in to MCP servers. Undefined in CI or without a terminal. */
 export function personAt(io: Io): Person | undefined {
   if (!io.ask || isCi(io.host.env)) return undefined;
   return {
@@ -69,7 +66,7 @@ export function personAt(io: Io): Person | undefined {
   };
 }
 
-/** All that may run: where it is, and as it is now. */
+/** Asks about each untrusted skill. Returns the path and current digest of each part that the user allows. */
 async function askAbout(
   io: Io,
   flags: Flags,
@@ -95,7 +92,7 @@ function isWhole(entry: Omit<TrustEntry, "digest"> & { readonly digest: string |
   return entry.digest !== undefined;
 }
 
-/** Names and paths are a stranger's text, so each stays on its line. */
+/** Describes an untrusted skill. An untrusted author chose its names and paths, so none may start a new line. */
 function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
   const paint = painter(io, flags);
   const lines = [

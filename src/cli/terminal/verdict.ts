@@ -18,23 +18,23 @@ import { wrapLines } from "./wrap.ts";
 
 const MOST_NODES = 12;
 const MOST_PLANNED = 6;
-/** Of what one node found. */
+/** Maximum number of lines for one node's result. */
 const MOST_LINES = 200;
 
 interface VerdictOptions {
   readonly paint: Paint;
   readonly width: number;
-  /** How this program is called here. */
+  /** The program's name as the user calls it. */
   readonly program: string;
-  /** The files that were written. */
+  /** Report files that were written. */
   readonly written?: readonly string[];
-  /** How many planned operations are named; the first few unless told. */
+  /** Maximum number of planned operations to list. Defaults to the first few. */
   readonly mostPlanned?: number;
-  /** The command that shows it: never told as the one to type next. */
+  /** The command that the user just ran. Never suggested as the next one. */
   readonly typed?: string;
 }
 
-/** What a run came to, for people: what each node found, what was left out, what to type next. */
+/** Describes a finished run for the terminal: each node's result, the missing skills, and the next command. */
 export function describeVerdict(
   { record, events, result, state, trusted = [] }: Omit<FinishedRun, "blobs">,
   { paint, width, program, written = [], mostPlanned = MOST_PLANNED, typed }: VerdictOptions,
@@ -93,7 +93,7 @@ export function describeVerdict(
   ].join("\n");
 }
 
-/** When the last run of the key was, and what it found (extensions G33). */
+/** Describes the earlier run with the same key that caused this one to be skipped. */
 function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
   if (!skipped) return [];
   const { run, at, verdict } = skipped;
@@ -105,7 +105,7 @@ function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
   ];
 }
 
-/** The first failure is the headline; what ended the run may only follow from it. */
+/** Describes the first failure, then the error that ended the run, which may only follow from it. */
 function describeFailure({ failure }: Account, paint: Paint): string[] {
   if (!failure) return [];
   const { headline, hint, end, next } = failure;
@@ -181,7 +181,7 @@ function describeDropped({ evidence }: FinishedRun["result"], paint: Paint): str
 
 const MOST_FINDING = 600;
 
-/** What came short in nodes; missing skills are told of by themselves. */
+/** Lists why nodes are degraded, except for missing skills, which have their own section. */
 function describeShort({ result, nameOf }: Account, paint: Paint): string[] {
   const short = result.degraded.filter(({ skill }) => skill === undefined);
   const rows = short.slice(0, MOST_NODES).map(({ node, reason }) => {
@@ -191,7 +191,7 @@ function describeShort({ result, nameOf }: Account, paint: Paint): string[] {
   return [...rows, ...(left > 0 ? [paint("dim", `  (${amount(left, "more node")})`)] : [])];
 }
 
-/** Its author could choose values that hide what a tool found. */
+/** Warns about values redacted because of the checkout's `.env`. Its author could choose values that hide findings. */
 function describeRedactions({ redactions = {} }: FinishedRun["result"], paint: Paint): string[] {
   const named = Object.entries(redactions).map(([name, count]) => `${plainLine(name)} (${count})`);
   const mark = paint("yellow", "▲");
@@ -208,7 +208,7 @@ function describeUnrouted({ result: { unrouted }, nameOf }: Account, paint: Pain
   return [paint("yellow", `  ▲ ${unroutedText(plainLine(nameOf(node)), edges.length)}`), ...rows];
 }
 
-/** The calls that failed, without those that the degraded nodes name. */
+/** Lists the failed calls, except those that a degraded node already reports. */
 function describeFailedCalls({ every, result }: Account, paint: Paint): string[] {
   const reported = new Set(result.degraded.map(({ ref }) => ref));
   const calls = every.flatMap((visit) => visit.calls.map((call) => ({ visit, call })));
@@ -224,7 +224,7 @@ function describeFailedCalls({ every, result }: Account, paint: Paint): string[]
   return [paint("yellow", `${amount(rows.length, "failed call")}:`), ...lines.slice(0, MOST_NODES), ...more];
 }
 
-/** All that `--quiet` leaves: what went wrong, and what to type next. */
+/** Describes the open approvals or the failure, and the next command. This is all that `--quiet` prints. */
 export function describeShortfall(
   report: Report,
   { paint, program }: Pick<VerdictOptions, "paint" | "program">,
@@ -245,7 +245,7 @@ export function describeShortfall(
 
 interface NodeView {
   readonly status: VisitStatus;
-  /** The node as the workflow has it. */
+  /** The node's settings in the workflow. */
   readonly around: Pick<WorkflowNode, "map" | "call"> | undefined;
   readonly paint: Paint;
   readonly width: number;
@@ -290,7 +290,7 @@ function describeResult(data: JsonObject, { around, paint, width }: NodeView): s
 const ITEM_MARKS = { success: ["green", "✔"], failed: ["red", "✘"], skipped: ["yellow", "↷"] } as const;
 const MOST_ITEMS = 12;
 
-/** What failed stands first. */
+/** Lists the items of a map, failed ones first. */
 function describeItems(
   items: readonly Readonly<Record<string, unknown>>[],
   { left }: JsonObject,
@@ -320,7 +320,7 @@ function describeItems(
   ];
 }
 
-/** Its verdict, what it failed with, or what its last node gave. */
+/** Returns an item's error, its verdict, or the result of its last node. */
 function gistOfItem(data: unknown): string {
   if (!isObject(data)) return "";
   const said = data.error ?? data.verdict;
@@ -339,7 +339,7 @@ export function statusMark(status: string, paint: Paint): string {
   return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
 }
 
-/** Undefined where people are asked: the commands that answer stand beside what is asked. */
+/** Returns the next command to suggest. None for a waiting run: its approvals list their own commands. */
 function nextCommand(report: Report): string | undefined {
   const { run } = report.record;
   if (report.result.status === "waiting") return undefined;

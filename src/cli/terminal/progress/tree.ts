@@ -9,18 +9,18 @@ import { amount, duration, oneLine, type Paint } from "../terminal.ts";
 import { wordOf } from "./plain.ts";
 import { type Present, scopeOf } from "./present.ts";
 
-/** What the lines of a run are told with. */
+/** Options for the lines of a run. */
 export interface Telling {
   readonly record: RunRecord;
-  /** Which works, after what flags changed. */
+  /** Model that the run uses, after flags are applied. */
   readonly model: string;
   readonly paint: Paint;
   readonly columns: number;
-  /** The node at which a resumed run goes on. */
+  /** Node at which a resumed run continues. */
   readonly resumedAt?: string | undefined;
 }
 
-/** What stays of an event: nodes with their calls, those of a call further in; of a map's items what a person has to know. */
+/** Returns the permanent lines of an event. Inner runs of calls are indented. Map items show only what users need to know. */
 export function describeEvent(telling: Telling, event: RunEvent, present: Present, now: number): string[] {
   const { at } = event;
   if (at !== undefined && at !== documentOf(at)) return describeInItem(telling, event);
@@ -30,7 +30,7 @@ export function describeEvent(telling: Telling, event: RunEvent, present: Presen
   return describeOwn(narrower, event, present, now).map((line) => `${margin}${line}`);
 }
 
-/** Items go on side by side: their own lines would be nobody's. */
+/** Describes an event of a map item. Items run in parallel, so each line must name its item. */
 function describeInItem({ paint, columns }: Telling, event: RunEvent): string[] {
   const { at } = event;
   const words = (node: string, text: string) => oneLine(`${nodePath(at, node)}: ${text}`, columns - 6);
@@ -121,7 +121,7 @@ function mapWords({ items, left }: EventOf<"map:start">): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-/** Of items that failed, the first ones: how many there are stands on the line that lives, and at the end. */
+/** Maximum number of failed items to list. The live line and the final summary count all of them. */
 const MOST_FAILED = 20;
 
 function describeItemEnd(
