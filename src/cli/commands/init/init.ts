@@ -15,7 +15,7 @@ import { configText, environmentText, jobFile } from "./settings.ts";
 import { editorLine, pathsOf, type Shipped, type StarterFile, shippedFiles, starterFiles } from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";
 
-/** `skillflow init`: writes a workflow that runs without a key; what is there already stays. */
+/** Runs `skillflow init`: writes a workflow that runs without a key. Never overwrites existing files. */
 export const init: Action = async (io, [given], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
@@ -49,7 +49,7 @@ function workflowFiles(flags: Flags, name: string, survey: Survey): StarterFile[
   return shippedFiles(from, name, (file) => readFileSync(packagePath(join("workflows", file)), "utf8"));
 }
 
-/** How the job of a shipped workflow differs: its state on a branch, and what starts it. */
+/** Job settings of shipped workflows: the branch that stores the state, and the trigger. */
 const STARTS: Readonly<Record<string, { readonly state?: string; readonly startedBy: StartedBy }>> = {
   board: { state: "skillflow-state", startedBy: "schedule" },
   review: { startedBy: "pull request" },
@@ -57,7 +57,7 @@ const STARTS: Readonly<Record<string, { readonly state?: string; readonly starte
 
 const USUAL = "triage";
 
-/** Undefined where nobody is there to answer. */
+/** Asks the user. Returns undefined in CI, without a terminal or with `--quiet`. */
 async function ask(io: Io, flags: Flags, question: string): Promise<string | undefined> {
   if (!io.ask || isCi(io.host.env) || flags.quiet === true) return undefined;
   return (await io.ask(`${question} `)).trim();
@@ -82,7 +82,7 @@ interface Put {
   readonly content: string;
 }
 
-/** A link counts as there, wherever it leads. */
+/** Writes a file unless it exists. A symbolic link counts as existing, even if its target does not. */
 async function put(io: Io, flags: Flags, root: string, { path, content }: Put): Promise<void> {
   const place = join(root, path);
   const shown = relative(io.host.cwd, place);
@@ -117,7 +117,7 @@ interface Written {
   readonly ci: "github" | "gitlab" | undefined;
 }
 
-/** The last line is the command that runs it without a key. */
+/** Prints the next steps. The last line is the command that runs the workflow without a key. */
 async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Promise<void> {
   const program = programName(io);
   const at = (path: string) => relative(io.host.cwd, join(root, path));

@@ -4,7 +4,7 @@ import { GITLAB_FILE, gitlabJob } from "./jobs/gitlab.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
 
-/** The texts around a workflow: config, variables, the CI job. */
+/** Files next to a new workflow: config, variables and the CI job. */
 
 export function configText({ key }: Survey): string {
   const model = key === "OPENAI_API_KEY" ? "openai:gpt-5" : "anthropic:claude-sonnet-4-5";
@@ -23,7 +23,7 @@ const MODELS = `# Variables of the workflow. Nothing here is needed: a skill who
 #OPENAI_API_KEY=
 `;
 
-/** Those of the skills that a triage may use, whether they are set or not. */
+/** Returns the `.env.example`, with the variables of all skills that a triage may use. */
 export function environmentText({ variables }: Survey): string {
   const wanted = [
     ...[
@@ -54,12 +54,12 @@ export function environmentText({ variables }: Survey): string {
 interface JobSetting {
   readonly name: string;
   readonly survey: Survey;
-  /** The branch that keeps the state. */
+  /** Branch that stores the state. */
   readonly state?: string;
   readonly startedBy?: StartedBy;
 }
 
-/** Secrets of readers go to the job that asks the model, those of tellers to the one that applies. */
+/** Returns the CI file. Secrets for writing go only to the job that applies the plan, never to the one that calls the model. */
 export function jobFile(
   ci: "github" | "gitlab",
   { name, survey, state, startedBy = "alert" }: JobSetting,

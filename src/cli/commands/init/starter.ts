@@ -1,9 +1,9 @@
 import { fillTemplates, titleOf, type Values } from "../../templates/fill.ts";
 
-/** The file of a project, and what stands in it. */
+/** Path and content of a file in the project. */
 export type StarterFile = readonly [path: string, text: string];
 
-/** The first line of a file whose fields an editor looks up in the package that is installed in the project. */
+/** Returns a first line that makes editors complete fields, using the schema in the installed package. */
 export function editorLine(schema: string, folder: "" | "../"): string {
   return `# yaml-language-server: $schema=${folder}node_modules/skillflow/schemas/${schema}.json\n`;
 }
@@ -18,17 +18,17 @@ export function pathsOf(name: string) {
   };
 }
 
-/** What a starter is made for. */
+/** Settings of a starter workflow. */
 interface Starter {
-  /** The workflow's id, and its files' name. */
+  /** Id of the workflow and base name of its files. */
   readonly name: string;
   readonly readers: readonly string[];
   readonly tellers: readonly string[];
-  /** Globs of logs that are here. */
+  /** Globs for log files. */
   readonly logs: readonly string[];
 }
 
-/** A workflow of the project's own, with a script and a test that need nothing. */
+/** Returns a new workflow, with a script and a test that need no model or key. */
 export function starterFiles({ name, readers, tellers, logs }: Starter): StarterFile[] {
   return filesFor(name, "starter", {
     title: titleOf(name),
@@ -39,10 +39,10 @@ export function starterFiles({ name, readers, tellers, logs }: Starter): Starter
   });
 }
 
-/** A workflow that comes with the package. */
+/** Workflow that the package includes. */
 export type Shipped = "triage" | "review" | "board";
 
-/** A shipped workflow under a name of the project's own, with a script and a test that need nothing. */
+/** Returns a renamed copy of a shipped workflow, with a script and a test that need no model or key. */
 export function shippedFiles(kind: Shipped, name: string, read: (file: string) => string): StarterFile[] {
   const workflows = RENAMED[kind](name, read).map(([id, text]): StarterFile => {
     return [pathsOf(id).workflow, editorLine("workflow", "../") + text.replace(/^id: .*$/m, `id: ${id}`)];
@@ -50,7 +50,7 @@ export function shippedFiles(kind: Shipped, name: string, read: (file: string) =
   return [...workflows, ...filesFor(name, kind, {})];
 }
 
-/** The files of a template, in the order in which a reader needs them. */
+/** Fills in the files of a template, sorted in reading order. */
 function filesFor(name: string, template: string, values: Values): StarterFile[] {
   const texts = fillTemplates(`init/${template}`, { id: name, ...values });
   return Object.entries(pathsOf(name)).flatMap(([part, path]) => {
@@ -65,7 +65,7 @@ const RENAMED: Readonly<Record<Shipped, Renamed>> = {
     [name, read("incident-triage.yml").replaceAll("workflows/incident-triage.yml", pathsOf(name).workflow)],
   ],
   review: (name, read) => [[name, read("pr-review.yml").replaceAll("workflows/pr-review.yml", pathsOf(name).workflow)]],
-  // With log files next to the trackers, so that the workflow can be tried without one.
+  // Adds log files as a source, so that users can try the workflow without a tracker.
   board: (name, read) => [
     [
       name,

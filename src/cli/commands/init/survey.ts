@@ -6,20 +6,20 @@ import { plainLine } from "../../../core/base/inert.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { readSmall } from "../../../files/files.ts";
 
-/** What is at hand in a project: nothing is asked of anybody, and nothing run. */
+/** Data found in a project without asking the user or running programs. */
 export interface Survey {
-  /** `github.com/acme/shop`; undefined where there is no remote that can be told. */
+  /** Remote, such as `github.com/acme/shop`. Undefined if there is none or its URL is not understood. */
   readonly remote: string | undefined;
   readonly ci: "github" | "gitlab" | undefined;
-  /** Globs of the files in folders of logs. */
+  /** Globs for files in log folders. */
   readonly logs: readonly string[];
-  /** Skills that read and that can be used here, the most telling first. */
+  /** Usable skills that read, most informative first. */
   readonly readers: readonly string[];
-  /** Those that tell people, configured here. */
+  /** Usable skills that notify people. */
   readonly tellers: readonly string[];
-  /** The variable of a model's key that is set. */
+  /** Name of the model API key variable that is set. */
   readonly key: string | undefined;
-  /** The variables of each skill, with what they are. */
+  /** Variables of each skill. */
   readonly variables: ReadonlyMap<string, readonly Variable[]>;
 }
 
@@ -35,7 +35,7 @@ const READERS = [
   ...["kubernetes", "cloudwatch", "postgres", "pagerduty", "gitlab"],
 ];
 const TELLERS = ["slack", "linear", "jira"];
-/** Of use as they are; all others where one of their variables is set. */
+/** Skills that need no variables. The others are usable only if one of their variables is set. */
 const AT_HAND: ReadonlySet<string> = new Set(["logs", "git"]);
 const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
@@ -75,7 +75,7 @@ function variablesOf(config: Config): Variable[] {
   );
 }
 
-/** Host and path alone: an address may hold a token. */
+/** Returns only the host and path of `origin`, because its URL may contain a token. */
 function remoteOf(root: string): string | undefined {
   const file = join(root, ".git", "config");
   const section = /^[ \t]*\[remote "origin"\][ \t]*\r?\n([^[]*)/m.exec(readSmall(file) ?? "")?.[1] ?? "";
@@ -87,7 +87,7 @@ function remoteOf(root: string): string | undefined {
 
 const MOST_LOOKED_AT = 500;
 
-/** Folders named for logs, at most two levels down. */
+/** Returns globs for folders named `log` or `logs`, at most two levels deep. */
 function logsBelow(root: string): string[] {
   const top = foldersIn(root);
   const folders = [
@@ -102,13 +102,13 @@ function logsBelow(root: string): string[] {
   });
 }
 
-/** No link is followed. */
+/** Returns the names of the subfolders, without following symbolic links. */
 function foldersIn(folder: string): string[] {
   const isMeant = (name: string) => /^[\w-][\w.-]*$/.test(name) && name !== "node_modules";
   return entriesIn(folder).flatMap((entry) => (entry.isDirectory() && isMeant(entry.name) ? [entry.name] : []));
 }
 
-/** What may not be looked into holds nothing to tell of. */
+/** Returns the entries of a folder. An unreadable folder counts as empty. */
 function entriesIn(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });

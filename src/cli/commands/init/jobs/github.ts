@@ -7,7 +7,7 @@ interface GithubJob extends CiJob {
 
 export type StartedBy = "alert" | "schedule" | "pull request";
 
-/** Where `init` writes it. */
+/** File that `init` writes. */
 export const GITHUB_FILE = ".github/workflows/skillflow.yml";
 
 /** The action on the branch that releases publish it on. The user fills in the owner. */
@@ -61,7 +61,7 @@ function rememberedWhere(state: string | undefined): string {
 `;
 }
 
-/** GITHUB_TOKEN is the job's own, and may do what the job says. */
+/** Returns a job's permissions. They also limit its `GITHUB_TOKEN`. */
 function permissions(variables: readonly string[], issues: "read" | "write", state?: string): string {
   const contents = `contents: ${state === undefined ? "read" : "write"}`;
   return variables.includes("GITHUB_TOKEN") ? `{ ${contents}, issues: ${issues} }` : `{ ${contents} }`;
@@ -74,7 +74,7 @@ function environment(variables: readonly string[]): string {
   return lines.length === 0 ? "" : `        env:\n${lines.join("")}`;
 }
 
-/** Quoted where YAML could read something else. */
+/** Quotes a string that YAML could parse as another value. */
 function scalar(text: string): string {
   return /^[A-Za-z][\w./-]*$/.test(text) ? text : JSON.stringify(text);
 }

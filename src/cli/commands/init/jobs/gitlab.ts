@@ -1,10 +1,10 @@
 import { fillTemplate } from "../../../templates/fill.ts";
 import type { CiJob } from "./job.ts";
 
-/** Where `init` writes it; `.gitlab-ci.yml` includes it. */
+/** File that `init` writes. `.gitlab-ci.yml` includes it. */
 export const GITLAB_FILE = ".gitlab-ci.skillflow.yml";
 
-/** The text of two jobs of GitLab CI that run a workflow of ours. */
+/** Returns two GitLab CI jobs: one runs the project's workflow, the other applies its plan. */
 export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob): string {
   const digest = state === undefined ? "" : ` --state git:${state} --report digest=triage/out/digest.md`;
   return fillTemplate("jobs/gitlab.yml", {

@@ -1,15 +1,15 @@
-/** What a job of a CI system runs, and what it needs for it. */
+/** Settings of a CI job. */
 export interface CiJob {
-  /** The workflow's path in the repository. */
+  /** Path of the workflow in the repository. */
   readonly workflow: string;
-  /** As --model takes it; undefined where the workflow or the project says. */
+  /** Value for `--model`. Undefined to use the model of the workflow or project. */
   readonly model?: string;
-  /** The variable of the model's key; undefined where there is none. */
+  /** Variable of the model's API key, if it needs one. */
   readonly key?: string;
-  /** The variables that skills need to read, in the job that asks the model. */
+  /** Variables that skills need for reading, in the job that calls the model. */
   readonly reads: readonly string[];
-  /** The branch that keeps what runs remember; undefined where nothing is. */
+  /** Branch that stores the state. Undefined if the workflow keeps none. */
   readonly state?: string;
-  /** Those that they need to write, in the job that applies the plan. */
+  /** Variables that skills need for writing, in the job that applies the plan. */
   readonly writes: readonly string[];
 }
