@@ -34,7 +34,7 @@ import { amount, jsonText, type Paint, painter, programName } from "../../termin
 import { personAt as browserAt, openTrusted } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";
 
-/** Shows what a run planned, asks, and carries out what was approved (trust 2). */
+/** Runs `skillflow apply`: shows a run's plan, asks, and carries out the approved operations. */
 export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const isWhole = isCi(io.host.env);
   const said = approvalOf(flags, isWhole);
@@ -59,7 +59,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   const open = openOperations(reviewed);
   const isDone = open.length === 0 && said === undefined;
   const plan = viewPlan({ ...stored, operations });
-  // Who is asked sees what they approve, however quiet it is to be.
+  // Users must see what they approve, even with --quiet.
   const isShown = said === undefined || flags.quiet !== true;
   if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
   const worded = said === undefined && !isDone ? wordOn(reviewed, open) : undefined;
@@ -112,7 +112,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   }
 });
 
-/** The plan for review, and nothing else (fine-print T17). */
+/** Writes the reports of a plan. Applies nothing. */
 async function reportPlan(io: Io, given: string, flags: Flags, reports: PlanReports): Promise<number> {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
@@ -137,12 +137,12 @@ async function writeReports(io: Io, reports: PlanReports, plan: PlanView): Promi
   }
 }
 
-/** A run by its name, or a plan's file, which names its run. */
+/** Reads a plan by its run or from a plan file, which names its run. */
 function review(io: Io, given: string): ReviewedPlan {
   return reviewPlan(continuedRun(io), planAt(io.host.cwd, given));
 }
 
-/** A plan's file; undefined where there is none, and a run is meant. A folder may have a run's name. */
+/** Reads a plan file. Returns undefined if there is none: `given` is then a run, even if a folder has the same name. */
 export function planAt(directory: string, given: string): Plan | undefined {
   const path = resolve(directory, given);
   const found = given === "" ? undefined : lstatSync(path, { throwIfNoEntry: false });
@@ -152,7 +152,7 @@ export function planAt(directory: string, given: string): Plan | undefined {
   throw noPlan(given, "the file holds no skillflow.plan/1");
 }
 
-/** As far as it takes to hold the rest against the run's record, as it is written. */
+/** Checks only the fields needed to compare the plan with the run's record. */
 function isPlan(value: unknown): value is Plan {
   if (!isObject(value) || value.schema !== "skillflow.plan/1" || typeof value.run !== "string") return false;
   return Array.isArray(value.operations) && value.operations.every(isObject);
@@ -160,7 +160,7 @@ function isPlan(value: unknown): value is Plan {
 
 const MOST_PLAN = 64 * 1024 * 1024;
 
-/** What stands in its place may be anything, in a checkout. */
+/** Reads a regular file with a size limit. In a checkout, the path could be anything. */
 function readPlainText(path: string, given: string): string {
   let opened: ReturnType<typeof openPlainNow> | undefined;
   try {
@@ -178,7 +178,7 @@ function noPlan(given: string, why: string): SkillflowError {
   return wrong(`${given} is no plan: ${why}`, "give a run, or the plan.json that it wrote");
 }
 
-/** The skills that the plan needs. What the record says of an installed skill does not count, so no person is asked about it. */
+/** Returns the skills that the plan needs. Installed skills replace recorded ones, so the user is not asked about those. */
 function usedBy({ stored, operations }: ReviewedPlan, installed: ReadonlySet<string>) {
   const { workflow } = stored.record;
   const needed = new Set(operations.map(skillOf));
@@ -213,7 +213,7 @@ function wrong(message: string, hint?: string): SkillflowError {
   return new SkillflowError("usage.invalid", message, { hint });
 }
 
-/** Undefined where nobody is there to answer. */
+/** Asks the user what to apply. Returns undefined in CI or without a terminal. */
 async function askFor(
   io: Io,
   { open, check }: { readonly open: readonly Operation[]; readonly check: () => Promise<void> },
@@ -229,7 +229,7 @@ async function askFor(
   return /^op-/.test(answer ?? "") ? parseApprovals([answer ?? ""], false) : [];
 }
 
-/** Nobody is there to ask, and nothing was approved (fine-print T13). */
+/** Throws a usage error because nothing was approved and no user can be asked. */
 async function leaveUnapproved(
   io: Io,
   flags: Flags,
@@ -256,7 +256,7 @@ function documentOf(run: string, exitCode: number, operations: readonly AppliedO
   return { schema: "skillflow.apply/1", run, exitCode, operations };
 }
 
-/** Undefined where nothing is left of what was approved. */
+/** Returns the approval given during the run, if any of its operations is still open. */
 function wordOn({ stored, planned }: ReviewedPlan, open: readonly Operation[]) {
   const word = approvedByWord(planned, stored.events);
   return word?.operations.some(({ id }) => open.some((one) => one.id === id)) ? word : undefined;
