@@ -12,17 +12,17 @@ import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 import { ADVICE, newSkillFiles } from "./templates.ts";
 
-/** A skill to be written. */
+/** Skill to create. */
 export interface Begun {
   readonly id: string;
   readonly format: Format;
-  /** By their paths in the skill's folder, whose name is given. */
+  /** Returns the files, with paths relative to the skill's folder. Takes the folder's name. */
   readonly files: (folder: string) => readonly (readonly [path: string, text: string])[];
-  /** What to change first. */
+  /** Advice on what to change first. */
   readonly advice: string;
-  /** The variables that it reads. */
+  /** Variables that the skill reads. */
   readonly sets?: readonly string[];
-  /** The variables that it sends, and to whom: `A_TOKEN to api.example`. */
+  /** Variables that the skill sends, with the recipient: `A_TOKEN to api.example`. */
   readonly sends?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export const newSkill: Action = async (io, args, flags) => {
   return 0;
 };
 
-/** Asks before a description decides what is sent where. Without a terminal, its variables are new names that hold nothing. */
+/** Confirms what the API description makes the skill send. Skipped without a terminal: its variables are not set yet. */
 async function maySend(io: Io, { id, sends }: Begun): Promise<boolean> {
   if (sends === undefined || !io.ask || isCi(io.host.env)) return true;
   await io.err(`${id} sends ${plainLine(sends)}.\n`);
@@ -74,7 +74,7 @@ function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
   return { id, format, files, advice: ADVICE[format] };
 }
 
-/** `skills new [ID] --from openapi FILE` */
+/** Handles `skills new [ID] --from openapi FILE`. */
 async function fromDescription(io: Io, args: readonly string[], flags: Flags): Promise<Begun> {
   const file = args.at(-1);
   if (file === undefined)
@@ -85,7 +85,7 @@ async function fromDescription(io: Io, args: readonly string[], flags: Flags): P
   return skillFromOpenapi(io, { id: args.length > 1 ? args[0] : undefined, file, chosen: list(flags, "operation") });
 }
 
-/** Its tools would never be offered: those of the built-in skill stay. */
+/** Throws if a built-in skill has this id, because the tools of the new skill would never be offered. */
 async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<void> {
   const entry = await openWorkspace(host, projectOptions(flags)).skills.find(id);
   if (!entry?.isBuiltin) return;
@@ -103,7 +103,7 @@ function formatOf(label: string): Format {
   throw new SkillflowError("usage.invalid", `there is no skill format "${label}"`, { hint });
 }
 
-/** Contracts and packages may have ids with dots; packages have no others. */
+/** Checks a skill's name. Contracts and packages may have dots. In a package's id, hyphens become dots. */
 function nameSkill(given: string, format: Format): { readonly id: string; readonly folder: string } {
   const isDotted = format === "contract" || format === "skills-protocol";
   const plain = isDotted ? given.replaceAll(".", "-") : given;
@@ -127,7 +127,7 @@ function runsCode(format: Format): boolean {
   return format !== "agent-skills" && format !== "sweny";
 }
 
-/** Files for the repository, which the whole team reads. */
+/** Writes the files with the default permissions, because they belong in the team's repository. */
 function writeFiles(root: string, directory: string, files: readonly (readonly [path: string, text: string])[]): void {
   try {
     for (const [path, content] of files) {

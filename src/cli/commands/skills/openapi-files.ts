@@ -1,14 +1,14 @@
 import type { JsonObject } from "../../../core/base/values.ts";
 import type { Access, ApiDescription, ApiOperation, ApiParameter } from "../../../core/skill/openapi/description.ts";
 
-/** The files of a skill that reads by an API's description: plain code, for its team to change. */
+/** Generates a skill that reads from an API, as plain code that its team can change. */
 
 export interface ApiSkill {
   readonly id: string;
-  /** Begins the names of its variables. */
+  /** Prefix of the skill's variables. */
   readonly prefix: string;
   readonly api: ApiDescription;
-  /** Those that become tools. */
+  /** Operations that become tools. */
   readonly operations: readonly ApiOperation[];
 }
 
@@ -19,7 +19,7 @@ export function apiSkillFiles(skill: ApiSkill): readonly (readonly [path: string
   ];
 }
 
-/** The variables that the skill reads, with what each is for. */
+/** Lists the variables that the skill reads, and whether each is required. */
 export function apiSkillVariables({ prefix, api }: Pick<ApiSkill, "prefix" | "api">) {
   const fields = Object.entries(configOf(prefix, api));
   return fields.map(([name, { required }]) => ({ name, needed: required === true }));
@@ -46,7 +46,7 @@ nothing; a failed call says nothing about that.
 `;
 }
 
-/** Of a description that strangers may have written: what Markdown and the placeholders of skills would read. */
+/** Removes Markdown syntax and skill placeholders, because an untrusted author may have written the description. */
 function plain(text: string): string {
   return text
     .replace(/[`{}[\]<>*_#|\\!]/g, " ")
@@ -239,7 +239,7 @@ function sentText({ key, name, place, between, isDeep }: ApiParameter): [string,
   ];
 }
 
-/** JSON is a literal of JavaScript, whatever its texts say. */
+/** Returns a value as a JavaScript literal. JSON always is one, whatever its strings contain. */
 function literal(value: unknown): string {
   return JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
 import type { Format } from "../../../core/skill/skill.ts";
 import { fillTemplates, titleOf } from "../../templates/fill.ts";
 
-/** What to change first in a new skill. */
+/** Advice on what to change first in a new skill, by format. */
 export const ADVICE: Readonly<Record<Format, string>> = {
   "agent-skills": "say in the description when to use it, and in the text how",
   "skill-tools": "declare its tools in tools.json, and write a handler for each in scripts/",
@@ -13,7 +13,7 @@ export const ADVICE: Readonly<Record<Format, string>> = {
   mcp: "name your server's command or url; a path in args starts from where skillflow is run",
 };
 
-/** The files of a new skill, filled in. */
+/** Returns the files of a new skill. */
 export function newSkillFiles(format: Format, names: { readonly id: string; readonly folder: string }) {
   return fillTemplates(`skills/${format}`, { ...names, title: titleOf(names.folder) });
 }
