@@ -21,7 +21,7 @@ import {
   reportOf,
 } from "./view.ts";
 
-/** `skillflow test`: 0 where every case passes, 1 where one fails, 2 where a file is wrong, 3 where a model lacks its key. */
+/** Runs `skillflow test`. Exit codes: 0 all passed, 1 a case failed, 2 a file is invalid, 3 a model's key is missing. */
 export const test: Action = async (io, places, flags) => {
   if (text(flags, "from") !== undefined) return (await import("./from-run.ts")).writeTest(io, places, flags);
   const workspace = openTestWorkspace(io.host, projectOptions(flags));
@@ -43,7 +43,7 @@ interface Round {
   readonly onTested?: (tested: readonly TestedCase[]) => void;
 }
 
-/** Runs the tests and tells of them; gives the exit code. */
+/** Runs the tests, prints the results and returns the exit code. */
 export async function runOnce(io: Io, flags: Flags, { workspace, places, signal, onTested }: Round): Promise<number> {
   const paint = painter(io, flags);
   const models = list(flags, "model");
@@ -92,7 +92,7 @@ function checkFlags(io: Io, flags: Flags): void {
   if (flags.watch === true && !io.isTerminal) throw wrong("--watch wants a terminal");
 }
 
-/** `FILE` of each `--report junit=FILE`. */
+/** Returns the path of each `--report junit=PATH`. */
 function reportPlaces(flags: Flags): string[] {
   return list(flags, "report").map((report) => {
     const path = /^junit=(.+)$/s.exec(report)?.[1];
@@ -124,7 +124,7 @@ async function accept(io: Io, workspace: Workspace, tested: readonly TestedCase[
   return files.map(({ path }) => path);
 }
 
-/** Nothing of it is left that only a person can decide. */
+/** Checks whether accepting resolved all failures of a case. */
 function isAccepted({ runs, ready, model }: TestedCase, accepted: readonly string[]): boolean {
   return runs.every(({ failures }) =>
     failures.every(({ accept: change, path }) =>
@@ -149,7 +149,7 @@ async function write(path: string, content: string, options: Parameters<typeof r
   }
 }
 
-/** In GitHub Actions each failure stands where its case does. */
+/** In GitHub Actions, annotates each failure at its case in the test file. */
 async function annotate(io: Io, failed: readonly TestedCase[]): Promise<void> {
   if (io.host.env.GITHUB_ACTIONS !== "true" || failed.length === 0) return;
   const { annotationOf } = await import("../../ci/github.ts");
