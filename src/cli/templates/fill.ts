@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ownPath } from "../../files/own-files.ts";
 
-/** What placeholders stand for, by their names. */
+/** Placeholder values by name. */
 export type Values = Readonly<Record<string, string>>;
 
-/** The files of a folder of templates, filled in, by their paths in the folder. */
+/** Fills in all templates in a folder. Returns them with their relative paths. */
 export function fillTemplates(folder: string, values: Values): (readonly [path: string, text: string])[] {
   const place = placeOf(folder);
   const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -13,7 +13,7 @@ export function fillTemplates(folder: string, values: Values): (readonly [path: 
   return paths.map((path) => [path, fillTemplate(join(folder, path), values)]);
 }
 
-/** Puts in values for `{{name}}`. The value of one that is alone on its line consists of whole lines, or of none. */
+/** Replaces `{{name}}` with its value. A placeholder alone on its line also loses its newline: its value is complete lines. */
 export function fillTemplate(file: string, values: Values): string {
   return readFileSync(placeOf(file), "utf8").replace(PLACEHOLDER, (whole, block?: string, inner?: string) => {
     return values[block ?? inner ?? ""] ?? whole;
@@ -24,7 +24,7 @@ const PLACEHOLDER = /^\{\{(\w+)\}\}\n|\{\{(\w+)\}\}/gm;
 
 const placeOf = (template: string) => ownPath(join("templates", template), join("src/cli/templates", template));
 
-/** `word-count` as a title: `Word count`. */
+/** Converts an id to a title: `word-count` to `Word count`. */
 export function titleOf(name: string): string {
   const words = name.replace(/[-.]/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
