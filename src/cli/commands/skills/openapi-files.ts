@@ -118,7 +118,7 @@ ${fields.join("")}  },
 ${operations.map(toolText).join("")}  ],
 };
 
-/** How each parameter is sent is told by \`sent\`; the answer is JSON, or text where it is none. */
+/** Sends each parameter as \`sent\` states, and returns the answer as JSON, or as text if it is not JSON. */
 async function ask(path, sent, input, { config, fetch, signal }) {
   const url = new URL(address(config) + path.replace(/\\{([^{}]*)\\}/g, (_, name) => segment(name, sent, input)));
   for (const [key, { in: place, name = key, between, deep }] of Object.entries(sent)) {

@@ -90,7 +90,7 @@ function headOf({ record }: Telling, { node, turns, doing, items }: Scope, at: s
   return `${plainLine(shown)} · turn ${turns + 1} · ${doing}`;
 }
 
-/** Describes a map's progress, such as `12 of 40, 3 at work, 1 failed`. */
+/** Describes a map's progress, such as `12 of 40, 1 failed`. */
 function itemWords({ total, over, running, failed }: Items): string {
   const parts = [`${over} of ${total}`, running > 0 ? `${running} at work` : "", failed > 0 ? `${failed} failed` : ""];
   return parts.filter((part) => part !== "").join(", ");
