@@ -3,9 +3,10 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { deepEqual, isObject, type Json, parseJson } from "../../core/base/values.ts";
+import { defined, isObject, type Json, parseJson } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import { canonicalJson } from "../../core/engine/event/operation.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin } from "../../core/engine/fold/state.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
@@ -115,20 +116,29 @@ function checkedName(run: string): string {
 /** Collects the recorded results of skills' tools as fixtures, one per input. Longer patterns come first. */
 async function recordedTools(events: readonly RunEvent[], blobs: Blobs): Promise<Record<string, Fixture[]>> {
   const inputs = new Map<string, Json>();
-  const rows: Record<string, Fixture[]> = {};
+  const rows = new Map<string, Map<string, Fixture>>();
   for (const event of events) {
     if (event.type === "tool:call") inputs.set(event.id, event.input);
     const isAnswer = event.type === "tool:result" && event.ref !== undefined && !event.planned;
     if (!isAnswer || event.code === "tool.unknown" || event.code === "input.invalid" || OWN_TOOLS.includes(event.tool))
       continue;
     const when = escapeGlobs(inputs.get(event.id) ?? {});
-    const known = rows[event.tool] ?? [];
-    if (known.some((row) => deepEqual(row.when, when))) continue;
-    const { error, output = null } = event;
-    const row: Fixture = error === undefined ? { when, output: await whole(output, blobs) } : { when, error };
-    rows[event.tool] = [...known, row].sort((a, b) => JSON.stringify(b.when).length - JSON.stringify(a.when).length);
+    const known = rows.get(event.tool) ?? new Map<string, Fixture>();
+    rows.set(event.tool, known);
+    const key = canonicalJson(when);
+    if (known.has(key)) continue;
+    const { error, acted, output = null } = event;
+    known.set(
+      key,
+      error === undefined ? { when, output: await whole(output, blobs) } : { when, error, ...defined("acted", acted) },
+    );
   }
-  return rows;
+  return Object.fromEntries([...rows].map(([tool, known]) => [tool, mostSpecificFirst(known)]));
+}
+
+/** Sorts rows by the length of their input: a short one may fit calls that a longer one is meant for. */
+function mostSpecificFirst(rows: ReadonlyMap<string, Fixture>): Fixture[] {
+  return [...rows].sort(([a], [b]) => b.length - a.length).map(([, row]) => row);
 }
 
 /** Replaces blob references in a result by the blobs' content. */
