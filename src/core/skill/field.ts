@@ -15,14 +15,14 @@ export const durationSchema = lazy(() =>
       z.number().positive(),
       z.string().regex(DURATION_PATTERN, "is no duration: use seconds, or 500ms, 90s, 10m, 2h, 14d"),
     ])
-    .describe("seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    .describe("Seconds, or 500ms, 90s, 10m, 2h, 14d"),
 );
 
 export const pathSchema = lazy(() =>
   z
     .string()
     .regex(PATH_PATTERN, "is no path: [all:|any:]key(.key)*, where a key may end in [*]")
-    .describe("[all:|any:]segment(.segment)*; a segment may end in [*]"),
+    .describe("Path: [all:|any:]segment(.segment)*, where a segment can end in [*]"),
 );
 
 export const stringMap = lazy(() => z.record(z.string(), z.string()));
@@ -40,13 +40,15 @@ export const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(),
 
 /** Fields for a tool's effect and reach: who writes its results and who reads its writes. */
 /** Field for a tool's effect. */
-export const toolEffect = () => z.enum(["read", "write"]).optional().describe("unknown counts as write");
+export const toolEffect = () => z.enum(["read", "write"]).optional().describe("Effect of a call (default write)");
 
 export const toolReach = () => ({
-  origin: z.enum(ORIGINS).optional().describe("who writes what it gives; unknown counts as a stranger's"),
-  audience: z.enum(AUDIENCES).optional().describe("who reads what it writes; default the team"),
+  origin: z.enum(ORIGINS).optional().describe("Who writes the results (default stranger)"),
+  audience: z.enum(AUDIENCES).optional().describe("Who can read the writes (default team)"),
   reads: z
     .enum(SOURCES)
     .optional()
-    .describe("whether what it reads is private; the default for skills of the category git, observability or tasks"),
+    .describe(
+      "Whether the source is private. Defaults to private for skills of the category git, observability or tasks.",
+    ),
 });

@@ -9,9 +9,9 @@ const functionNames = ["any_tool_called", "all_tools_called", "no_tool_called"];
 const functionRule = lazy(() =>
   z
     .strictObject({
-      any_tool_called: tools().describe("one of these was called with success"),
-      all_tools_called: tools().describe("each of these was called with success"),
-      no_tool_called: tools().describe("none of these was called"),
+      any_tool_called: tools().describe("At least one of these tools was called successfully"),
+      all_tools_called: tools().describe("Each of these tools was called successfully"),
+      no_tool_called: tools().describe("None of these tools was called"),
     })
     .refine(...atLeastOne(functionNames))
     .meta({ anyOf: anyRequired(functionNames) }),
@@ -20,49 +20,51 @@ export type FunctionRule = Fitting<typeof functionRule>;
 
 const evidenceRule = lazy(() =>
   z.strictObject({
-    claims: pathSchema().describe("the claims in the result data, such as claims[*]"),
-    cites: pathSchema().optional().describe("what a claim cites, from the claim; default evidence[*]"),
-    ref: pathSchema().optional().describe("a cite's reference, from the cite; default ref"),
-    quote: pathSchema().optional().describe("its quote of that result; default quote"),
-    independent: flag().optional().describe("a claim wants a cite of a tool whose origin is team"),
-    min_supported: z.int().min(0).optional().describe("default 1"),
+    claims: pathSchema().describe("Path of the claims in the result data, such as claims[*]"),
+    cites: pathSchema().optional().describe("Path of the cites in a claim (default evidence[*])"),
+    ref: pathSchema().optional().describe("Path of the result reference in a cite (default ref)"),
+    quote: pathSchema().optional().describe("Path of the quote in a cite (default quote)"),
+    independent: flag()
+      .optional()
+      .describe("true: a claim needs a cite of a tool whose origin is team (default false)"),
+    min_supported: z.int().min(0).optional().describe("Minimum number of supported claims (default 1)"),
   }),
 );
 export type EvidenceRule = Fitting<typeof evidenceRule>;
 
-const evaluatorName = lazy(() => text().describe("unique at the node; paths see its result by it"));
+const evaluatorName = lazy(() => text().describe("Name, unique at the node. Paths refer to the result by it."));
 
 export const evaluator = lazy(() =>
   z.discriminatedUnion("kind", [
     z.strictObject({
       name: evaluatorName(),
-      kind: z.literal("value").describe("the result data hold what the rule says"),
-      rule: valueRule().describe("paths begin in the node's own data"),
+      kind: z.literal("value").describe("The result data must match the rule"),
+      rule: valueRule().describe("Rule for the node's data. Paths start there."),
     }),
     z.strictObject({
       name: evaluatorName(),
-      kind: z.literal("function").describe("which tools were called"),
-      rule: functionRule().describe("names as the model sees them, or as their skill has them"),
+      kind: z.literal("function").describe("Checks which tools were called"),
+      rule: functionRule().describe("Rule for tool calls. Tool names are those the model sees, or those in the skill."),
     }),
     z.strictObject({
       name: evaluatorName(),
-      kind: z.literal("evidence").describe("every claim cites results of this run, and code has looked there"),
-      rule: evidenceRule().describe("where claims, cites, references and quotes stand"),
+      kind: z.literal("evidence").describe("Code checks that the claims cite results of this run"),
+      rule: evidenceRule().describe("Paths of claims, cites, references and quotes"),
       on_unsupported: z
         .enum(["fail", "drop", "mark"])
         .optional()
-        .describe("claims that no result supports: fail the evaluation (default), are taken out, or are marked"),
+        .describe("Unsupported claims fail the evaluation (default), are removed (drop), or are marked (mark)"),
     }),
     z.strictObject({
       name: evaluatorName(),
-      kind: z.literal("judge").describe("a model says whether the answer holds, without tools"),
-      rubric: text().describe("what is asked about the answer"),
+      kind: z.literal("judge").describe("A model without tools judges the answer"),
+      rubric: text().describe("Question about the answer"),
       pass_when: z
         .string()
         .regex(/^\S+$/, "is one word without white space")
         .optional()
-        .describe("the judge's word that passes; default yes"),
-      model: text().optional().describe("which judges; default the node's judge_model"),
+        .describe("Verdict of the judge that passes, one word (default yes)"),
+      model: text().optional().describe("Model for this judge (default: the node's judge_model)"),
     }),
   ]),
 );
@@ -72,15 +74,15 @@ export type EvidenceEvaluator = Extract<Evaluator, { kind: "evidence" }>;
 
 export const retry = lazy(() =>
   z.strictObject({
-    max: positive().describe("further attempts after a failed evaluation"),
+    max: positive().describe("Maximum number of retries after a failed evaluation"),
     instruction: z
       .union([
         text(),
-        z.strictObject({ auto: z.literal(true).describe("a model says what to do otherwise") }),
-        z.strictObject({ reflect: text().describe("the same, asked in these words") }),
+        z.strictObject({ auto: z.literal(true).describe("A model writes advice for the retry") }),
+        z.strictObject({ reflect: text().describe("A model writes advice for the retry, with this prompt") }),
       ])
       .optional()
-      .describe("said to the next attempt beside what failed"),
+      .describe("Instruction for the retry, in addition to the failures"),
   }),
 );
 export type Retry = Fitting<typeof retry>;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { flag, strings } from "../../skill/field.ts";
 
-const common = { description: z.string().optional().describe("what it is, for people and errors") };
+const common = { description: z.string().optional().describe("Meaning of the field, shown to people and in errors") };
 
 export const inputField = lazy(() =>
   z.discriminatedUnion("type", [
@@ -21,11 +21,11 @@ function inputOf<Type extends string, Value extends z.ZodType, Allowed extends z
 ) {
   return z
     .strictObject({
-      type: z.literal(type).describe("what its value is"),
+      type: z.literal(type).describe("Type of the value"),
       ...common,
-      required: flag().optional().describe("true: a run without it does not begin"),
-      default: value.optional().describe("its value where none is given"),
-      enum: z.array(allowed).min(1).optional().describe("the values that it may have"),
+      required: flag().optional().describe("true: a run needs a value to start"),
+      default: value.optional().describe("Value if none is given"),
+      enum: z.array(allowed).min(1).optional().describe("Allowed values"),
     })
     .refine((field) => !(field.required && field.default !== undefined), "required excludes default")
     .meta({ not: { properties: { required: { const: true } }, required: ["required", "default"] } });

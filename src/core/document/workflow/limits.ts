@@ -4,16 +4,20 @@ import { durationSchema, positive } from "../../skill/field.ts";
 
 export const workflowLimitsSchema = lazy(() =>
   z.strictObject({
-    max_cost_usd: z.number().positive().optional().describe("US dollars of model calls"),
-    max_tokens: positive().optional().describe("tokens that models read and write"),
-    max_steps: positive().optional().describe("node visits; default 200"),
-    timeout: durationSchema().optional().describe("of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    max_cost_usd: z.number().positive().optional().describe("Maximum cost of model calls, in US dollars"),
+    max_tokens: positive().optional().describe("Maximum input and output tokens"),
+    max_steps: positive().optional().describe("Maximum node visits (default 200)"),
+    timeout: durationSchema().optional().describe("Time limit of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
     per_day: z
       .strictObject({
-        max_cost_usd: z.number().positive().optional().describe("US dollars of model calls of all its runs"),
-        max_runs: positive().optional().describe("runs that begin"),
+        max_cost_usd: z
+          .number()
+          .positive()
+          .optional()
+          .describe("Maximum cost of the model calls of all runs, in US dollars"),
+        max_runs: positive().optional().describe("Maximum number of runs started"),
       })
       .optional()
-      .describe("what all runs of the workflow may spend in a day (UTC), counted beside the states"),
+      .describe("Limits for all runs of the workflow per UTC day. Usage is stored with the states."),
   }),
 );

@@ -22,8 +22,8 @@ const filterNames = ["allow", "deny"];
 const toolFilter = lazy(() =>
   z
     .strictObject({
-      allow: z.array(text()).min(1).optional().describe("these tools of its skills and no other"),
-      deny: z.array(text()).min(1).optional().describe("all but these, whatever allow says"),
+      allow: z.array(text()).min(1).optional().describe("Offer only these tools of the node's skills"),
+      deny: z.array(text()).min(1).optional().describe("Never offer these tools, even if they are in allow"),
     })
     .refine(...atLeastOne(filterNames))
     .meta({ anyOf: anyRequired(filterNames) }),
@@ -31,50 +31,56 @@ const toolFilter = lazy(() =>
 
 export const edge = lazy(() =>
   z.strictObject({
-    from: z.string().describe("a node"),
-    to: z.string().describe("a node"),
+    from: z.string().describe("Node id"),
+    to: z.string().describe("Node id"),
     if: conditionSchema().optional(),
     when: z
       .string()
       .optional()
-      .describe("in words, judged by the model without tools; neither if nor when: the default"),
-    max_iterations: positive().optional().describe("how often a run may follow it; a cycle needs it"),
+      .describe("Condition in words, judged by the model without tools. An edge without if and when is the default."),
+    max_iterations: positive()
+      .optional()
+      .describe("Maximum number of times that a run follows this edge. Each cycle needs it on one edge."),
   }),
 );
 export type Edge = Fitting<typeof edge>;
 
 const unseenSchema = lazy(() =>
   z.strictObject({
-    state: text().describe("the declared state that knows which items were judged"),
+    state: text().describe("Declared state that stores which items were judged"),
     within: durationSchema()
       .optional()
-      .describe("how long a judgement holds; default for as long as its entry is kept"),
+      .describe("How long a judgment is valid (default: as long as its entry is kept)"),
     unless_changed: z
       .array(pathSchema())
       .min(1)
       .optional()
-      .describe("values of the item that are judged anew once they changed, such as issue.level"),
+      .describe("Paths in the item, such as issue.level. If one of these values changes, the item is judged again."),
   }),
 );
 
 const mapSchema = lazy(() =>
   z
     .strictObject({
-      over: pathSchema().describe("the list: of an earlier node's data, or of the input"),
+      over: pathSchema().describe("Path of the list, in an earlier node's data or the input"),
       as: z
         .string()
         .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is no name: letters, digits, _ and -")
-        .describe("what the item is called: input.NAME inside"),
+        .describe("Name of the item in the inner workflow: input.NAME"),
       key: pathSchema()
         .optional()
-        .describe("a stable name of the item, such as issue.fingerprint; default its position"),
-      max_items: positive().optional().describe("what is beyond is left for the next run; default 100"),
-      concurrency: positive().optional().describe("how many are under way at once; default 1"),
+        .describe("Path of a stable key in the item, such as issue.fingerprint (default: its position)"),
+      max_items: positive()
+        .optional()
+        .describe("Maximum number of items. The rest is left for the next run. Default: 100."),
+      concurrency: positive().optional().describe("Maximum number of items that run concurrently (default 1)"),
       on_error: z
         .enum(["fail", "collect", "skip"])
         .optional()
-        .describe("an item that fails: begins no further one, is kept as failed (default), or counts as skipped"),
-      unseen: unseenSchema().optional().describe("leaves out what was judged before and has not changed"),
+        .describe(
+          "If an item fails: start no further items (fail), keep it as failed (collect, default), or count it as skipped (skip)",
+        ),
+      unseen: unseenSchema().optional().describe("Leaves out items that were judged before and have not changed"),
     })
     .refine((map) => map.unseen === undefined || map.key !== undefined, "unseen needs key")
     .meta({ dependentRequired: { unseen: ["key"] } }),
@@ -83,10 +89,10 @@ export type MapSettings = Fitting<typeof mapSchema>;
 
 const approvalSchema = lazy(() =>
   z.strictObject({
-    ask: sourceSchema().describe("what is asked, word for word"),
-    of: z.literal("plan").optional().describe("the writes planned so far are what is approved, and no others"),
-    timeout: durationSchema().optional().describe("how long the run waits; default for ever"),
-    on_timeout: z.enum(["fail", "deny"]).optional().describe("what no answer in time counts as; default fail"),
+    ask: sourceSchema().describe("Question for the person"),
+    of: z.literal("plan").optional().describe("Limits the approval to the writes planned so far"),
+    timeout: durationSchema().optional().describe("How long the run waits (default: forever)"),
+    on_timeout: z.enum(["fail", "deny"]).optional().describe("Result if there is no answer in time (default fail)"),
   }),
 );
 
@@ -95,54 +101,65 @@ const innerLimits = lazy(() => workflowLimitsSchema().omit({ per_day: true }));
 
 const plainNode = lazy(() =>
   z.strictObject({
-    name: text().describe("what people call it"),
-    instruction: sourceSchema().optional().describe("what the model is to do here, word for word"),
-    map: mapSchema().optional().describe("runs a workflow for each item of a list"),
-    call: text().optional().describe("runs another workflow: its file, from the document's folder, inside the project"),
-    approval: approvalSchema().optional().describe("waits for a person's word: skillflow signal"),
-    workflow: text().optional().describe("of a map: the file of the workflow that each item runs through"),
-    entry: text().optional().describe("of a map with nodes: the one that an item begins with"),
-    edges: z.array(edge()).optional().describe("of a map with nodes: the ways between them"),
+    name: text().describe("Display name"),
+    instruction: sourceSchema().optional().describe("Task for the model"),
+    map: mapSchema().optional().describe("Runs a workflow for each item of a list"),
+    call: text()
+      .optional()
+      .describe("Runs another workflow: its file, relative to the document's folder, inside the project"),
+    approval: approvalSchema().optional().describe("Waits for a person's decision, given with skillflow signal"),
+    workflow: text().optional().describe("For a map: file of the workflow to run for each item"),
+    entry: text().optional().describe("For a map with nodes: first node of each item"),
+    edges: z.array(edge()).optional().describe("For a map with nodes: transitions between them"),
     with: z
       .record(z.string(), z.json())
       .optional()
-      .describe("of a map or call: the inner input; {{path}} stands for what is there, a lone one keeps its type"),
-    limits: innerLimits().optional().describe("of a map's item, or of a call: reaching one fails it, the run goes on"),
+      .describe(
+        "For a map or call: input of the inner run. {{path}} inserts a value. A string that is only {{path}} keeps the value's type.",
+      ),
+    limits: innerLimits()
+      .optional()
+      .describe("Limits of a map's item or of a call. Reaching one fails the item or call, and the run continues."),
     skills: strings()
       .optional()
-      .describe("ids of the skills whose tools and instructions the model has here; id@range for a version"),
+      .describe("Ids of the skills whose tools and instructions the model gets. id@range selects a version."),
     output: schemaObject().optional().describe("JSON Schema of the result data"),
-    max_turns: positive().optional().describe("model invocations of one attempt"),
-    model: text().optional().describe("which works here; default the workflow's"),
-    judge_model: text().optional().describe("which judges here; default the workflow's"),
-    disallowed_tools: z.array(text()).optional().describe("the executor's own tools that are not offered here"),
-    tools: toolFilter().optional().describe("which tools of its skills are offered; default all"),
+    max_turns: positive().optional().describe("Maximum number of turns of one attempt"),
+    model: text().optional().describe("Model for this node. Defaults to the workflow's model."),
+    judge_model: text().optional().describe("Model for this node's judges. Defaults to the workflow's judge_model."),
+    disallowed_tools: z
+      .array(text())
+      .optional()
+      .describe("Built-in tools of the executor that this node does not offer"),
+    tools: toolFilter().optional().describe("Filter for the tools of the node's skills (default: all tools)"),
     fail_soft: flag()
       .optional()
       .describe(
-        "true: a turn cap or a fault of model or tools counts as success, with fail_soft and error in the data",
+        "true: reaching max_turns or a failure of the model or tools counts as success, with fail_soft and error in the data",
       ),
-    rules: nodeSources().optional().describe("what must be followed, in addition to the workflow's rules"),
-    context: nodeSources().optional().describe("background knowledge, in addition to the workflow's context"),
-    requires: requires().optional().describe("what must stand in the input and earlier results before the node begins"),
-    eval: z.array(evaluator()).min(1).optional().describe("how its answer is checked; all have to pass"),
+    rules: nodeSources().optional().describe("Rules, in addition to the workflow's"),
+    context: nodeSources().optional().describe("Background knowledge, in addition to the workflow's"),
+    requires: requires().optional().describe("Checks on the input and earlier results before the node starts"),
+    eval: z.array(evaluator()).min(1).optional().describe("Checks of the node's answer. All must pass."),
     eval_policy: z
       .enum(["all_pass", "any_pass", "weighted"])
-      .meta({ enum: ["all_pass"], description: "any_pass and weighted are reserved" })
+      .meta({ enum: ["all_pass"], description: "Policy for the evaluators (any_pass and weighted are reserved)" })
       .optional(),
-    retry: retry().optional().describe("what happens after a failed evaluation"),
-    effects: z.enum(["read", "write"]).optional().describe("read: no tool that writes is offered"),
+    retry: retry().optional().describe("Retries after a failed evaluation"),
+    effects: z.enum(["read", "write"]).optional().describe("read: offer no tool that writes"),
     state: z
       .array(text())
       .min(1)
       .optional()
-      .describe("declared states that the model may read and write here: state_get, state_search, state_put"),
+      .describe(
+        "Declared states that the model can read and write at this node, with state_get, state_search and state_put",
+      ),
     once: pathSchema()
       .optional()
-      .describe("the key of the finding that its writes tell of: it is applied once, however worded"),
+      .describe("Path of the finding's key. Writes with the same key are applied once, even if the wording differs."),
     timeout: durationSchema()
       .optional()
-      .describe("of one attempt, tools included: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+      .describe("Time limit of one attempt, including tools: seconds, or 500ms, 90s, 10m, 2h, 14d"),
   }),
 );
 
@@ -162,7 +179,7 @@ export const node = lazy(
             z.lazy(() => node()),
           )
           .optional()
-          .describe("of a map: the workflow that each item runs through, written here"),
+          .describe("For a map: inline workflow to run for each item"),
       })
       .superRefine(
         (fields, context) => {

@@ -7,16 +7,16 @@ const COMPARISONS = ["equals", "in", "matches", "at_least", "at_most"] as const;
 const outputMatch = lazy(() =>
   z
     .strictObject({
-      path: pathSchema().describe("what is compared"),
-      equals: z.json().optional().describe("the value, deeply"),
-      in: z.array(z.json()).optional().describe("one of these values"),
-      matches: z.string().optional().describe("a pattern (ECMAScript), which has one second"),
-      at_least: z.number().optional().describe("a number that is not smaller"),
-      at_most: z.number().optional().describe("a number that is not larger"),
+      path: pathSchema().describe("Path of the value to compare"),
+      equals: z.json().optional().describe("Expected value, compared deeply"),
+      in: z.array(z.json()).optional().describe("List of accepted values"),
+      matches: z.string().optional().describe("Regular expression (ECMAScript), with a time limit of one second"),
+      at_least: z.number().optional().describe("Minimum number"),
+      at_most: z.number().optional().describe("Maximum number"),
       not: z
         .literal(true)
         .optional()
-        .describe("turns the comparison round; a path that leads nowhere fails either way"),
+        .describe("Inverts the comparison. A path that does not resolve fails in both cases."),
     })
     .refine(
       (match) => COMPARISONS.filter((test) => match[test] !== undefined).length === 1,
@@ -27,8 +27,12 @@ const outputMatch = lazy(() =>
 export type OutputMatch = Fitting<typeof outputMatch>;
 
 const checks = lazy(() => ({
-  output_required: z.array(pathSchema()).min(1).optional().describe("paths at which something other than null stands"),
-  output_matches: z.array(outputMatch()).min(1).optional().describe("comparisons, all of which hold"),
+  output_required: z
+    .array(pathSchema())
+    .min(1)
+    .optional()
+    .describe("Paths that must resolve to a value other than null"),
+  output_matches: z.array(outputMatch()).min(1).optional().describe("Comparisons that must all hold"),
 }));
 
 const checkNames = ["output_required", "output_matches"];
@@ -37,7 +41,7 @@ export const requires = lazy(() =>
   z
     .strictObject({
       ...checks(),
-      on_fail: z.enum(["fail", "skip"]).optional().describe("what becomes of the node; default fail"),
+      on_fail: z.enum(["fail", "skip"]).optional().describe("Result of the node if the check fails (default fail)"),
     })
     .refine(...atLeastOne(checkNames))
     .meta({ anyOf: anyRequired(checkNames) }),
@@ -55,6 +59,6 @@ export type ValueRule = Fitting<typeof valueRule>;
 export const conditionSchema = lazy(() =>
   z
     .union([z.string().regex(/\S/, "is empty: write PATH = VALUE"), valueRule()])
-    .describe("a value rule, or PATH = VALUE, !=, >=, <=, PATH in [A, B], PATH exists"),
+    .describe("Value rule, or PATH = VALUE, !=, >=, <=, PATH in [A, B], PATH exists"),
 );
 export type Condition = Fitting<typeof conditionSchema>;

@@ -6,14 +6,14 @@ export const sourceSchema = lazy(() =>
   z
     .union([
       text(),
-      z.strictObject({ inline: text().describe("the text itself, also where it looks like a path") }),
-      z.strictObject({ file: text().describe("a file, from the document's folder, inside the project") }),
+      z.strictObject({ inline: text().describe("Literal text, even if it looks like a path") }),
+      z.strictObject({ file: text().describe("File path, relative to the document's folder, inside the project") }),
       z.strictObject({
-        url: text().describe("an address that is fetched once, when the run begins"),
-        type: z.literal("fetch").optional().describe("the same, said"),
+        url: text().describe("URL, fetched once when the run starts"),
+        type: z.literal("fetch").optional().describe("Optional, same as without it"),
       }),
     ])
-    .describe("text, or a ./path, an https:// address, {inline}, {file} or {url}"),
+    .describe("Text, a ./path, an https:// URL, {inline}, {file} or {url}"),
 );
 export type Source = Fitting<typeof sourceSchema>;
 
@@ -23,8 +23,8 @@ export const nodeSources = lazy(() =>
   z.union([
     sources(),
     z.strictObject({
-      only: flag().optional().describe("true: those of the workflow are left out here"),
-      sources: sources().describe("in their order"),
+      only: flag().optional().describe("true: exclude the workflow's sources at this node"),
+      sources: sources().describe("Sources in order"),
     }),
   ]),
 );

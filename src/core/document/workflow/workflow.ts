@@ -10,10 +10,10 @@ import { sources } from "./source.ts";
 const inlineSkill = lazy(() =>
   z
     .strictObject({
-      name: z.string().optional().describe("what people call it; default its id"),
-      description: z.string().optional().describe("what it is for"),
-      instruction: z.string().optional().describe("what the model reads of it"),
-      mcp: mcpServerSchema().optional().describe("the server whose tools it has"),
+      name: z.string().optional().describe("Display name (default: the id)"),
+      description: z.string().optional().describe("Purpose"),
+      instruction: z.string().optional().describe("Instruction for the model"),
+      mcp: mcpServerSchema().optional().describe("MCP server that provides the tools"),
     })
     .meta({
       anyOf: [{ properties: { instruction: { pattern: "\\S" } }, required: ["instruction"] }, { required: ["mcp"] }],
@@ -26,8 +26,10 @@ export const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const stateSchema = lazy(() =>
   z.strictObject({
-    keep: durationSchema().optional().describe("how long an entry is kept after it was last seen; default for ever"),
-    max_entries: positive().optional().describe("how many are kept, those last seen; default all"),
+    keep: durationSchema().optional().describe("How long to keep an entry after it was last seen (default: forever)"),
+    max_entries: positive()
+      .optional()
+      .describe("Maximum number of entries. The most recently seen are kept. Default: no maximum."),
   }),
 );
 
@@ -36,19 +38,21 @@ export type StateDeclaration = Fitting<typeof stateSchema>;
 
 const coolDown = lazy(() =>
   z.strictObject({
-    for: durationSchema().describe("how long no second run of the same key does anything"),
-    key: pathSchema().describe("what two runs have in common, such as input.fingerprint"),
+    for: durationSchema().describe("Duration of the cool-down"),
+    key: pathSchema().describe("Path of the cool-down key, such as input.fingerprint"),
   }),
 );
 export type CoolDown = Fitting<typeof coolDown>;
 
 const reportSchema = lazy(() =>
   z.strictObject({
-    headline: pathSchema().optional().describe("one line that says it all, such as assess.headline"),
-    severity: pathSchema().optional().describe("how bad it is"),
-    impact: pathSchema().optional().describe("who feels it, and how"),
-    cause: pathSchema().optional().describe("file, line, commit and confidence beside it are shown with it"),
-    action: pathSchema().optional().describe("the first step"),
+    headline: pathSchema().optional().describe("Path of a one-line summary, such as assess.headline"),
+    severity: pathSchema().optional().describe("Path of the severity"),
+    impact: pathSchema().optional().describe("Path of the impact: who is affected, and how"),
+    cause: pathSchema()
+      .optional()
+      .describe("Path of the cause. Its sibling fields file, line, commit and confidence are shown with it."),
+    action: pathSchema().optional().describe("Path of the first step to take"),
   }),
 );
 
@@ -62,45 +66,50 @@ const WORKFLOW_TYPES = ["pr_review", "e2e_test", "content_generation", "monitor"
 export const workflowSchema = lazy(() =>
   z
     .looseObject({
-      id: text().describe("names it to programs"),
-      name: text().describe("what people call it"),
-      description: z.string().optional().describe("what it is for"),
-      entry: text().describe("the node that a run begins with"),
+      id: text().describe("Identifier"),
+      name: text().describe("Display name"),
+      description: z.string().optional().describe("Purpose"),
+      entry: text().describe("First node of a run"),
       nodes: z
         .record(z.string(), node())
-        .meta({ propertyNames: { not: { const: "input" } }, description: "its places of work, by id" }),
-      edges: z.array(edge()).describe("the ways between nodes; a node without one that is live ends the run"),
-      skills: z.record(z.string(), inlineSkill()).optional().describe("skills of its own, by id"),
-      rules: sources().optional().describe("what must be followed at every node"),
-      context: sources().optional().describe("what is good to know at every node"),
-      workflow_type: z
-        .enum(WORKFLOW_TYPES)
+        .meta({ propertyNames: { not: { const: "input" } }, description: "Nodes, by id" }),
+      edges: z.array(edge()).describe("Transitions between nodes. A node without an applicable edge ends the run."),
+      skills: z.record(z.string(), inlineSkill()).optional().describe("Skills defined in the workflow, by id"),
+      rules: sources().optional().describe("Rules for every node"),
+      context: sources().optional().describe("Background knowledge for every node"),
+      workflow_type: z.enum(WORKFLOW_TYPES).optional().describe("Workflow category for catalogs (default generic)"),
+      model: text()
         .optional()
-        .describe("what kind of workflow it is, for catalogs; default generic"),
-      model: text().optional().describe("which works; default: the provider whose key is set"),
+        .describe("Model for the nodes. Default: --model, the config, or a model of the provider whose key is set."),
       judge_model: text()
         .optional()
-        .describe("which judges; default claude-haiku-4-5, or the run's model where there is no Claude"),
+        .describe(
+          "Model for judges. Defaults to claude-haiku-4-5, or to the run's model if its provider has no Claude.",
+        ),
       judge_budget: z
         .int()
         .min(0)
         .optional()
-        .describe("judge calls that are expected at most; beyond, validate warns; default 50"),
-      inputs: z.record(z.string(), inputField()).optional().describe("the fields of its input"),
-      verdict: pathSchema().optional().describe("where the run's verdict stands, such as assess.verdict"),
+        .describe("Expected maximum of judge calls, above which validate warns (default 50)"),
+      inputs: z.record(z.string(), inputField()).optional().describe("Input fields, by name"),
+      verdict: pathSchema().optional().describe("Path of the run's verdict, such as assess.verdict"),
       report: reportSchema()
         .optional()
-        .describe("where reports find what the run found; what is not there is left out"),
+        .describe("Paths of the findings that reports show. Paths that do not resolve are omitted."),
       writes: z
         .enum(["allow", "plan", "deny"])
         .optional()
-        .describe("what becomes of calls that write: carried out, planned for review, or not offered; default allow"),
-      limits: workflowLimitsSchema().optional().describe("what a run may spend"),
+        .describe(
+          "Whether tools that write are executed (allow, default), planned for review (plan), or not offered (deny)",
+        ),
+      limits: workflowLimitsSchema().optional().describe("Limits of a run"),
       state: z
         .record(z.string().regex(STATE_NAME), stateSchema())
         .optional()
-        .describe("what it remembers across its runs: entries by key, in states by name"),
-      cool_down: coolDown().optional().describe("a run of the same key within this time ends at once, skipped"),
+        .describe("States kept across runs, by name. Each holds entries by key."),
+      cool_down: coolDown()
+        .optional()
+        .describe("Skips a run if an earlier run with the same key ended within this time"),
     })
     .meta({ not: { required: ["verify"] } }),
 );
