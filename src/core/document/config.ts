@@ -23,63 +23,70 @@ const rateSchema = lazy(() =>
 /** Schema of `.skillflow.yml`, in a project and per user. */
 export const projectConfigSchema = lazy(() =>
   z.strictObject({
-    model: z.string().min(1).optional().describe("PROVIDER:NAME, as --model takes it"),
+    model: z.string().min(1).optional().describe("Default model, PROVIDER:NAME, as in --model"),
     writes: z
       .enum(["allow", "plan", "deny"])
       .optional()
-      .describe("as --writes says it; the strictest of files and workflow counts"),
+      .describe("Same as --writes. The strictest value of the files and the workflow applies."),
     limits: workflowLimitsSchema()
       .optional()
-      .describe("what a run may spend; the strictest of files and workflow counts"),
+      .describe("Limits of each run. The strictest value of the files and the workflow applies."),
     rates: z
       .strictObject({
-        runs: z.int().min(1).optional().describe("so many runs at a time"),
+        runs: z.int().min(1).optional().describe("Maximum number of concurrent runs"),
         models: z
           .record(z.string().min(1), rateSchema())
           .optional()
-          .describe("PROVIDER:NAME, with * for anything -> how many of its calls"),
-        skills: z.record(z.string().min(1), rateSchema()).optional().describe("skill id -> how many of its calls"),
+          .describe("Rates of model calls, by PROVIDER:NAME. * matches anything."),
+        skills: z.record(z.string().min(1), rateSchema()).optional().describe("Rates of tool calls, by skill id"),
       })
       .optional()
-      .describe("what waits for its turn: over all workers of a database, else within the process"),
+      .describe("Rate limits, shared by all workers of a database, otherwise per process"),
     skills: z
       .strictObject({
-        extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),
+        extraDirs: z.array(z.string().min(1)).optional().describe("Additional skill folders, relative to this file"),
         modules: z
           .array(z.string().min(1))
           .optional()
-          .describe("plug-ins as code: a file or a folder, relative to this file, or an npm package"),
-        disabled: z.array(z.string()).optional().describe("ids of skills that are left out"),
-        discover: z.boolean().optional().describe("false: no folder is searched for skills"),
-        order: z.enum(["sweny", "skill-tools"]).optional().describe("which document's order of skill folders counts"),
-        contextMode: z.enum(["full", "readOnDemand"]).optional().describe("how skills' instructions reach the model"),
-        descriptor: z.enum(["current", "seed"]).optional().describe("how tools.json descriptors behave"),
+          .describe("Plug-ins in code: a file or folder, relative to this file, or an npm package"),
+        disabled: z.array(z.string()).optional().describe("Ids of skills to exclude"),
+        discover: z.boolean().optional().describe("false: do not search the standard folders for skills"),
+        order: z.enum(["sweny", "skill-tools"]).optional().describe("Precedence of the standard skill folders"),
+        contextMode: z
+          .enum(["full", "readOnDemand"])
+          .optional()
+          .describe(
+            "How the model gets the instructions of skills: in the prompt (full), or by reading them from a list",
+          ),
+        descriptor: z.enum(["current", "seed"]).optional().describe("Rule set for tools.json descriptors"),
         allowScripts: z
           .boolean()
           .optional()
-          .describe("resolveCommand scripts of descriptors; counts in the user's file"),
-        defineTool: z.boolean().optional().describe("the skill tool-maker; counts in the user's file"),
-        trust: z.array(z.string()).optional().describe("skills whose code may run; counts in the user's file"),
+          .describe("Allow resolveCommand scripts of descriptors. Effective only in the user's file."),
+        defineTool: z.boolean().optional().describe("Enable the skill tool-maker. Effective only in the user's file."),
+        trust: z.array(z.string()).optional().describe("Skills whose code may run. Effective only in the user's file."),
         env: z
           .record(z.string(), z.array(z.string().min(1)))
           .optional()
-          .describe("skill -> variables handed to it, where its format cannot declare them; counts in the user's file"),
+          .describe(
+            "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
+          ),
       })
       .optional()
-      .describe("where skills are found, and what they may do"),
+      .describe("Where to find skills, and what they may do"),
     mcpServers: z
       .record(z.string(), mcpServerSchema())
       .optional()
-      .describe("skill id -> its MCP server; in a project's file it waits for trust"),
+      .describe("MCP servers, by skill id. Servers in a project's file require trust."),
     fetch: z
       .strictObject({
         auth: z
           .record(z.string(), z.string())
           .optional()
-          .describe("host -> name of the variable that holds its token; counts in the user's file"),
+          .describe("Names of the variables with the tokens, by host. Effective only in the user's file."),
       })
       .optional()
-      .describe("how sources by address are fetched"),
+      .describe("Settings for sources fetched by URL"),
   }),
 );
 export type ProjectConfig = Fitting<typeof projectConfigSchema>;

@@ -38,40 +38,46 @@ const size = lazy(() =>
 
 const source = lazy(() =>
   z.strictObject({
-    kind: z.enum(WEBHOOK_KINDS).describe("who sends, and so how a request shows that it is genuine"),
+    kind: z.enum(WEBHOOK_KINDS).describe("Sender of the webhooks. Decides how requests are authenticated."),
     secret: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is no name of a variable")
-      .describe("name of the variable that holds the secret or the token, never the value itself"),
-    workflow: text().describe("its file, from the folder of this one"),
+      .describe("Name of the variable that holds the secret or the token, never the value itself"),
+    workflow: text().describe("Workflow file, relative to the folder of this file"),
     input: z
       .record(z.string(), z.json())
       .optional()
-      .describe("the run's input: texts may hold {{body.path}}; a lone one keeps its type"),
+      .describe(
+        "Input of the run. {{body.path}} inserts a value. A string that is only {{body.path}} keeps the value's type.",
+      ),
     when: conditionSchema()
       .optional()
-      .describe("what does not fit it is answered, and starts nothing: paths begin in body or event"),
+      .describe(
+        "Condition for starting a run. Other requests are answered and ignored. Paths begin with body or event.",
+      ),
     fingerprint: pathSchema()
       .optional()
-      .describe("what alerts of one cause have in common: they are joined to one run; body.PATH or input.FIELD"),
-    cool_down: durationSchema()
-      .optional()
-      .describe("how long after the run of a fingerprint others of it are joined to it"),
+      .describe("Path of a key that alerts of one cause share, body.PATH or input.FIELD. Such alerts join one run."),
+    cool_down: durationSchema().optional().describe("How long after a run ends alerts with its fingerprint join it"),
   }),
 );
 export type ListenSource = Fitting<typeof source>;
 
 const limits = lazy(() =>
   z.strictObject({
-    concurrency: count().optional().describe("so many runs at a time; default 4"),
-    queue: count().optional().describe("so many may wait, all others are refused; default 1000"),
+    concurrency: count().optional().describe("Maximum number of concurrent runs (default 4)"),
+    queue: count().optional().describe("Maximum number of queued runs. Further requests are rejected. Default: 1000."),
     per_day: z
       .strictObject({
-        max_runs: count().optional().describe("of all sources, by UTC; default 500"),
-        max_cost_usd: z.number().positive().optional().describe("of all runs that webhooks began, by UTC"),
+        max_runs: count().optional().describe("Maximum number of runs started by webhooks per UTC day (default 500)"),
+        max_cost_usd: z
+          .number()
+          .positive()
+          .optional()
+          .describe("Maximum cost of all runs started by webhooks per UTC day, in US dollars"),
       })
       .optional()
-      .describe("counted where runs remember, so that a restart forgets nothing"),
+      .describe("Daily limits. Usage is stored with the states, so a restart keeps it."),
   }),
 );
 
@@ -81,32 +87,34 @@ const approvals = lazy(() =>
       .array(text())
       .min(1)
       .optional()
-      .describe("who may decide: each gets a link of their own, and is the `by` of their word; default: one link"),
+      .describe(
+        "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
+      ),
     url: z
       .string()
       .regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address")
       .optional()
-      .describe("where people reach this listener; default: the address that it listens on"),
+      .describe("Public URL of this listener (default: the address that it listens on)"),
   }),
 );
 
 export const listenFileSchema = lazy(() =>
   z.strictObject({
-    host: text().optional().describe("the address to listen on; default 127.0.0.1"),
-    port: z.int().min(0).max(65_535).optional().describe("default 8080; 0 takes a free one"),
-    max_body: size().optional().describe("larger requests are refused; default 1MiB"),
-    model: text().optional().describe("PROVIDER:NAME, as --model takes it"),
+    host: text().optional().describe("Address to listen on (default 127.0.0.1)"),
+    port: z.int().min(0).max(65_535).optional().describe("Port to listen on (default 8080). 0 selects a free port."),
+    max_body: size().optional().describe("Maximum size of a request body (default 1MiB)"),
+    model: text().optional().describe("Default model, PROVIDER:NAME, as in --model"),
     writes: z
       .enum(["allow", "plan", "deny"])
       .optional()
-      .describe("as --writes says it; the strictest of files and workflow counts"),
+      .describe("Same as --writes. The strictest value of the files and the workflow applies."),
     sources: z
       .record(sourceName(), source())
       .meta({ minProperties: 1 })
       .refine((sources) => Object.keys(sources).length > 0, "sources must not be empty")
-      .describe("name -> who may start what: source NAME is POST /NAME"),
-    limits: limits().optional().describe("what all runs together may do"),
-    approvals: approvals().optional().describe("the one-time links of runs that wait for a person's word"),
+      .describe("Webhook sources, by name. Source NAME is POST /NAME."),
+    limits: limits().optional().describe("Limits for all runs together"),
+    approvals: approvals().optional().describe("One-time links for runs that wait for an approval"),
   }),
 );
 export type ListenFile = Fitting<typeof listenFileSchema>;

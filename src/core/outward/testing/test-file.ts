@@ -10,22 +10,24 @@ const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json
 const text = lazy(() => z.string().min(1));
 const names = lazy(() => z.array(text()));
 const writes = lazy(() => z.enum(["allow", "plan", "deny"]));
-const live = lazy(() =>
-  z.literal("live").describe("tools without a fixture are called for real; else they are not reached"),
-);
+const live = lazy(() => z.literal("live").describe("Call tools without a fixture for real"));
 
 const fixture = lazy(() =>
   z
     .strictObject({
       when: json()
         .optional()
-        .describe("objects by the keys named here, * in a text is any characters; default: anything"),
-      output: json().optional().describe('what the call comes to: a value, or "@file"'),
-      error: z.string().optional().describe("in place of output: the call fails with it"),
+        .describe(
+          "Arguments to match. Only the given keys of objects are compared, and * in a string matches any characters. Default: any arguments.",
+        ),
+      output: json().optional().describe('Output of the call: a value, or "@file"'),
+      error: z.string().optional().describe("Error message with which the call fails, instead of output"),
       acted: z
         .enum(["no", "unknown"])
         .optional()
-        .describe("with error: whether the write may have happened; default unknown unless the tool is idempotent"),
+        .describe(
+          "With error: whether the write may have happened. Defaults to unknown, or to no if the tool is idempotent.",
+        ),
     })
     .refine(
       ({ output, error }) => (output === undefined) !== (error === undefined),
@@ -37,17 +39,20 @@ const fixture = lazy(() =>
 const matcher = lazy(() =>
   z
     .strictObject({
-      equals: json().optional().describe("this very value"),
-      in: z.array(json()).optional().describe("one of these, values or matchers"),
-      matches: z.string().optional().describe("a pattern, on a text or on the JSON of anything else"),
-      not: json().optional().describe("a value or a matcher; true beside others turns those round"),
-      at_least: z.number().optional().describe("a number of this or more"),
-      at_most: z.number().optional().describe("a number of this or less"),
+      equals: json().optional().describe("Exact value"),
+      in: z.array(json()).optional().describe("Accepted values or matchers"),
+      matches: z
+        .string()
+        .optional()
+        .describe("Regular expression, applied to a string or to the JSON of any other value"),
+      not: json().optional().describe("Value or matcher that must not match. true inverts the other matchers."),
+      at_least: z.number().optional().describe("Minimum number"),
+      at_most: z.number().optional().describe("Maximum number"),
       length: z
         .union([z.int().min(0), jsonObject()])
         .optional()
-        .describe("of a list, a text or a map: a number or a matcher"),
-      exists: z.boolean().optional().describe("whether there is anything, null not counted"),
+        .describe("Length of a list, string or map: a number or a matcher"),
+      exists: z.boolean().optional().describe("Whether there is a value other than null"),
     })
     .meta({ minProperties: 1 })
     .refine((value) => Object.keys(value).length > 0, "is empty"),
@@ -63,16 +68,18 @@ const PLACED_PATH = new RegExp(
 const approvals = lazy(() =>
   z
     .record(text(), z.enum(["approve", "deny"]))
-    .describe("what a person says at an approval, by its node: sure, each[fp-81]/sure, each/sure for every item"),
+    .describe("Decisions at approvals, by node: sure, each[fp-81]/sure, or each/sure for every item"),
 );
 
 const expected = lazy(() =>
   z.strictObject({
-    status: oneOrMatcher(z.enum(RUN_STATUSES)).optional().describe("default: succeeded"),
-    verdict: oneOrMatcher(z.string()).optional().describe("the run's verdict"),
+    status: oneOrMatcher(z.enum(RUN_STATUSES)).optional().describe("Status of the run (default succeeded)"),
+    verdict: oneOrMatcher(z.string()).optional().describe("Verdict of the run"),
     path: oneOrMatcher(names())
       .optional()
-      .describe("every node, once a visit; with those of inner runs where one is named: each[fp-81]/look"),
+      .describe(
+        "Nodes in the order of their visits. Includes nodes of inner runs, such as each[fp-81]/look, if one is named.",
+      ),
     data: z
       .record(
         z
@@ -84,65 +91,67 @@ const expected = lazy(() =>
         json(),
       )
       .optional()
-      .describe("path in the nodes' data, inner ones as each[fp-81]/look.kind -> a value or a matcher"),
-    called: names().optional().describe("tools, by the names that the model sees"),
-    not_called: names().optional().describe("tools that nobody may ask for"),
+      .describe("Values or matchers, by path in the nodes' data. Inner runs: each[fp-81]/look.kind."),
+    called: names().optional().describe("Tools that must be called, by the names that the model sees"),
+    not_called: names().optional().describe("Tools that must not be called"),
     planned: z
       .array(
         z.strictObject({
-          tool: oneOrMatcher(text()).optional().describe("by the name that the model sees"),
-          node: oneOrMatcher(text()).optional().describe("that planned it"),
-          skill: oneOrMatcher(text()).optional().describe("whose tool it is"),
-          audience: oneOrMatcher(text()).optional().describe("who would read it: team or public"),
-          held: oneOrMatcher(text()).optional().describe("why it is planned although writes are allowed"),
-          input: json().optional().describe("by the keys that are named here"),
+          tool: oneOrMatcher(text()).optional().describe("Tool name as the model sees it"),
+          node: oneOrMatcher(text()).optional().describe("Node that planned the write"),
+          skill: oneOrMatcher(text()).optional().describe("Skill of the tool"),
+          audience: oneOrMatcher(text()).optional().describe("Who would read the write: team or public"),
+          held: oneOrMatcher(text()).optional().describe("Why it was planned although writes are allowed"),
+          input: json().optional().describe("Input of the write. Only the given keys are compared."),
         }),
       )
       .optional()
-      .describe("each of these writes was planned; empty: none was"),
+      .describe("Writes that must be planned. An empty list means that none was planned."),
     evidence: z
       .strictObject({
-        claims: amount().optional().describe("before any is taken out"),
-        supported: amount().optional().describe("claims that a result shows"),
-        dropped: amount().optional().describe("claims that were taken out"),
-        cites: amount().optional().describe("quotes of results, before any is taken out"),
-        held: amount().optional().describe("quotes that stand in the result that they name"),
+        claims: amount().optional().describe("Number before any are removed"),
+        supported: amount().optional().describe("Claims that results support"),
+        dropped: amount().optional().describe("Claims that were removed"),
+        cites: amount().optional().describe("Cites before any are removed"),
+        held: amount().optional().describe("Cites whose quote is in the result that they name"),
       })
       .optional()
-      .describe("counts of claims and their quotes, over all nodes"),
-    cost_usd: amount().optional().describe("of a recording: what it cost when it was recorded"),
-    tokens: amount().optional().describe("input and output"),
-    prompts: z.literal("unchanged").optional().describe("against the recording"),
+      .describe("Counts of claims and cites over all nodes"),
+    cost_usd: amount()
+      .optional()
+      .describe("Cost of the run in US dollars. For a recording, the cost when it was recorded."),
+    tokens: amount().optional().describe("Input and output tokens"),
+    prompts: z.literal("unchanged").optional().describe("Prompts must be the same as in the recording"),
   }),
 );
 export type Expected = Fitting<typeof expected>;
 
 const testCase = lazy(() =>
   z.strictObject({
-    name: text().describe("told in its line; no two cases share one"),
+    name: text().describe("Unique name, shown in the case's line"),
     input: z
       .union([z.string().regex(/^@./, 'must be a map, or "@file"'), jsonObject()])
       .optional()
-      .describe('the run\'s input: a map, or "@file"; default: empty'),
-    writes: writes().optional().describe("in place of the file's"),
+      .describe('Input of the run: a map, or "@file" (default: empty)'),
+    writes: writes().optional().describe("Overrides the file's writes"),
     fixtures: live().optional(),
     approvals: approvals().optional(),
-    expect: expected().optional().describe("what has to come of it"),
+    expect: expected().optional().describe("Expected result"),
   }),
 );
 export type TestCase = Fitting<typeof testCase>;
 
 export const testFileSchema = lazy(() =>
   z.strictObject({
-    workflow: text().describe("its file; paths start from the test's own"),
-    model: text().optional().describe("script:FILE, replay:FILE, or provider:name"),
-    writes: writes().optional().describe("default: what the workflow and the project say"),
+    workflow: text().describe("Workflow file. Paths are relative to the test file."),
+    model: text().optional().describe("Model: script:FILE, replay:FILE, or provider:name"),
+    writes: writes().optional().describe("Same as --writes (default: the setting of the workflow and project)"),
     fixtures: live().optional(),
     tools: z
       .record(z.string(), z.array(fixture()))
       .optional()
-      .describe("a tool's name as the model sees it -> rows: the first that fits answers"),
-    cases: z.array(testCase()).min(1).describe("run one after another, each by itself"),
+      .describe("Fixtures, by the tool name that the model sees. The first matching row answers."),
+    cases: z.array(testCase()).min(1).describe("Cases, run separately and in order"),
   }),
 );
 export type TestFile = Fitting<typeof testFileSchema>;

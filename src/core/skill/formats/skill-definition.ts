@@ -15,49 +15,52 @@ const isSchema = (value: unknown) => isObject(value);
 
 const configFieldSchema = lazy(() =>
   z.looseObject({
-    description: z.string().describe("what it is, for doctor and .env.example"),
-    required: z.boolean().optional().describe("unresolved: the skill is unavailable; default false"),
-    unless: text().optional().describe("the key of a field that does in place of this one"),
-    env: text().optional().describe("the environment variable to read"),
-    secret: z.boolean().optional().describe("false: its value may be seen; default true"),
+    description: z.string().describe("Description for doctor and .env.example"),
+    required: z.boolean().optional().describe("true: the skill is unavailable without a value (default false)"),
+    unless: text().optional().describe("Key of another field whose value makes this one optional"),
+    env: text().optional().describe("Environment variable to read"),
+    secret: z.boolean().optional().describe("false: the value can be shown (default true)"),
     format: z
       .enum(CONFIG_FORMATS)
       .optional()
-      .describe("form of the value; a value of another form makes the skill unavailable"),
-    schemes: z.array(text()).optional().describe("for format url: accepted URL schemes; default http and https"),
+      .describe("Format of the value. A malformed value makes the skill unavailable."),
+    schemes: z.array(text()).optional().describe("For format url: accepted URL schemes (default http and https)"),
   }),
 );
 
 const toolSchema = lazy(() =>
   z.looseObject({
-    name: text().describe("unique in its skill"),
-    description: z.string().describe("what the model reads: when to use it, and what it costs"),
+    name: text().describe("Name, unique in the skill"),
+    description: z.string().describe("Description for the model: when to use the tool, and what it costs"),
     input_schema: z
       .unknown()
       .refine(isSchema, "must be a JSON Schema or a zod schema")
       .meta({ type: "object" })
-      .describe("JSON Schema, or in code a zod 4 or zod 3 schema"),
+      .describe("JSON Schema of the input, or in code a zod 4 or zod 3 schema"),
     output_schema: z
       .unknown()
       .refine(isSchema, "must be a JSON Schema")
       .meta({ type: "object" })
       .optional()
-      .describe("JSON Schema; a result that does not fit it is a failed call"),
+      .describe("JSON Schema of the result. A call with an invalid result fails."),
     effect: toolEffect(),
-    idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
+    idempotent: z.boolean().optional().describe("true: a call can be repeated if it is unknown whether it succeeded"),
     ...toolReach(),
     audience: z
       .unknown()
       .refine(isAudience, 'Invalid option: expected one of "team"|"public"')
       .meta({ enum: AUDIENCES })
       .optional()
-      .describe("who reads what it writes, or in code a function that tells it of one call; default the team"),
-    live: z.boolean().optional().describe("the same call again is carried out again, not answered by the first"),
-    needs: z.array(text()).optional().describe("config fields without which this one tool is left out"),
+      .describe("Who can read the writes, or in code a function that returns it for a call (default team)"),
+    live: z
+      .boolean()
+      .optional()
+      .describe("true: repeated calls are executed again, not answered with the first result"),
+    needs: z.array(text()).optional().describe("Config fields that this tool needs. It is left out without them."),
     settled_by: z
       .record(z.string(), text())
       .optional()
-      .describe("optional parameter -> config field: while that is set, the model is not told of the parameter"),
+      .describe("Config fields by optional parameter. If the field is set, the model does not see the parameter."),
   }),
 );
 
@@ -68,15 +71,15 @@ export const skillDefinitionSchema = lazy(() =>
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "must be letters, digits, dots, hyphens and underscores")
       .max(64)
-      .describe("by which nodes list it; begins the names of its tools"),
-    name: text().describe("what people call it"),
-    description: z.string().describe("what it does, and when to use it"),
-    category: z.enum(CATEGORIES).describe("what it is for; decides the default of reads"),
-    config: z.record(z.string(), configFieldSchema()).describe("its settings, by key"),
-    tools: z.array(toolSchema()).describe("may be empty where there is an instruction or a server"),
-    instruction: z.string().optional().describe("what the model is told about it"),
-    mcp: mcpServerSchema().optional().describe("a server whose tools it has"),
-    version: text().optional().describe("by semver; nodes may ask for a range of it"),
+      .describe("Id that nodes list. It is the prefix of the tool names."),
+    name: text().describe("Display name"),
+    description: z.string().describe("What the skill does, and when to use it"),
+    category: z.enum(CATEGORIES).describe("Category. Decides the default of reads."),
+    config: z.record(z.string(), configFieldSchema()).describe("Config fields, by key"),
+    tools: z.array(toolSchema()).describe("Tools. Can be empty if there is an instruction or a server."),
+    instruction: z.string().optional().describe("Instruction for the model"),
+    mcp: mcpServerSchema().optional().describe("MCP server that provides further tools"),
+    version: text().optional().describe("Semantic version. Nodes can require a range of it."),
   }),
 );
 

@@ -6,10 +6,10 @@ import { toolEffect, toolReach } from "../field.ts";
 const text = z.string().min(1);
 
 const parameterSchema = z.looseObject({
-  type: z.enum(["string", "number", "boolean", "object", "array"]).describe("what its value is"),
-  description: z.string().describe("what it is, for the model"),
-  enum: z.array(z.json()).min(1).optional().describe("the values that it may have"),
-  optional: z.boolean().optional().describe("true: a call may leave it out"),
+  type: z.enum(["string", "number", "boolean", "object", "array"]).describe("Type of the value"),
+  description: z.string().describe("Description for the model"),
+  enum: z.array(z.json()).min(1).optional().describe("Allowed values"),
+  optional: z.boolean().optional().describe("true: the parameter is optional"),
 });
 
 const scriptToolsSchema = z
@@ -18,22 +18,22 @@ const scriptToolsSchema = z
       name: z
         .string()
         .regex(/^[a-z][a-z0-9_]*$/)
-        .describe("unique in its skill"),
-      description: text.describe("what the model reads"),
-      script: text.optional().describe("its handler, relative to the skill's folder"),
+        .describe("Name, unique in the skill"),
+      description: text.describe("Description for the model"),
+      script: text.optional().describe("Handler script, relative to the skill's folder"),
       effect: toolEffect(),
       ...toolReach(),
-      parameters: z.record(z.string(), parameterSchema).optional().describe("by name"),
+      parameters: z.record(z.string(), parameterSchema).optional().describe("Parameters, by name"),
     }),
   )
-  .describe("Skill Tools: tools with a script each");
+  .describe("Skill Tools: a list of tools with a script each");
 
 const describedToolSchema = z.looseObject({
-  name: text.describe("unique in its skill"),
-  description: z.string().optional().describe("what the model reads"),
+  name: text.describe("Name, unique in the skill"),
+  description: z.string().optional().describe("Description for the model"),
   parameters: z
-    .looseObject({ type: z.literal("object").describe("arguments go by their names") })
-    .describe("JSON Schema"),
+    .looseObject({ type: z.literal("object").describe("Arguments are named") })
+    .describe("JSON Schema of the parameters"),
   effect: toolEffect(),
   ...toolReach(),
 });
@@ -43,42 +43,42 @@ const helperSchema = z.looseObject({
     .string()
     .regex(/^(?!.*\.\.)[^/\\]+$/)
     .optional()
-    .describe("a file of scripts/"),
-  binary: text.optional().describe("a program of the allowlist"),
-  subcommand: z.string().optional().describe("its first argument"),
-  args: z.array(z.string()).optional().describe("further arguments"),
+    .describe("File in scripts/"),
+  binary: text.optional().describe("Program in the allowlist"),
+  subcommand: z.string().optional().describe("First argument"),
+  args: z.array(z.string()).optional().describe("Further arguments"),
 });
 
 const argumentSchema = z.looseObject({
-  param: z.string().optional().describe("the parameter that it carries"),
-  kind: text.optional().describe("positional (default), flag, flagifboolean, …"),
-  flag: text.optional().describe("the flag before the value"),
-  flagIfTrue: z.string().optional().describe("the flag where the value is true"),
-  flagIfFalse: z.string().optional().describe("the flag where it is false"),
-  normalizeNewlines: z.boolean().optional().describe("true: line ends of the value become \\n"),
-  resolveCommand: helperSchema.optional().describe("a command whose output is the value"),
+  param: z.string().optional().describe("Parameter that provides the value"),
+  kind: text.optional().describe("Kind of argument: positional (default), flag, flagifboolean, …"),
+  flag: text.optional().describe("Flag before the value"),
+  flagIfTrue: z.string().optional().describe("Flag if the value is true"),
+  flagIfFalse: z.string().optional().describe("Flag if the value is false"),
+  normalizeNewlines: z.boolean().optional().describe("true: convert line ends of the value to \\n"),
+  resolveCommand: helperSchema.optional().describe("Command whose output is the value"),
 });
 
 const descriptorSchema = z
   .looseObject({
-    tools: z.array(describedToolSchema).optional().describe("what the model is offered"),
-    allowlist: z.record(z.string(), z.array(z.string())).optional().describe("program -> subcommands that may run"),
+    tools: z.array(describedToolSchema).optional().describe("Tools offered to the model"),
+    allowlist: z.record(z.string(), z.array(z.string())).optional().describe("Allowed subcommands, by program"),
     execution: z
       .array(
         z.looseObject({
-          tool: text.describe("the name of the tool that it carries out"),
-          binary: text.describe("the program, by name"),
-          subcommand: z.string().describe("its first argument"),
-          args: z.array(argumentSchema).optional().describe("how parameters become arguments, in their order"),
+          tool: text.describe("Name of the tool to execute"),
+          binary: text.describe("Program name"),
+          subcommand: z.string().describe("First argument"),
+          args: z.array(argumentSchema).optional().describe("Arguments in order, made from the parameters"),
         }),
       )
       .optional()
-      .describe("how each tool becomes a command line"),
+      .describe("Command line of each tool"),
   })
-  .describe("a descriptor: tools that are command lines of allowlisted programs");
+  .describe("Descriptor: tools that are command lines of allowlisted programs");
 
 export const toolsManifestSchema = z.union([
   scriptToolsSchema,
   descriptorSchema,
-  z.array(describedToolSchema).describe("a descriptor's tools, beside allowlist.json and execution.json"),
+  z.array(describedToolSchema).describe("Tools of a descriptor with separate allowlist.json and execution.json"),
 ]);
