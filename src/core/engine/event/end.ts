@@ -17,9 +17,9 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 /** A reason why a visit did less than its node is for, although the run went on. */
 const shortfallSchema = lazy(() =>
   z.object({
-    skill: z.string().optional().describe("absent if the node itself fell short"),
-    partial: z.literal(true).optional().describe("the node had the skill, without what the reason names"),
-    ref: z.string().optional().describe("the failed call that the reason names"),
+    skill: z.string().optional().describe("Skill that fell short. Absent if it was the node itself."),
+    partial: z.literal(true).optional().describe("The node had the skill, but not the part that the reason names"),
+    ref: z.string().optional().describe("Reference of the failed call that the reason names"),
     reason: z.string(),
   }),
 );
@@ -33,8 +33,10 @@ export type Degraded = Fitting<typeof degradedSchema>[number];
 /** A run that ended at a node because none of the edges that lead on from there applied. */
 export const unroutedSchema = lazy(() =>
   z.object({
-    node: z.string().describe("the last node"),
-    edges: z.array(z.object({ to: z.string(), reason: z.string() })).describe("why each of its edges did not apply"),
+    node: z.string().describe("Last node"),
+    edges: z
+      .array(z.object({ to: z.string(), reason: z.string() }))
+      .describe("Edges of the node, and why each did not apply"),
   }),
 );
 export type Unrouted = Fitting<typeof unroutedSchema>;
@@ -42,11 +44,11 @@ export type Unrouted = Fitting<typeof unroutedSchema>;
 /** A decision that a run waits for. */
 export const waitingSchema = lazy(() =>
   z.object({
-    node: z.string().describe("as signal takes it: ask, top/each[fp-81]/ask"),
+    node: z.string().describe("Node name in the form that signal accepts: ask, top/each[fp-81]/ask"),
     ask: z.string(),
     since: z.string().describe("ISO 8601"),
-    until: z.string().optional().describe("ISO 8601; absent: for ever"),
-    digest: z.string().optional().describe("of the plan that is asked about"),
+    until: z.string().optional().describe("ISO 8601. Absent if the run waits forever."),
+    digest: z.string().optional().describe("Digest of the plan to approve"),
   }),
 );
 export type Waiting = Fitting<typeof waitingSchema>;

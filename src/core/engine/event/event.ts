@@ -26,7 +26,7 @@ const acted = lazy(() =>
   z
     .enum(["no", "unknown"])
     .optional()
-    .describe("with an error: whether the call may have written; absent in older records"),
+    .describe("With an error: whether the call may have written. Absent in older records."),
 );
 
 /** All events: first those of the workflow format, then our own in the same shape. */
@@ -39,7 +39,7 @@ const bodies = lazy(
         type: z.literal("node:enter"),
         node: z.string(),
         instruction: z.string(),
-        iteration: z.int().describe("visits of this node, from 1"),
+        iteration: z.int().describe("Number of the visit to this node, from 1"),
       }),
       z.object({
         type: z.literal("tool:call"),
@@ -47,29 +47,35 @@ const bodies = lazy(
         tool: z.string(),
         input: json(),
         ref: ref(),
-        id: z.string().describe("the call's step key"),
+        id: z.string().describe("Step key of the call"),
       }),
       z.object({
         type: z.literal("tool:result"),
         node: z.string(),
         tool: z.string(),
         output: json().optional(),
-        error: z.string().optional().describe("instead of output, when the call failed"),
-        code: z.enum(CALL_CODES).optional().describe("beside an error: why, for programs"),
+        error: z.string().optional().describe("Error of a failed call, instead of output"),
+        code: z.enum(CALL_CODES).optional().describe("Error code for programs"),
         acted: acted(),
-        planned: z.literal(true).optional().describe("not carried out: the output names an operation of the plan"),
-        blobs: z.array(blobInfoSchema()).optional().describe("what of the output is kept as blobs, beside the run"),
+        planned: z
+          .literal(true)
+          .optional()
+          .describe("The call was not executed. The output names an operation of the plan."),
+        blobs: z
+          .array(blobInfoSchema())
+          .optional()
+          .describe("Parts of the output that are stored as blobs, outside the record"),
         redactions: z
           .record(z.string(), z.int())
           .optional()
-          .describe("how often a value of the checkout's .env was replaced in it, by variable"),
-        ref: ref().optional().describe("absent where no tool:call went before"),
+          .describe("Number of replaced values of the checkout's .env, by variable"),
+        ref: ref().optional().describe("Absent without a preceding tool:call"),
         id: z.string(),
       }),
       z.object({
         type: z.literal("node:retry"),
         node: z.string(),
-        attempt: z.int().describe("the coming retryAttempt"),
+        attempt: z.int().describe("retryAttempt of the next attempt"),
         reason: z.string(),
         preamble: z.string(),
       }),
@@ -77,23 +83,26 @@ const bodies = lazy(
         type: z.literal("node:exit"),
         node: z.string(),
         result: nodeResultSchema(),
-        unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
+        unfinished: z
+          .boolean()
+          .optional()
+          .describe("The run stopped during the node. resume continues inside the node."),
         cause: z
           .enum(FAILURE_CAUSES)
           .optional()
           .describe(
-            "what the node failed by: its turns, its timeout, the limits of the workflow it runs, its evaluators",
+            "Cause of the failure: the node's turns, its timeout, the limits of its inner workflow, or its evaluators",
           ),
-        stopped: z.literal(true).optional().describe("a limit or an interrupt stopped the node: it has not failed"),
-        degraded: shortfallsSchema().optional().describe("why the visit did less than the node is for"),
+        stopped: z.literal(true).optional().describe("A limit or an interrupt stopped the node. It has not failed."),
+        degraded: shortfallsSchema().optional().describe("Why the visit did less than the node asks for"),
       }),
       z.object({
         type: z.literal("route"),
         from: z.string(),
         to: z.string(),
         reason: z.string(),
-        edge: z.int().describe("index in the workflow's edges"),
-        degraded: shortfallsSchema().optional().describe("the failure of the node that the edge takes"),
+        edge: z.int().describe("Index in the workflow's edges"),
+        degraded: shortfallsSchema().optional().describe("Failure of the node after which the edge continues"),
       }),
       z.object({
         type: z.literal("map:start"),
@@ -101,20 +110,20 @@ const bodies = lazy(
         items: z.array(
           z.object({
             key: z.string(),
-            index: z.int().describe("position in the list"),
-            skipped_reason: z.string().optional().describe("why it does not run"),
-            error: z.string().optional().describe("why it cannot run"),
-            seen: z.literal(true).optional().describe("an earlier run has judged it"),
+            index: z.int().describe("Position in the list"),
+            skipped_reason: z.string().optional().describe("Why the item is skipped"),
+            error: z.string().optional().describe("Why the item cannot run"),
+            seen: z.literal(true).optional().describe("An earlier run judged the item"),
           }),
         ),
-        left: z.int().describe("beyond max_items: left for the next run"),
-        state: z.string().optional().describe("which knows what was judged"),
+        left: z.int().describe("Number of items beyond max_items, left for the next run"),
+        state: z.string().optional().describe("State that stores which items were judged"),
       }),
       z.object({
         type: z.literal("inner:start"),
-        node: z.string().describe("which runs it"),
-        inner: z.string().describe("its place: what its own events have as `at`"),
-        item: z.string().optional().describe("of a map: the key of the item"),
+        node: z.string().describe("Node that runs the inner run"),
+        inner: z.string().describe("Path of the inner run, which its events have as `at`"),
+        item: z.string().optional().describe("For a map: key of the item"),
         input: jsonObject(),
       }),
       z.object({
@@ -128,43 +137,46 @@ const bodies = lazy(
         judged: z
           .object({
             state: z.string(),
-            values: jsonObject().describe("by their paths: what it is judged anew by"),
+            values: jsonObject().describe("Values by path. The item is judged again if one changes."),
             tainted: z.literal(true).optional(),
           })
           .optional()
-          .describe("what is kept of it for later runs"),
-        error: runErrorSchema().optional().describe("of a run that failed"),
+          .describe("Judgment that is stored for later runs"),
+        error: runErrorSchema().optional().describe("Error of a failed run"),
       }),
       z.object({
         type: z.literal("approval:asked"),
         node: z.string(),
         ask: z.string(),
-        timeout_ms: z.number().optional().describe("absent: it waits for ever"),
-        digest: z.string().optional().describe("of the plan that is asked about"),
+        timeout_ms: z.number().optional().describe("Absent if the run waits forever"),
+        digest: z.string().optional().describe("Digest of the plan to approve"),
       }),
       z.object({
         type: z.literal("approval:given"),
         node: z.string(),
         approved: z.boolean(),
-        by: z.string().describe("who said so, or timeout"),
+        by: z.string().describe("Person who decided, or timeout"),
         note: z.string().optional(),
-        late: z.literal(true).optional().describe("nobody answered in time"),
-        digest: z.string().optional().describe("of the plan that was approved"),
-        later: z.literal(true).optional().describe("the run goes on by a resume, or by a later word"),
-        settings: settingsSchema().partial().describe("what changes as the run goes on"),
-        skills: changedSkillsSchema().optional().describe("skills that differ from the run's record from now on"),
+        late: z.literal(true).optional().describe("There was no answer in time"),
+        digest: z.string().optional().describe("Digest of the approved plan"),
+        later: z
+          .literal(true)
+          .optional()
+          .describe("The decision does not continue the run. A resume or a later decision does."),
+        settings: settingsSchema().partial().describe("Settings that change when the run continues"),
+        skills: changedSkillsSchema().optional().describe("Skills that differ from the run's record from now on"),
       }),
       z.object({
         type: z.literal("workflow:end"),
         results: z.record(z.string(), nodeResultSchema()),
         status: z.enum(RUN_STATUSES),
         reason: z.string(),
-        waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for"),
+        waiting: z.array(waitingSchema()).optional().describe("Decisions that the run waits for"),
         verdict: z.string().optional(),
         degraded: degradedSchema()
           .optional()
-          .describe("where the run did less than its workflow asks for; absent in older records"),
-        unrouted: unroutedSchema().optional().describe("the node where the run ended because no edge applied"),
+          .describe("Where the run did less than its workflow asks for. Absent in older records."),
+        unrouted: unroutedSchema().optional().describe("Node at which the run ended because no edge applied"),
         error: runErrorSchema().optional(),
       }),
       z.object({
@@ -175,7 +187,7 @@ const bodies = lazy(
         parts: z.array(part()),
         stop: stop(),
         usage: usageSchema().nullable(),
-        prompt: z.string().describe("sha256 of the prompt, first 16 hexadecimal digits"),
+        prompt: z.string().describe("First 16 hexadecimal digits of the prompt's sha256"),
       }),
       z.object({
         type: z.literal("model:error"),
@@ -190,10 +202,10 @@ const bodies = lazy(
         type: z.literal("tool:defined"),
         node: z.string(),
         tool: toolDescriptorSchema(),
-        parameters: jsonObject().describe("as the definition gives them"),
-        code: z.string().describe("the body of its handler"),
-        persistent: z.boolean().describe("also kept as a skill of the project"),
-        id: z.string().describe("the defining call's step key"),
+        parameters: jsonObject().describe("Parameters as in the definition"),
+        code: z.string().describe("Body of the handler"),
+        persistent: z.boolean().describe("Also saved as a skill of the project"),
+        id: z.string().describe("Step key of the defining call"),
       }),
       z.object({
         type: z.literal("evidence:checked"),
@@ -201,72 +213,74 @@ const bodies = lazy(
         evaluator: z.string(),
         claims: z.array(
           z.object({
-            claim: json().describe("as it was answered"),
+            claim: json().describe("Claim as in the answer"),
             supported: z.boolean(),
             cites: z.array(
               z.object({
                 ref: z.string(),
                 quote: z.string(),
-                problem: z.string().optional().describe("absent: it holds"),
+                problem: z.string().optional().describe("Why the cite is invalid. Absent if it is valid."),
               }),
             ),
           }),
         ),
-        missing: z.string().optional().describe("why there are no claims"),
-        excerpts: z.record(z.string(), z.string()).describe("what a judge sees of each result that is cited"),
+        missing: z.string().optional().describe("Why there are no claims"),
+        excerpts: z
+          .record(z.string(), z.string())
+          .describe("Excerpts of the cited results that a judge sees, by reference"),
       }),
       z.object({
         type: z.literal("tool:audience"),
         node: z.string(),
-        audience: z.enum(AUDIENCES).describe("who would read what the call writes"),
-        error: z.string().optional().describe("why the service refused to say, as it would refuse the write"),
+        audience: z.enum(AUDIENCES).describe("Who could read the write"),
+        error: z.string().optional().describe("Why the service rejected the check. It would reject the write too."),
         code: z.enum(CALL_CODES).optional(),
-        id: z.string().describe("the call's step key"),
+        id: z.string().describe("Step key of the call"),
       }),
       z.object({
         type: z.literal("operation:planned"),
         node: z.string(),
         operation: operationSchema().omit({ node_failed: true, applied: true }),
-        id: z.string().describe("the call's step key"),
+        id: z.string().describe("Step key of the call"),
       }),
       z.object({
         type: z.literal("operation:begun"),
         operation: z.string(),
-        digest: z.string().describe("of what was approved"),
-        call: z.string().describe("the id that its tool knows the call by"),
-        by: z.string().describe("who applied it"),
+        digest: z.string().describe("Digest of the approved operation"),
+        call: z.string().describe("Id of the call that the tool receives"),
+        by: z.string().describe("Person who applied the operation"),
       }),
       z.object({
         type: z.literal("operation:ended"),
         operation: z.string(),
         digest: z.string(),
         output: json().optional(),
-        error: z.string().optional().describe("instead of output, when it failed"),
+        error: z.string().optional().describe("Error of a failed operation, instead of output"),
         code: z.enum(CALL_CODES).optional(),
         acted: acted(),
-        existing: z.literal(true).optional().describe("the sink had it already"),
-        in_doubt: z.literal(true).optional().describe("it may have been carried out although it failed"),
+        existing: z.literal(true).optional().describe("The target already had it"),
+        in_doubt: z.literal(true).optional().describe("The operation may have been executed although it failed"),
       }),
       z.object({
         type: z.literal("operation:resolved"),
         operation: z.string(),
         digest: z.string(),
-        applied: z.boolean().describe("a person's word about an operation in doubt"),
+        applied: z.boolean().describe("Person's decision whether an operation in doubt was applied"),
         by: z.string(),
       }),
       z.object({
         type: z.literal("state:written"),
-        delta: z.string().describe("the id by which what the run wrote is applied once"),
-        entries: z.int().describe("how many it changed"),
-        touches: z.int().describe("how many puts of the run are written by now"),
-        cost_usd: z.number().describe("what of its cost is counted by now"),
+        delta: z.string().describe("Id that ensures that the changes are saved only once"),
+        entries: z.int().describe("Number of changed entries"),
+        touches: z.int().describe("Number of the run's state changes that are saved so far"),
+        cost_usd: z.number().describe("Part of the run's cost that is counted so far"),
       }),
       z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
       z.object({
         type: z.literal("reply:rejected"),
         node: z.string(),
-        reason: z.string().describe("what went back to the model"),
-        problems: z.array(z.string()).optional().describe("what is wrong with the answer, with its values"),
+        reason: z.string().describe("Message returned to the model"),
+        problems: z.array(z.string()).optional().describe("Problems of the answer, with its values"),
       }),
       z.object({
         type: z.literal("limit:reached"),
@@ -287,15 +301,15 @@ const bodies = lazy(
         type: z.literal("run:fail"),
         node: z.string(),
         code: z.string(),
-        message: z.string().describe("what the run cannot go on without, whatever edges there are"),
+        message: z.string().describe("Why the run cannot continue, regardless of its edges"),
         hint: z.string().optional(),
       }),
       z.object({
         type: z.literal("run:resume"),
-        from: z.string().optional().describe("the node to redo from"),
+        from: z.string().optional().describe("Node to repeat from"),
         settings: settingsSchema().partial(),
-        skills: changedSkillsSchema().optional().describe("skills that differ from the run's record from now on"),
-        day: daySchema().optional().describe("what was used of the day's limits by then"),
+        skills: changedSkillsSchema().optional().describe("Skills that differ from the run's record from now on"),
+        day: daySchema().optional().describe("Usage of the daily limits at that time"),
       }),
     ] as const,
 );
@@ -306,22 +320,22 @@ export type EventBody = Fitting<typeof eventBodySchema>;
 export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
 
 const envelope = lazy(() => ({
-  seq: z.int().describe("position in the run, from 0"),
+  seq: z.int().describe("Position in the run, from 0"),
   time: z.string().describe("ISO 8601"),
-  epoch: z.int().describe("how many times the run had been opened before"),
-  key: z.string().describe("the step that this event belongs to"),
+  epoch: z.int().describe("Number of times that the run had been opened before"),
+  key: z.string().describe("Step that the event belongs to"),
   at: z
     .string()
     .optional()
     .describe(
-      "the inner run that the event belongs to, from the outermost: each[fp-81], top/each[fp-81]; absent: the run itself",
+      "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
     ),
-  more: z.literal(true).optional().describe("the record that this event is part of goes on with the next one"),
-  record: z.string().optional().describe("of the first event: sha256 of the run's own line, the one before it"),
+  more: z.literal(true).optional().describe("The next event belongs to the same record"),
+  record: z.string().optional().describe("In the first event: sha256 of the run's own line, which precedes it"),
   seal: z
     .string()
     .optional()
-    .describe("sha256 of the seal before it (of the first event: `record`) and of its own line up to here"),
+    .describe("sha256 of the previous seal (in the first event: `record`) and of this line up to here"),
 }));
 
 /** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */

@@ -15,17 +15,17 @@ export type EvalResult = Fitting<typeof evalResultSchema>;
 
 /** Reference to a call's result: `r7` is the result of the run's seventh recorded call. */
 export const ref = lazy(() =>
-  z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls"),
+  z.string().describe("Reference of the call's result, r<n>, where n counts the run's recorded calls"),
 );
 
 const toolCallSchema = lazy(() =>
   z.object({
-    ref: ref().optional().describe("absent where the call was not begun"),
+    ref: ref().optional().describe("Absent if the call was not started"),
     tool: z.string(),
     input: json(),
-    output: json().optional().describe("absent on error"),
+    output: json().optional().describe("Absent on error"),
     error: z.string().optional(),
-    planned: z.boolean().optional().describe("recorded as an operation of the plan, not carried out"),
+    planned: z.boolean().optional().describe("The call was recorded as an operation of the plan, not executed"),
   }),
 );
 export type ToolCall = Fitting<typeof toolCallSchema>;
@@ -43,15 +43,15 @@ export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 export const evidenceCountsSchema = lazy(() =>
   z.object({
-    claims: z.int().describe("before any is taken out"),
+    claims: z.int().describe("Number before any are removed"),
     supported: z.int(),
     dropped: z.int(),
-    cites: z.int().describe("before any is taken out"),
-    held: z.int().describe("cites whose quote stands in the result that they name"),
+    cites: z.int().describe("Number before any are removed"),
+    held: z.int().describe("Cites whose quote is in the result that they name"),
     dropped_claims: z
       .array(z.object({ claim: z.string(), reason: z.string() }))
       .optional()
-      .describe("each claim that was taken out, and why; absent if there is none"),
+      .describe("Removed claims with reasons. Absent if there are none."),
   }),
 );
 export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;

@@ -16,26 +16,28 @@ export const operationSchema = lazy(() =>
     id: z
       .string()
       .regex(/^op-\d+$/)
-      .describe("op-<n>, n counting the run's operations"),
+      .describe("op-<n>, where n counts the run's operations"),
     node: z.string(),
-    visit: z.int().describe("visits of this node, from 1"),
+    visit: z.int().describe("Number of the visit to this node, from 1"),
     skill: z.string(),
-    tool: z.string().describe("as its skill names it"),
-    input: json().describe("redacted; references to earlier operations unfilled"),
-    summary: z.string().describe("one line for people"),
+    tool: z.string().describe("Tool name in the skill"),
+    input: json().describe("Redacted input. References to earlier operations are not replaced."),
+    summary: z.string().describe("Summary in one line"),
     effect: z.literal("write"),
     audience: z.enum(AUDIENCES),
-    digest: hex().describe("sha256 over the canonical JSON (RFC 8785) of {skill, tool, input}"),
+    digest: hex().describe("sha256 of the canonical JSON (RFC 8785) of {skill, tool, input}"),
     sources: z
       .array(z.object({ ref: z.string(), tool: z.string().optional(), node: z.string().optional() }))
-      .describe("what strangers wrote that the node had read: results by reference, and the run's input"),
-    refers: z.array(z.string()).describe("the operations whose results its input takes up"),
-    held: z.literal(HELD).optional().describe("why it is planned although writes are allowed"),
+      .describe("Content by strangers that the node had read: results by reference, and the run's input"),
+    refers: z.array(z.string()).describe("Operations whose results the input uses"),
+    held: z.literal(HELD).optional().describe("Why it was planned although writes are allowed"),
     filtered: z
       .array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() }))
       .optional()
-      .describe("what was taken out of the input before it was planned"),
-    marker: hex().optional().describe("names the finding at the sink in place of the digest: from the node's `once`"),
+      .describe("Content that was removed from the input before it was planned"),
+    marker: hex()
+      .optional()
+      .describe("Identifies the finding in the target instead of the digest. Made from the node's `once`."),
     node_failed: z.literal(true).optional(),
     applied: z.literal(true).optional(),
   }),
@@ -49,7 +51,7 @@ export const planSchema = lazy(() =>
     workflow: z.string(),
     created: z.string().describe("ISO 8601"),
     digest: hex().describe(
-      "sha256 over the operations' digests in order, and over the servers that the workflow defines for their skills",
+      "sha256 of the operations' digests in order, and of the servers that the workflow defines for their skills",
     ),
     operations: z.array(operationSchema()),
   }),

@@ -14,17 +14,17 @@ export const skillRecordSchema = lazy(() =>
     name: z.string(),
     format: z.string(),
     available: z.boolean(),
-    plannable: z.literal(true).optional().describe("it lacks its config: what it writes can be planned"),
-    cause: z.enum(UNAVAILABLE_KINDS).optional().describe("why it is unavailable, by kind"),
-    reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
+    plannable: z.literal(true).optional().describe("The config is incomplete, but writes can be planned"),
+    cause: z.enum(UNAVAILABLE_KINDS).optional().describe("Kind of reason why the skill is unavailable"),
+    reason: z.string().optional().describe("Why the skill is unavailable, or which part of it is not offered"),
     version: z.string().optional(),
     description: z.string().optional(),
     instruction: z.string().optional(),
-    files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),
+    files: z.array(z.string()).optional().describe("Names of bundled files that the model can read"),
     scripts: z
       .enum(["read", "write"])
       .optional()
-      .describe("its scripts may be run, and what that may do; absent: there are none, or they are not trusted"),
+      .describe("Effect of the skill's scripts. Absent if none can run, for example without trust."),
     tools: z.array(toolDescriptorSchema()),
   }),
 );
@@ -37,14 +37,14 @@ export const changedSkillsSchema = lazy(() =>
   z.array(
     skillRecordSchema()
       .pick({ id: true, available: true, cause: true, reason: true })
-      .extend({ lost: z.array(z.string()).optional().describe("the tools that it does not have any more, by name") }),
+      .extend({ lost: z.array(z.string()).optional().describe("Names of the tools that the skill no longer has") }),
   ),
 );
 export type ChangedSkills = Fitting<typeof changedSkillsSchema>;
 
 /** The previous run, if this run was skipped because of the cool-down. */
 export const skippedSchema = lazy(() =>
-  z.object({ run: z.string(), at: z.string().describe("when it ended"), verdict: z.string().optional() }),
+  z.object({ run: z.string(), at: z.string().describe("Time when the run ended"), verdict: z.string().optional() }),
 );
 export type Skipped = Fitting<typeof skippedSchema>;
 
@@ -79,8 +79,8 @@ export const runRecordSchema = lazy(() =>
     run: z.string().regex(RUN_ID),
     kind: z.enum(RUN_KINDS),
     at: z.string(),
-    file: z.string().optional().describe("where the workflow document was"),
-    commit: z.string().optional().describe("as of which the document, the config and the skills were taken"),
+    file: z.string().optional().describe("Path of the workflow document"),
+    commit: z.string().optional().describe("Commit from which the document, the config and the skills were read"),
     workflow: workflowSchema(),
     input: jsonObject(),
     sources: z.record(z.string(), resolvedSourceSchema()),
@@ -89,7 +89,7 @@ export const runRecordSchema = lazy(() =>
     options: z
       .array(recordedOptionSchema())
       .optional()
-      .describe("the options that a command needs again to continue the run; values of config are left out"),
+      .describe("Options that a command needs again to continue the run, without config values"),
     inner: z
       .record(
         z.string(),
@@ -100,18 +100,17 @@ export const runRecordSchema = lazy(() =>
         }),
       )
       .optional()
-      .describe("the workflows that nodes run, by the path of the node: each, top/each"),
+      .describe("Workflows that nodes run, by node path: each, top/each"),
     states: z
       .record(z.string(), z.array(stateEntrySchema()))
       .optional()
-      .describe("what it found in the states that its workflow declares"),
-    day: daySchema().optional().describe("what was used of the day's limits when it began"),
-    cooled: z
-      .string()
+      .describe("Entries in the declared states when the run started"),
+    day: daySchema().optional().describe("Usage of the daily limits when the run started"),
+    cooled: z.string().optional().describe("Cool-down key, if the workflow has one and its path resolves"),
+    skipped: skippedSchema()
       .optional()
-      .describe("the key that runs cool down by, where the workflow has one and it resolves"),
-    skipped: skippedSchema().optional().describe("the run of the same key that it came too soon after"),
-    warnings: z.array(z.string()).describe("said once, when the run starts"),
+      .describe("Earlier run with the same key, within whose cool-down this run started"),
+    warnings: z.array(z.string()).describe("Warnings shown once, when the run starts"),
   }),
 );
 

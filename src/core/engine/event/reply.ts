@@ -4,10 +4,10 @@ import { json } from "../../skill/field.ts";
 
 export const usageSchema = lazy(() =>
   z.object({
-    inputTokens: z.int().describe("all input tokens, cached ones included"),
+    inputTokens: z.int().describe("All input tokens, including cached ones"),
     cachedTokens: z.int(),
     outputTokens: z.int(),
-    costUsd: z.number().nullable().describe("null where a price or the token count is unknown"),
+    costUsd: z.number().nullable().describe("Cost in US dollars. null if a price or the token count is unknown."),
   }),
 );
 export type CallUsage = Fitting<typeof usageSchema>;

@@ -8,9 +8,9 @@ export const resolvedSourceSchema = lazy(() =>
     kind: z.enum(["inline", "file", "url"]),
     origin: json(),
     resolver: z.enum(["inline", "file", "fetch"]),
-    hash: z.string().describe("sha256 of the content, first 16 hexadecimal digits"),
-    fetchedAt: z.string().optional().describe("url only"),
-    sourcePath: z.string().optional().describe("file only, absolute"),
+    hash: z.string().describe("First 16 hexadecimal digits of the content's sha256"),
+    fetchedAt: z.string().optional().describe("Only for url"),
+    sourcePath: z.string().optional().describe("Absolute path, only for file"),
   }),
 );
 export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;

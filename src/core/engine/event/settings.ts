@@ -15,7 +15,7 @@ const limitsSchema = lazy(() =>
 /** Recorded settings of a run, which `resume` can change. Durations are in milliseconds. */
 export const settingsSchema = lazy(() =>
   z.object({
-    model: z.string().describe("provider:name"),
+    model: z.string().describe("Model, provider:name"),
     judge_model: z.string(),
     writes: z.enum(["allow", "plan", "deny"]),
     limits: limitsSchema(),
@@ -24,19 +24,18 @@ export const settingsSchema = lazy(() =>
     tool_timeout_ms: z.number(),
     context_mode: z
       .enum(["full", "readOnDemand"])
-      .describe("whether skills' instructions stand in the prompt, or a list of them that the model reads from"),
-    allow_public: z
-      .boolean()
-      .optional()
-      .describe("text from private sources may be written where all the world reads it"),
+      .describe(
+        "Whether the prompt contains the instructions of skills (full), or a list of skills that the model can read (readOnDemand)",
+      ),
+    allow_public: z.boolean().optional().describe("Allows writes of text from private sources to public targets"),
   }),
 );
 export type Settings = Fitting<typeof settingsSchema>;
 
 export const daySchema = lazy(() =>
   z.object({
-    date: z.string().describe("UTC"),
-    runs: z.int().describe("of the workflow begun that day, this one counted"),
-    cost_usd: z.number().describe("what those that ended had cost"),
+    date: z.string().describe("UTC date"),
+    runs: z.int().describe("Runs of the workflow started that day, including this one"),
+    cost_usd: z.number().describe("Cost of the runs that ended"),
   }),
 );

@@ -7,11 +7,11 @@ export const stateEntrySchema = lazy(() =>
   z.object({
     key: z.string(),
     first_seen: z.string().describe("ISO 8601"),
-    last_seen: z.string().describe("when it was last put, or met by a map"),
-    runs: z.int().describe("how many runs put it"),
-    seen: z.int().describe("how often it was put, or met by a map"),
+    last_seen: z.string().describe("Time of the last write, or of the last match by a map (ISO 8601)"),
+    runs: z.int().describe("Number of runs that wrote the entry"),
+    seen: z.int().describe("Number of times that the entry was written, or matched by a map"),
     data: json(),
-    tainted: z.literal(true).optional().describe("written by a run that had read text from strangers"),
+    tainted: z.literal(true).optional().describe("The run that wrote the entry had read text from strangers"),
   }),
 );
 export type StateEntry = Fitting<typeof stateEntrySchema>;

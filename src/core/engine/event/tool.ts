@@ -14,9 +14,9 @@ export const toolDescriptorSchema = lazy(() =>
     effect: z.enum(["read", "write"]),
     idempotent: z.boolean(),
     ...toolReach(),
-    live: z.boolean().optional().describe("the same call again is carried out again"),
-    host: z.string().optional().describe("of the service that it writes to"),
+    live: z.boolean().optional().describe("Repeated calls are executed again"),
+    host: z.string().optional().describe("Host of the service that the tool writes to"),
     dialect: z.enum(INPUT_DIALECTS).optional(),
-    settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
+    settled: z.array(z.string()).optional().describe("Parameters that config sets. The model does not see them."),
   }),
 );

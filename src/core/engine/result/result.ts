@@ -37,38 +37,44 @@ export const resultSchema = lazy(() =>
     run: z.string(),
     workflow: z.string(),
     status: z.enum(RUN_STATUSES),
-    skipped: skippedSchema().optional().describe("of a run that came within its cool-down: the run before"),
+    skipped: skippedSchema().optional().describe("For a run within a cool-down: the earlier run"),
     exitCode: z.int(),
-    verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
-    degraded: degradedSchema().describe("where the run went on with less than its workflow asks for"),
-    unrouted: unroutedSchema().optional().describe("where the run ended although edges lead on: none of them applied"),
+    verdict: z.string().optional().describe("Value at the workflow's verdict path"),
+    degraded: degradedSchema().describe("Where the run continued with less than its workflow asks for"),
+    unrouted: unroutedSchema().optional().describe("Node at which the run ended because none of its edges applied"),
     results: z.record(z.string(), nodeResultSchema()),
     trace: z.object({
       steps: stepsSchema(),
       edges: edgesSchema(),
       sources: z.record(z.string(), resolvedSourceSchema()),
       skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
-      evidence: z.record(z.string(), evidenceCountsSchema()).optional().describe("by node, where claims were checked"),
+      evidence: z
+        .record(z.string(), evidenceCountsSchema())
+        .optional()
+        .describe("Evidence counts by node, if claims were checked"),
       inner: z
         .record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() }))
         .optional()
-        .describe("of the workflows that nodes ran, by their place: each[fp-81]"),
+        .describe("Traces of inner runs, by path: each[fp-81]"),
     }),
-    waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for: skillflow signal"),
-    evidence: evidenceCountsSchema().optional().describe("the sum of trace.evidence"),
+    waiting: z
+      .array(waitingSchema())
+      .optional()
+      .describe("Decisions that the run waits for, given with skillflow signal"),
+    evidence: evidenceCountsSchema().optional().describe("Sum of trace.evidence"),
     usage: z.object({
       modelCalls: z.int(),
       inputTokens: z.int(),
       cachedTokens: z.int(),
       outputTokens: z.int(),
-      costUsd: z.number().nullable().describe("null when the price of any call is unknown"),
+      costUsd: z.number().nullable().describe("Cost in US dollars. null if the price of any call is unknown."),
       durationMs: z.int(),
     }),
-    plan: z.array(operationSchema()).describe("the writes that were planned in place of being carried out"),
+    plan: z.array(operationSchema()).describe("Writes that were planned instead of executed"),
     redactions: z
       .record(z.string(), z.int())
       .optional()
-      .describe("how often a value of the checkout's .env was replaced in the results of tools, by variable"),
+      .describe("Number of values of the checkout's .env that were replaced in tool results, by variable"),
     error: runErrorSchema().optional(),
   }),
 );
