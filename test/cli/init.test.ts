@@ -129,6 +129,13 @@ describe("skillflow init", () => {
     await expectSound(cwd, "errors", {}, "changed");
   });
 
+  it("writes nothing for the review on GitLab, which has no job for it", async () => {
+    const cwd = makeProject();
+    const { code, stderr } = await start(cwd, ["review", "--from", "review", "--ci", "gitlab"]);
+    expect([code, filesIn(cwd)]).toEqual([2, []]);
+    expect(stderr).toContain("the review has a CI job for GitHub only\n  pass --ci github, or leave --ci out\n");
+  });
+
   it("starts from the review of a pull request, whose job a pull request starts", async () => {
     const cwd = makeProject();
     expect(await start(cwd, ["review", "--from", "review", "--ci", "github"])).toMatchObject({

@@ -26,6 +26,11 @@ export const init: Action = async (io, [given], flags) => {
   const guess = survey.ci ?? "none";
   const asked = text(flags, "ci") ?? (await ask(io, flags, `Write a CI job: github, gitlab or none? [${guess}]`));
   const ci = ciOf(asked === "" ? guess : (asked ?? "none"));
+  if (ci === "gitlab" && flags.from === "review") {
+    throw new SkillflowError("usage.invalid", "the review has a CI job for GitHub only", {
+      hint: "pass --ci github, or leave --ci out",
+    });
+  }
   const files: StarterFile[] = [
     ...workflowFiles(flags, name, survey),
     [".skillflow.yml", editorLine("config", "") + configText(survey)],
