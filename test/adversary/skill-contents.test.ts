@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openContents } from "../../src/loaders/folder/skill-contents.ts";
 import { openMcp } from "../../src/loaders/mcp/client.ts";
 import { openServerContents } from "../../src/loaders/mcp/contents.ts";
@@ -18,6 +18,13 @@ const write = (root: string, path: string, text: string) => {
   writeFileSync(join(root, path), text);
 };
 const digestOf = (root: string) => openContents({ path: join(root, "skills/x") }).digest();
+
+const checkedContents = (root: string) => {
+  const contents = openContents({ path: join(root, "skills/x") });
+  contents.check();
+  contents.check();
+  return contents;
+};
 
 type Files = Readonly<Record<string, string>>;
 
@@ -79,6 +86,19 @@ describe("the digest of a skill covers what its code would load", () => {
     expect(digestOf(root)).toBe(before);
     write(root, changed, "2");
     expect(digestOf(root)).not.toBe(before);
+    // The same without reading again, as before each call: a file that changes, and one that appears.
+    const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 3_600_000);
+    try {
+      const written = checkedContents(root);
+      write(root, changed, "3");
+      expect(() => written.check()).toThrow("changed after it was opened");
+      rmSync(join(root, changed));
+      const absent = checkedContents(root);
+      write(root, changed, "4");
+      expect(() => absent.check()).toThrow("changed after it was opened");
+    } finally {
+      later.mockRestore();
+    }
   });
 
   it("what a link leads to, files and folders, also in the manner of pnpm", () => {

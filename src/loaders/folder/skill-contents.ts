@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { type BigIntStats, existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { type BigIntStats, lstatSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isWithin, readRegular } from "../../files/files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
+import { openSight, type Sight } from "./sight.ts";
 import { type Copier, copyPlaces, type Digested } from "./temporary-folders.ts";
 
 /** All files that a skill or server would run. Trust is bound to them, and only their approved content runs. */
@@ -39,21 +40,25 @@ export function openContents(parts: Parts): Contents {
   const known: Known = new Map();
   let first: Reading | undefined;
   let copies: ReadonlyMap<string, string> | undefined;
+  let isUnchanged: (() => boolean) | undefined;
   let isPinned = false;
   const read = () => {
-    first ??= readParts(parts, known);
+    first ??= readParts(parts, known, openSight());
     return first;
   };
   return {
     path: parts.path,
     digest: () => (read().isWhole ? digestOf(parts, read().files) : undefined),
     check() {
+      if (isUnchanged?.()) return;
       const before = read().files;
-      const now = readParts(parts, known).files;
+      const sight = openSight();
+      const now = readParts(parts, known, sight).files;
       const changed = [...new Set([...before.keys(), ...now.keys()])].find((file) => {
         return before.get(file) !== now.get(file) && !isGitState(relative(parts.path, file));
       });
       if (changed !== undefined) throw fileChanged(changed);
+      isUnchanged = sight.keep();
     },
     outside: () => read().outside,
     pin() {
@@ -132,32 +137,33 @@ function sha256(content: string | Buffer): string {
 const MOST_FILES = 100_000;
 
 /** Reads a skill's folder, and recursively the files that its code names. */
-function readParts({ path: root, instead }: Parts, known: Known): Reading {
+function readParts({ path: root, instead }: Parts, known: Known, sight: Sight): Reading {
   const files = new Map<string, string>();
   const outside: string[] = [];
   const home = lstatSync(root).isDirectory() ? root : dirname(root);
   const own = instead ? [] : [root];
   const isKnown = (place: string) => files.has(place) || [...own, ...outside].some((folder) => isWithin(folder, place));
-  const about: Surroundings = { home, surroundings: foldersAbove(home), isKnown, packages: new Map() };
+  const about: Surroundings = { home, surroundings: surroundingsOf(home, sight), isKnown, packages: new Map(), sight };
 
   const addFile = (file: string) => {
     if (files.has(file) || files.size >= MOST_FILES) return;
+    sight.note(file);
     const { hash, names } = readFile(file, known);
     files.set(file, hash);
     if (names) for (const named of placesOf(file, names, about)) add(named);
   };
   const addFolder = (folder: string) => {
-    for (const entry of readFolder(folder)) {
-      const below = join(folder, entry.name);
+    for (const { name, kind } of sight.list(folder)) {
+      const below = join(folder, name);
       if (below === join(root, ".skillflow", "runs")) continue;
-      if (entry.isDirectory()) addFolder(below);
-      else if (entry.isFile()) addFile(below);
-      else if (entry.isSymbolicLink()) addLink(below);
+      if (kind === "folder") addFolder(below);
+      else if (kind === "file") addFile(below);
+      else if (kind === "link") addLink(below);
     }
   };
   const addLink = (link: string) => {
-    files.set(link, `link ${textOf(() => readlinkSync(link))}`);
-    const target = realOf(link);
+    files.set(link, `link ${sight.link(link)}`);
+    const target = sight.real(link);
     if (target !== undefined) add(target);
   };
   /** Adds a file or folder elsewhere, unless it is already known. */
@@ -169,19 +175,10 @@ function readParts({ path: root, instead }: Parts, known: Known): Reading {
     else addFile(place);
   };
 
-  if (instead) for (const place of realPlaces(instead.files())) add(place);
+  if (instead) for (const place of realPlaces(instead.files(), sight)) add(place);
   else if (home === root) addFolder(root);
   else addFile(root);
   return { files, outside, isWhole: files.size < MOST_FILES };
-}
-
-/** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
-function readFolder(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return [];
-  }
 }
 
 /** Larger files are bundles, which contain what they need. */
@@ -233,87 +230,67 @@ interface Surroundings {
   readonly isKnown: (place: string) => boolean;
   /** Results by folder and package name. */
   readonly packages: Map<string, readonly string[]>;
+  readonly sight: Sight;
 }
 
 /** Returns the real paths of the files and packages that names refer to. */
-function placesOf(
-  file: string,
-  names: CodeNames,
-  { home, surroundings, isKnown, packages: found }: Surroundings,
-): string[] {
+function placesOf(file: string, names: CodeNames, about: Surroundings): string[] {
+  const { home, surroundings, isKnown, packages: found, sight } = about;
   const here = dirname(file);
   const paths = names.paths.flatMap((path) =>
-    [...new Set([here, home])].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path))),
+    [...new Set([here, home])].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path, sight))),
   );
   const packages = names.packages.flatMap((name) => {
     const key = `${here}\0${name}`;
-    const places = found.get(key) ?? packageOf(here, name);
+    const places = found.get(key) ?? packageOf(here, name, sight);
     found.set(key, places);
     return places;
   });
   const around = [here, home, ...surroundings];
-  const folders = names.folders.flatMap((folder) => around.map((from) => join(from, folder))).filter(isFolder);
+  const folders = names.folders.flatMap((folder) => around.map((from) => join(from, folder))).filter(sight.isFolder);
   const modules = names.modules.flatMap((name) => pythonFiles(name, here, [...around, ...folders]));
-  return realPlaces([...paths, ...packages, ...modules]);
+  return realPlaces([...paths, ...packages, ...modules], sight);
 }
 
 /** Returns the real paths of those that exist. */
-function realPlaces(paths: readonly string[]): string[] {
-  return [...new Set(paths)].flatMap((path) => {
-    const real = realOf(path);
-    return real === undefined ? [] : [real];
-  });
-}
-
-function realOf(path: string): string | undefined {
-  try {
-    const real = realpathSync.native(path);
-    const stats = lstatSync(real);
-    return stats.isFile() || stats.isDirectory() ? real : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function textOf(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return "";
-  }
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+function realPlaces(paths: readonly string[], sight: Sight): string[] {
+  return [...new Set(paths)].flatMap((path) => sight.real(path) ?? []);
 }
 
 const ENDINGS = ["ts", "mts", "cts", "js", "mjs", "cjs", "json", "tsx", "jsx", "node"];
 
 /** Lists files that an import may mean. It may omit the extension, name a folder, or name the output of a .ts file. */
-function candidates(from: string, written: string): string[] {
-  const path = written.startsWith("file:")
-    ? textOf(() => fileURLToPath(written))
-    : resolve(from, written.replace(/[?#].*/s, ""));
+function candidates(from: string, written: string, sight: Sight): string[] {
+  const path = written.startsWith("file:") ? pathOf(written) : resolve(from, written.replace(/[?#].*/s, ""));
   if (path === "") return [];
   const stem = path.replace(/\.([cm]?)js$/, ".$1ts");
-  const all = [path, stem, ...ENDINGS.map((ending) => `${path}.${ending}`)].filter(existsSync);
+  const all = [path, stem, ...ENDINGS.map((ending) => `${path}.${ending}`)].filter(sight.exists);
   const inside = ["package.json", ...ENDINGS.map((ending) => `index.${ending}`)].map((name) => join(path, name));
-  return isFolder(path) ? [...all.filter((found) => found !== path), ...inside.filter(existsSync)] : all;
+  return sight.isFolder(path) ? [...all.filter((found) => found !== path), ...inside.filter(sight.exists)] : all;
+}
+
+/** Returns the path of a file: address, or an empty string if it is malformed. */
+function pathOf(address: string): string {
+  try {
+    return fileURLToPath(address);
+  } catch {
+    return "";
+  }
 }
 
 /** The program provides these modules itself. */
 const OWN = /^skillflow(?:\/|$)/;
 
 /** Returns the folder of an installed package. For `#name`, returns the package.json that defines it. */
-function packageOf(from: string, specifier: string): string[] {
-  if (specifier.startsWith("#")) return nearestUp(from, "package.json");
+function packageOf(from: string, specifier: string, sight: Sight): string[] {
+  if (specifier.startsWith("#")) return nearestUp(from, "package.json", sight);
   const name = /^(?:@[\w.~-]+\/)?[\w.~-]+/.exec(specifier)?.[0];
   if (name === undefined || isBuiltin(specifier) || OWN.test(specifier)) return [];
-  return nearestUp(from, join("node_modules", name));
+  return nearestUp(from, join("node_modules", name), sight);
 }
 
-function nearestUp(from: string, name: string): string[] {
-  const found = [from, ...foldersAbove(from, "/")].map((folder) => join(folder, name)).find((path) => existsSync(path));
+function nearestUp(from: string, name: string, sight: Sight): string[] {
+  const found = [from, ...foldersAbove(from)].map((folder) => join(folder, name)).find(sight.exists);
   return found === undefined ? [] : [found];
 }
 
@@ -330,12 +307,15 @@ function pythonFiles(name: string, here: string, around: readonly string[]): str
   );
 }
 
-/** Lists the folders above a folder, up to the root of its repository. Without one, lists only the parent. */
-function foldersAbove(from: string, most?: string): string[] {
+function foldersAbove(from: string): string[] {
   const above: string[] = [];
-  for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
-    if (most === undefined && existsSync(join(folder, ".git"))) return above;
-    above.push(dirname(folder));
-  }
-  return most === undefined ? above.slice(0, 1) : above;
+  for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) above.push(dirname(folder));
+  return above;
+}
+
+/** Lists the folders above a skill's folder, up to the root of its repository. Without one, lists only the parent. */
+function surroundingsOf(home: string, sight: Sight): string[] {
+  const above = foldersAbove(home);
+  const root = [home, ...above].findIndex((folder) => sight.exists(join(folder, ".git")));
+  return above.slice(0, root < 0 ? 1 : root);
 }

@@ -1,0 +1,146 @@
+import { constants, lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/**
+ * View of the file system that remembers every question. As long as the answers would be the same, nothing that was
+ * read through it has to be read again.
+ */
+export interface Sight {
+  readonly exists: (path: string) => boolean;
+  readonly isFolder: (path: string) => boolean;
+  /** Returns the real path of a file or folder, or undefined for anything else. */
+  readonly real: (path: string) => string | undefined;
+  /** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
+  readonly list: (folder: string) => readonly Entry[];
+  /** Returns the target of a link as written. */
+  readonly link: (path: string) => string;
+  /** Notes that the caller is about to read a file. */
+  readonly note: (file: string) => void;
+  /**
+   * Returns a cheap check that the answers are still the same. Returns undefined if something changed so recently
+   * that a further change could not be noticed.
+   */
+  readonly keep: () => (() => boolean) | undefined;
+}
+
+export interface Entry {
+  readonly name: string;
+  readonly kind: "file" | "folder" | "link" | "other";
+}
+
+/** Time in which a second change may leave a file's stamp as it is, because clocks of file systems are coarse. */
+const COARSE_MS = 2000;
+
+/** With this many missing names in one folder, it is cheaper to watch the folder. */
+const MANY = 4;
+
+export function openSight(): Sight {
+  const openedAt = Date.now();
+  const watched = new Map<string, Watch>();
+  const missing = new Map<string, Set<string>>();
+  const find = (path: string): Stats | undefined => {
+    const stats = targetOf(path);
+    if (!stats) noteMissing(path, missing);
+    else if (!watched.has(path)) watched.set(path, watchOf(path, stats, false));
+    return stats;
+  };
+  const noteContent = (path: string) => {
+    const stats = ownOf(path);
+    if (stats) watched.set(path, watchOf(path, stats, true));
+  };
+  return {
+    exists: (path) => find(path) !== undefined,
+    isFolder: (path) => find(path)?.isDirectory() === true,
+    real(path) {
+      const stats = find(path);
+      const isPlace = stats?.isFile() === true || stats?.isDirectory() === true;
+      return isPlace ? attempt(() => realpathSync.native(path)) : undefined;
+    },
+    list(folder) {
+      noteContent(folder);
+      const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+      return entries
+        .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+    link(path) {
+      noteContent(path);
+      return attempt(() => readlinkSync(path)) ?? "";
+    },
+    note: noteContent,
+    keep() {
+      for (const [folder, paths] of missing) watchMissing(folder, [...paths], watched);
+      const all = [...watched.values()];
+      const isConclusive = all.every(({ content }) => content === undefined || openedAt - content.ctimeMs > COARSE_MS);
+      return isConclusive ? () => all.every(isSame) : undefined;
+    },
+  };
+}
+
+/** Expected identity of a path. Undefined members are not compared. */
+interface Watch {
+  readonly path: string;
+  /** Undefined if the path does not exist. */
+  readonly inode: number | undefined;
+  readonly device: number | undefined;
+  /** File, folder or link: a new one may get the inode of one that was removed. */
+  readonly type: number | undefined;
+  /** Only for files and folders whose content counts. Their links are not followed. */
+  readonly content: { readonly size: number; readonly ctimeMs: number } | undefined;
+}
+
+function watchOf(path: string, { ino, dev, mode, size, ctimeMs }: Stats, isContent: boolean): Watch {
+  return {
+    path,
+    inode: ino,
+    device: dev,
+    type: mode & constants.S_IFMT,
+    content: isContent ? { size, ctimeMs } : undefined,
+  };
+}
+
+function isSame({ path, inode, device, type, content }: Watch): boolean {
+  const stats = content ? ownOf(path) : targetOf(path);
+  if (!stats || inode === undefined) return stats === undefined && inode === undefined;
+  if (stats.ino !== inode || stats.dev !== device || (stats.mode & constants.S_IFMT) !== type) return false;
+  return content === undefined || (stats.ctimeMs === content.ctimeMs && stats.size === content.size);
+}
+
+/** Notes the topmost part of a path that does not exist, below the folder that does. */
+function noteMissing(path: string, missing: Map<string, Set<string>>): void {
+  let top = path;
+  while (dirname(top) !== top && !missing.has(dirname(top)) && !targetOf(dirname(top))) top = dirname(top);
+  const folder = dirname(top);
+  missing.set(folder, (missing.get(folder) ?? new Set()).add(top));
+}
+
+function watchMissing(folder: string, paths: readonly string[], watched: Map<string, Watch>): void {
+  const stats = paths.length < MANY ? undefined : ownOf(folder);
+  // A link's own stamp does not change with its target.
+  if (stats?.isDirectory()) watched.set(folder, watchOf(folder, stats, true));
+  else
+    for (const path of paths)
+      watched.set(path, { path, inode: undefined, device: undefined, type: undefined, content: undefined });
+}
+
+function kindOf(entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): Entry["kind"] {
+  if (entry.isDirectory()) return "folder";
+  if (entry.isFile()) return "file";
+  return entry.isSymbolicLink() ? "link" : "other";
+}
+
+function ownOf(path: string): Stats | undefined {
+  return attempt(() => lstatSync(path, { throwIfNoEntry: false }));
+}
+
+function targetOf(path: string): Stats | undefined {
+  return attempt(() => statSync(path, { throwIfNoEntry: false }));
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
