@@ -91,7 +91,7 @@ describe("a recording", () => {
 
   test("that passes however it was changed can be told, and gone on with", () => {
     let passed = 0;
-    for (let seed = 1; seed <= (process.env.SKILLFLOW_LONG ? 20_000 : 1_000); seed++) {
+    for (let seed = 1; seed <= (process.env.SKILLFLOW_LONG ? 20_000 : 300); seed++) {
       const [first, rest] = changed((lines) => damage(lines, dice(seed)));
       if (faultOfRecording(first, rest)) continue;
       passed += 1;
@@ -106,7 +106,7 @@ describe("a recording", () => {
         if (event) ended = fold(ended, event);
       }
     }
-    expect(passed).toBeGreaterThan(50);
+    expect(passed).toBeGreaterThan(20);
   });
 });
 
