@@ -23,20 +23,14 @@ interface Appended {
   readonly events: readonly RunEvent[];
   /** The events as lines. */
   readonly text: string;
-  /** True if the record must survive a power failure. */
-  readonly outlivesMachine: boolean;
+  readonly durability: Durability;
 }
 
-/** Checks for events that cost money or cannot be undone. All other events can be recomputed. */
-function isDone({ type }: EventBody): boolean {
-  return (
-    type.startsWith("operation:") ||
-    type === "model:reply" ||
-    type === "tool:call" ||
-    type === "tool:result" ||
-    type === "workflow:end"
-  );
-}
+/**
+ * How a record reaches the disk. `wait`: before the record counts, because something that cannot be undone depends on
+ * it. `start`: soon, because it cost money or time. `none`: with a later record, because it can be decided again.
+ */
+export type Durability = "wait" | "start" | "none";
 
 /** Creates a journal over any append-only list. `append` decides how durable the records are. */
 export function createJournal({ run, events, epoch, append, close, ...begun }: JournalParts): Journal {
@@ -46,12 +40,14 @@ export function createJournal({ run, events, epoch, append, close, ...begun }: J
   let seq = events.length;
   let digest = begun.digest;
   let busy = false;
+  /** Calls announced by this journal that may be repeated. */
+  const reads = new Set<string>();
 
   const add = async (key: StepKey, entries: readonly Entry[], isRepeatable: boolean) => {
     const sealed = chain(envelop(entries, { seq, epoch, key, time: now().toISOString() }), digest);
     const added = sealed.map(({ event }) => event);
     const text = sealed.map(({ line }) => `${line}\n`).join("");
-    await append({ events: added, text, outlivesMachine: !isRepeatable && entries.some(isDone) });
+    await append({ events: added, text, durability: durabilityOf(entries, isRepeatable, reads) });
     seq += added.length;
     digest = added.at(-1)?.seal ?? digest;
     return added;
@@ -75,6 +71,31 @@ export function createJournal({ run, events, epoch, append, close, ...begun }: J
     },
     close: async () => close(),
   };
+}
+
+/**
+ * Decides how durable a record must be. `reads` has the ids of repeatable calls without a result, and is updated.
+ * A call that another process announced counts as a write.
+ */
+function durabilityOf(entries: readonly Entry[], isRepeatable: boolean, reads: Set<string>): Durability {
+  let most: Durability = "none";
+  for (const entry of entries) {
+    const { type } = entry;
+    if (type === "tool:call" && isRepeatable) reads.add(entry.id);
+    else if (type === "model:reply" || (type === "tool:result" && reads.delete(entry.id))) {
+      if (most === "none") most = "start";
+    } else if (isFinal(entry)) most = "wait";
+  }
+  return most;
+}
+
+/** Checks for events that announce or report what cannot be undone. */
+function isFinal({ type }: EventBody): boolean {
+  return (
+    type.startsWith("operation:") ||
+    type.startsWith("approval:") ||
+    ["tool:call", "tool:result", "state:written", "workflow:end"].includes(type)
+  );
 }
 
 /** Creates a clock that ignores adjustments of the system clock, so that these do not use up a run's time limit. */

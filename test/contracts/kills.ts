@@ -195,10 +195,10 @@ function mortal(journal: Journal, { position, when }: Kill): Journal {
   let current = 0;
   return {
     ...journal,
-    async record(key, work) {
+    async record(key, work, isRepeatable) {
       current += 1;
-      if (current < position) return journal.record(key, work);
-      if (when === "after") await journal.record(key, work);
+      if (current < position) return journal.record(key, work, isRepeatable);
+      if (when === "after") await journal.record(key, work, isRepeatable);
       else
         await journal.record(key, async () => {
           await work();

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { EventBody } from "../../src/core/engine/event/event.ts";
-import { createJournal } from "../../src/stores/journal.ts";
+import { createJournal, type Durability } from "../../src/stores/journal.ts";
 
 const usage = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, costUsd: 0 };
 const entered: EventBody = { type: "node:enter", node: "a", instruction: "", iteration: 1 };
@@ -19,28 +19,45 @@ const answered: EventBody = { type: "tool:result", node: "a", tool: "t", output:
 const routed: EventBody = { type: "route", from: "a", to: "b", reason: "r", edge: 0 };
 const ended: EventBody = { type: "workflow:end", results: {}, status: "succeeded", reason: "" };
 
-test.each<[string, readonly EventBody[], boolean]>([
-  ["a reply, which was paid for", [replied], true],
-  ["the announcement of a call", [called], true],
-  ["a result", [answered], true],
-  ["an end", [ended], true],
-  ["a reply among others", [entered, replied], true],
-  ["a node's beginning, which is decided again", [entered], false],
-  ["a route, which is decided again", [routed], false],
-])("a record of %s is made to outlive the machine where it must", async (_, bodies, expected) => {
-  const asked: boolean[] = [];
+const noted: EventBody = { type: "state:written", delta: "d", entries: 1, touches: 0, cost_usd: 0 };
+
+test.each<[what: string, bodies: readonly EventBody[], expected: Durability]>([
+  ["a reply, which can be asked for again", [replied], "start"],
+  ["a node's beginning, which is decided again", [entered], "none"],
+  ["a route, which is decided again", [routed], "none"],
+  ["the announcement of a write", [called], "wait"],
+  ["the result of a write", [answered], "wait"],
+  ["a change of a state", [noted], "wait"],
+  ["an end", [ended], "wait"],
+  ["an end after a reply", [replied, ended], "wait"],
+  ["a reply among decisions", [entered, replied], "start"],
+])("a record of %s reaches the disk as soon as it must", async (_, bodies, expected) => {
+  const { journal, asked } = askedOf();
+  await journal.record("k", async () => bodies);
+  expect(asked).toEqual([expected]);
+});
+
+test("a read and its result are not waited for, but the next result of the same call is", async () => {
+  const { journal, asked } = askedOf();
+  await journal.record("1", async () => [called], true);
+  await journal.record("2", async () => [answered]);
+  await journal.record("3", async () => [answered]);
+  expect(asked).toEqual(["none", "start", "wait"]);
+});
+
+function askedOf() {
+  const asked: Durability[] = [];
   const journal = createJournal({
     run: "r",
     events: [],
     epoch: 0,
     digest: undefined,
     now: () => new Date(0),
-    append: ({ outlivesMachine }) => void asked.push(outlivesMachine),
+    append: ({ durability }) => void asked.push(durability),
     close: () => undefined,
   });
-  await journal.record("k", async () => bodies);
-  expect(asked).toEqual([expected]);
-});
+  return { journal, asked };
+}
 
 afterEach(() => vi.useRealTimers());
 

@@ -2,7 +2,8 @@ import fs, { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "no
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { EventBody } from "../../src/core/engine/event/event.ts";
 import { fileStore } from "../../src/stores/file/store.ts";
 import { describeKills } from "../contracts/kills.ts";
 import { does, type StoreWorld, warning } from "../contracts/store.ts";
@@ -11,7 +12,12 @@ import { LONG } from "../harness/long.ts";
 
 /** How much of each file has reached the disk for certain, by its inode. */
 const synced = new Map<number, number>();
-const { fdatasyncSync } = fs;
+/** Turns of the event loop that a sync in the background takes. One that is running at a crash brings nothing. */
+let delay = 0;
+/** Counts the crashes, so that a sync that was running at one is not counted. */
+let crashes = 0;
+let fault: Error | undefined;
+const { fdatasyncSync, fdatasync } = fs;
 
 beforeAll(() => {
   fs.fdatasyncSync = (file) => {
@@ -19,14 +25,28 @@ beforeAll(() => {
     const { ino, size } = fs.fstatSync(file);
     synced.set(ino, size);
   };
+  fs.fdatasync = ((file: number, done: (error: Error | null) => void) => {
+    const { ino, size } = fs.fstatSync(file);
+    const begun = crashes;
+    const wait = (turns: number) => {
+      if (turns > 0) return setImmediate(wait, turns - 1);
+      if (!fault && begun === crashes) synced.set(ino, size);
+      return done(fault ?? null);
+    };
+    setImmediate(wait, delay);
+  }) as typeof fdatasync;
   syncBuiltinESMExports();
 });
+afterEach(() => {
+  delay = 0;
+  fault = undefined;
+});
 afterAll(() => {
-  fs.fdatasyncSync = fdatasyncSync;
+  Object.assign(fs, { fdatasyncSync, fdatasync });
   syncBuiltinESMExports();
 });
 
-/** A file store on a machine whose power fails at every crash: of a run's file, what waited for no disk is gone. */
+/** A file store on a machine whose power fails at every crash: what of a run's file was not on the disk is gone. */
 function openWorld(): StoreWorld & { lost(): number } {
   const directory = mkdtempSync(join(tmpdir(), "power-"));
   let pid = 1;
@@ -39,10 +59,11 @@ function openWorld(): StoreWorld & { lost(): number } {
       return store;
     },
     crash() {
+      crashes += 1;
       for (const name of readdirSync(directory).filter((file) => file.endsWith(".jsonl"))) {
         const path = join(directory, name);
         const { ino, size } = statSync(path);
-        const kept = synced.get(ino) ?? 0;
+        const kept = Math.min(size, synced.get(ino) ?? 0);
         lost += size - kept;
         truncateSync(path, kept);
       }
@@ -55,18 +76,31 @@ function openWorld(): StoreWorld & { lost(): number } {
   };
 }
 
+const call = {
+  type: "tool:call",
+  node: "gather",
+  tool: "desk_post",
+  input: {},
+  ref: "r1",
+  id: "1:gather/0/1/0",
+} as const;
+const result = { ...call, type: "tool:result", output: "done" } as const;
+const usage = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, costUsd: 0 };
+const reply: EventBody = {
+  type: "model:reply",
+  node: "gather",
+  purpose: "work",
+  model: "m",
+  parts: [],
+  stop: "end",
+  usage,
+  prompt: "0",
+};
+
 describe("a machine that loses its power", () => {
-  it("loses what was decided and nothing that was paid for or cannot be undone", async () => {
+  it("loses decisions after the last write, and never the announcement of a write", async () => {
     const world = openWorld();
     const journal = await world.store.create(recordOf("a"));
-    const call = {
-      type: "tool:call",
-      node: "gather",
-      tool: "desk_post",
-      input: {},
-      ref: "r1",
-      id: "1:gather/0/1/0",
-    } as const;
     await journal.record("one", does(warning("decided")));
     await journal.record("two", does(call));
     await journal.record("three", does(warning("decided later")));
@@ -77,26 +111,65 @@ describe("a machine that loses its power", () => {
     world.close();
   });
 
-  it("loses the announcement of calls that change nothing, until something has to survive after it", async () => {
+  it("loses replies and results of reads that are on their way to the disk, from the end only", async () => {
+    const world = openWorld();
+    delay = 5;
+    const journal = await world.store.create(recordOf("a"));
+    await journal.record("one", does({ ...call, tool: "desk_look" }), true);
+    await journal.record("two", does({ ...result, tool: "desk_look" }));
+    await journal.record("three", does(reply));
+    const { journal: again, events } = await world.crash().open("a");
+    expect(events).toEqual([]);
+    await again.record("one", does({ ...call, tool: "desk_look" }), true);
+    await again.record("two", does({ ...result, tool: "desk_look" }));
+    await again.record("three", does(call));
+    await again.close();
+    expect((await world.crash().read("a")).events).toHaveLength(3);
+    world.close();
+  });
+
+  it("keeps replies whose sync had time to finish, although nothing waited for it", async () => {
     const world = openWorld();
     const journal = await world.store.create(recordOf("a"));
-    const call = {
-      type: "tool:call",
-      node: "gather",
-      tool: "desk_look",
-      input: {},
-      ref: "look/1",
-      id: "1:gather/0/1/0",
-    } as const;
-    const result = { ...call, type: "tool:result", output: "seen" } as const;
-    await journal.record("one", does(call), true);
-    await journal.record("two", does(result));
-    await journal.record("three", does(call), true);
+    await journal.record("one", does(reply));
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
     const { journal: again, events } = await world.crash().open("a");
-    expect(events.map((event) => event.type)).toEqual(["tool:call", "tool:result"]);
+    expect(events.map((event) => event.type)).toEqual(["model:reply"]);
     await again.close();
     world.close();
   });
 
-  describeKills(openWorld, LONG ? 1 : 8);
+  it("keeps everything of a journal that was closed", async () => {
+    const world = openWorld();
+    delay = 5;
+    const journal = await world.store.create(recordOf("a"));
+    await journal.record("one", does(reply));
+    await journal.record("two", does(warning("decided")));
+    await journal.close();
+    expect((await world.crash().read("a")).events).toHaveLength(2);
+    world.close();
+  });
+
+  it("whose disk fails records nothing more, and reports nothing of it as kept", async () => {
+    const world = openWorld();
+    const journal = await world.store.create(recordOf("a"));
+    await journal.record("one", does(call));
+    fault = Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+    await journal.record("two", does(reply));
+    await expect(journal.record("three", does({ ...call, id: "2" }))).rejects.toMatchObject({ code: "store.failed" });
+    fault = undefined;
+    await expect(journal.record("three", does(warning("later")))).rejects.toMatchObject({ code: "store.failed" });
+    await expect(journal.close()).rejects.toMatchObject({ code: "store.failed" });
+    const types = (await world.store.read("a")).events.map((event) => event.type);
+    expect(types).toEqual(["tool:call", "model:reply"]);
+    world.close();
+  });
+
+  describe.each([0, 2, 40])("at every record, with syncs that take %i turns of the event loop", (turns) => {
+    beforeEach(() => {
+      delay = turns;
+    });
+
+    describeKills(openWorld, LONG ? 1 : turns === 2 ? 4 : 16);
+  });
 });

@@ -40,11 +40,13 @@ export interface Model {
 /**
  * Durable log of a run while a process drives it.
  *
- * - `record` appends the result of `work` and resolves once the record survives the death of the process. Records of
- *   events that cost money or cannot be undone also survive a power failure: model replies, tool calls and results,
- *   operations and the run's end. After a power failure, decisions may be repeated, but actions never are.
- * - Set `isRepeatable` for records that only announce calls without effects. They survive a power failure only once a
- *   later record does. Records are never lost from the middle.
+ * - `record` appends the result of `work` and resolves once the record survives the death of the process.
+ * - A record also survives a power failure before `record` resolves if something that cannot be undone depends on it:
+ *   an announced write, its result, an operation, an approval, a state delta, the run's end. So does everything before
+ *   it, because records are never lost from the middle. A power failure may lose the last model replies and results of
+ *   reads. These are asked again; a write is never lost or repeated.
+ * - Set `isRepeatable` for records that only announce calls without effects.
+ * - If the disk fails, the next record throws `store.failed`, and so do all that follow.
  * - Records must not overlap: wait for each one before adding the next.
  * - Entries without their own key get `key`, or the first of several.
  * - If the position is already recorded, the journal returns that record and does not run `work`. It throws

@@ -22,7 +22,8 @@ export function createFile(path: string, line: string): { readonly file: number;
   let file: number | undefined;
   try {
     file = openSync(draft, "wx", 0o600);
-    const length = appendWhole(file, 0, line, true);
+    const length = appendWhole(file, 0, line);
+    fdatasyncSync(file);
     renameSync(draft, path);
     syncDirectory(dirname(path));
     return { file, length };
@@ -46,14 +47,13 @@ export function openFile(path: string, run: string): { readonly file: number; re
   }
 }
 
-/** Appends text, on disk if `isSynced`, and returns the new length. After a failure the file is as before. */
-export function appendWhole(file: number, length: number, text: string, isSynced: boolean): number {
+/** Appends text and returns the new length. After a failure the file is as before. */
+export function appendWhole(file: number, length: number, text: string): number {
   const bytes = Buffer.from(text, "utf8");
   try {
     for (let written = 0; written < bytes.length; ) {
       written += writeSync(file, bytes, written, bytes.length - written, length + written);
     }
-    if (isSynced) fdatasyncSync(file);
   } catch (error) {
     if (fstatSync(file).size > length) ftruncateSync(file, length);
     throw storeError(error, "the run cannot be recorded");

@@ -1,4 +1,13 @@
-import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  lstatSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
@@ -13,6 +22,7 @@ import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, openFile } from "./run-file.ts";
 import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, verifyBytes } from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
+import { openSyncing } from "./syncing.ts";
 
 interface FileStoreOptions extends LockOptions {
   readonly directory: string;
@@ -28,8 +38,8 @@ export interface FileStore extends Store {
 
 /**
  * Creates a store with one append-only JSONL file per run: the run's record, then one event per line. Each record is
- * written before it counts. It is also synced to disk if it holds work that must never be repeated. The torn tail of a
- * crash is dropped. `<run>.lock` names the process that drives the run.
+ * written before it counts, and reaches the disk in the background. The journal waits for the disk before anything that
+ * cannot be undone. The torn tail of a crash is dropped. `<run>.lock` names the process that drives the run.
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now } = options;
@@ -117,18 +127,31 @@ interface Driven {
 
 function drive({ run, file, stored, now, unlock }: Driven): Journal {
   let { length } = stored;
+  const syncing = openSyncing(file);
   return createJournal({
     run,
     events: stored.events,
     epoch: (stored.events.at(-1)?.epoch ?? -1) + 1,
     digest: stored.digest,
     now,
-    append({ text, outlivesMachine }) {
-      length = appendWhole(file, length, text, outlivesMachine);
+    async append({ text, durability }) {
+      syncing.check();
+      const before = length;
+      length = appendWhole(file, before, text);
+      if (durability === "start") syncing.begin();
+      if (durability !== "wait") return;
+      await syncing.settle().catch((error: unknown) => {
+        ftruncateSync(file, before);
+        throw error;
+      });
     },
-    close() {
-      closeSync(file);
-      unlock();
+    async close() {
+      try {
+        await syncing.settle();
+      } finally {
+        closeSync(file);
+        unlock();
+      }
     },
   });
 }
