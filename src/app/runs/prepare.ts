@@ -89,59 +89,82 @@ export interface Cooling extends Partial<CoolDown> {
   readonly fingerprint: Json | undefined;
 }
 
-/** Prepares a new run: reads and checks the workflow, its input, skills, settings and sources. */
+/** Prepares a new run: reads the workflow, gathers its skills, connects their servers and builds the record. */
 export async function prepareRun(workspace: Workspace, request: RunRequest): Promise<PreparedRun> {
-  const { choices } = request;
-  const read = withCooling(readRequest(workspace, request), request.cooling);
-  const settings = settingsOf(workspace, read.workflow, choices);
-  const reach = await gatherReach(workspace, read, {
-    ...choices,
-    writes: request.stage ? undefined : settings.writes,
-  });
-  const serving = request.serving ?? (choices.detached ? undefined : await openServing(settings.model, workspace));
-  const sources = await readSources(workspace, read, request);
-  const inner = await pinInner(workspace, read, request);
-  const remembers = !request.stage && !request.recorded && !isDryRun(read.input);
-  const coolsDown = choices.coolDown !== false;
-  const { input, fingerprint } = reach.redactor.value({
-    input: read.input,
-    ...defined("fingerprint", request.cooling?.fingerprint),
-  });
-  const memory = remembers ? await recallMemory(workspace, { ...read, inner, input, coolsDown, fingerprint }) : {};
-  const opening = { ...read, ...reach, sources, limitMs: settings.limits.timeout_ms };
-  const connect = memory.skipped ? undefined : request.connect;
-  const opened = await openServers(workspace.host, opening, { choices, connect });
-  const entries = request.stage?.(opened.entries, settings.writes) ?? opened.entries;
-  const servers = { ...opened, entries };
-  const { spentMs, close } = servers;
+  const read = readRequest(workspace, request);
+  const writes = request.stage ? undefined : read.settings.writes;
+  const reach = await gatherReach(workspace, read, { writes });
+  const connected = await connectRun(workspace, { ...read, ...reach }, request);
+  const record = recordOf(workspace, { ...read, ...reach, ...connected }, request);
   const { redactor, secrets } = reach;
+  const { entries, serving, spentMs, close } = connected;
+  const prepared = { entries, redactor, secrets, choices: request.choices, serving, warnings: [], spentMs, close };
+  return { ...prepared, record: redactRecord(record, redactor) };
+}
+
+type Reach = Awaited<ReturnType<typeof gatherReach>>;
+
+interface Connected extends OpenedServers {
+  readonly serving: Serving | undefined;
+  readonly sources: RunRecord["sources"];
+  readonly innerRecord: NonNullable<RunRecord["inner"]>;
+  readonly memory: Awaited<ReturnType<typeof recallMemory>> | undefined;
+}
+
+/** Opens the recording or script that answers, and reads the sources, the states and the tools of MCP servers. */
+async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest): Promise<Connected> {
+  const { choices, cooling, stage } = request;
+  const { settings, redactor } = given;
+  const serving = request.serving ?? (choices.detached ? undefined : await openServing(settings.model, workspace));
+  const sources = await readSources(workspace, given, request);
+  const innerRecord = await pinInner(workspace, given, request);
+  const remembers = !stage && !request.recorded && !isDryRun(given.input);
+  const { input, fingerprint } = redactor.value({
+    input: given.input,
+    ...defined("fingerprint", cooling?.fingerprint),
+  });
+  const coolsDown = choices.coolDown !== false;
+  const recalled = { ...given, inner: innerRecord, input, coolsDown, fingerprint };
+  const memory = remembers ? await recallMemory(workspace, recalled) : undefined;
+  const opening = { ...given, sources, limitMs: settings.limits.timeout_ms };
+  const connect = memory?.skipped ? undefined : request.connect;
+  const opened = await openServers(workspace.host, opening, { choices, connect });
+  const entries = stage?.(opened.entries, settings.writes) ?? opened.entries;
+  return { ...opened, entries, serving, sources, innerRecord, memory };
+}
+
+/** Builds the record of a new run, with its warnings. */
+function recordOf(
+  workspace: Workspace,
+  run: Read & Reach & Connected,
+  { runId, choices }: Pick<RunRequest, "runId" | "choices">,
+): RunRecord {
+  const { workflow, input, settings, redactor, entries } = run;
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
-  const record: RunRecord = {
+  return {
     schema: "skillflow.run/1",
-    run: request.runId ?? newRunId(),
-    kind: isDryRun(read.input) ? "dry-run" : "run",
+    run: runId ?? newRunId(),
+    kind: isDryRun(input) ? "dry-run" : "run",
     at: new Date().toISOString(),
-    ...defined("file", read.file),
+    ...defined("file", run.file),
     ...defined("commit", workspace.host.documents?.commit),
-    workflow: read.workflow,
-    input: read.input,
-    sources,
-    ...(read.inner.size === 0 ? {} : { inner }),
+    workflow,
+    input,
+    sources: run.sources,
+    ...(run.inner.size === 0 ? {} : { inner: run.innerRecord }),
     skills,
     settings,
     ...(workspace.again.length > 0 ? { options: [...workspace.again] } : {}),
-    ...memory,
+    ...run.memory,
     warnings: [
-      ...(choices.detached ? [] : warningsOf(workspace, read, servers)),
+      ...(choices.detached ? [] : warningsOf(workspace, run)),
       ...(choices.detached ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
-      ...limitWarnings(settings, read.workflow),
-      ...(choices.inputSources ? [] : describeLikeSources(read.input)),
+      ...limitWarnings(settings, workflow),
+      ...(choices.inputSources ? [] : describeLikeSources(input)),
       ...describeUnsearched(redactor),
-      ...checkDocument(secrets, read.workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
-    ].map((text) => shortened(workspace, text)),
+      ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
+    ].map((text) => text.replaceAll(`${workspace.host.cwd}${sep}`, "")),
   };
-  const prepared = { entries, redactor, secrets, choices, serving, warnings: [], spentMs, close };
-  return { ...prepared, record: redactRecord(record, redactor) };
 }
 
 interface Read {
@@ -153,10 +176,11 @@ interface Read {
   readonly findings: readonly Diagnostic[];
   /** Path of the workflow's file. */
   readonly file: string | undefined;
+  readonly settings: Settings;
 }
 
-/** Reads the workflow and its input. Throws all errors. */
-function readRequest(workspace: Workspace, { document, input, recorded }: RunRequest): Read {
+/** Reads the workflow, its input and its settings. Throws all errors. */
+function readRequest(workspace: Workspace, { document, input, recorded, cooling, choices }: RunRequest): Read {
   const file = typeof document === "string" ? document : undefined;
   const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
   if (!workflow) throw unrunnable(document, diagnostics);
@@ -178,25 +202,27 @@ function readRequest(workspace: Workspace, { document, input, recorded }: RunReq
   const all = [{ workflow, file }, ...inner.values()];
   const shapes = all.flatMap((each) => checkOutputSchemas(each.workflow, each.file));
   if (shapes.length > 0) throw unrunnable(document, shapes);
+  const cooled = withCooling(workflow, cooling);
   return {
-    workflow,
+    workflow: cooled,
     input: checked.input as JsonObject,
     inline: recorded ? recordedSkills(workflow) : inline,
     inner: recorded ? withRecordedSkills(inner) : inner,
     findings: [...diagnostics, ...checked.diagnostics, ...findings],
     file,
+    settings: settingsOf(workspace, cooled, choices),
   };
 }
 
-function withCooling(read: Read, cooling: Cooling | undefined): Read {
-  if (!cooling) return read;
-  const { cool_down: own, ...workflow } = read.workflow;
+function withCooling(workflow: Workflow, cooling: Cooling | undefined): Workflow {
+  if (!cooling) return workflow;
+  const { cool_down: own, ...rest } = workflow;
   const { for: time, key } = { ...own, ...cooling };
   // Without a fingerprint, the run has nothing in common with earlier ones, so there is no cool-down.
-  if (cooling.key !== undefined && cooling.fingerprint === undefined) return { ...read, workflow };
-  if (time === undefined || key === undefined) return read;
+  if (cooling.key !== undefined && cooling.fingerprint === undefined) return rest;
+  if (time === undefined || key === undefined) return workflow;
   // A workflow's key can only refer to its input. If the key refers to anything else, use the whole input.
-  return { ...read, workflow: { ...workflow, cool_down: { for: time, key: /^input\b/.test(key) ? key : "input" } } };
+  return { ...rest, cool_down: { for: time, key: /^input\b/.test(key) ? key : "input" } };
 }
 
 function unrunnable(document: WorkflowDocument, diagnostics: readonly Diagnostic[]): SkillflowError {
@@ -263,19 +289,14 @@ async function readSources(
 }
 
 /** Collects the warnings about config files, the document, servers and skills. */
-function warningsOf(workspace: Workspace, { workflow, findings }: Read, servers: OpenedServers): string[] {
+function warningsOf(workspace: Workspace, { workflow, findings, warnings, entries }: Read & Connected): string[] {
   const all = [...configFindings(workspace), ...unknownSkills(workspace, [workflow]), ...findings];
   const said = all.filter((found) => !TOLD_BY_SKILL.has(found.code));
   return [
     ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
-    ...servers.warnings,
-    ...[...servers.entries].flatMap(([id, entry]) => skillFindings(id, entry)),
+    ...warnings,
+    ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
   ];
-}
-
-/** Shortens absolute paths to relative ones. */
-function shortened({ host }: Workspace, text: string): string {
-  return text.replaceAll(`${host.cwd}${sep}`, "");
 }
 
 interface OpenedServers {

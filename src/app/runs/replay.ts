@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { defined } from "../../core/base/values.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
+import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
 import { chooseBounds, strictest } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
@@ -14,7 +15,7 @@ import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
 import { recalledIn } from "./memory.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
-import { holdToNow, prepareRecorded, unquoted } from "./resume.ts";
+import { holdToNow, prepareRecorded, type ResumeRequest, unknownWarnings, unquoted } from "./resume.ts";
 
 /**
  * Prepares a new run of a recorded workflow and input, answered from the recording.
@@ -35,10 +36,7 @@ export async function prepareReplay(
       ? await unquoted(file, () =>
           prepareRun(workspace, { document: file, input, runId, choices, connect, serving, recorded: record }),
         )
-      : {
-          ...(await prepareRecorded(workspace, stored, { choices, connect, serving })),
-          record: { ...record, run: runId ?? newRunId() },
-        };
+      : await prepareFromRecord(workspace, stored, { choices, connect, serving, runId });
   // Live tools obey the operator's current limits, which the recording cannot loosen.
   const operator = chooseBounds({}, workspace.host.env, configFiles(workspace));
   const bound = (recorded: Partial<Settings>) => {
@@ -75,6 +73,17 @@ export async function prepareReplay(
     record: { ...prepared.record, ...recalledIn(record), kind: "replay", settings, skills },
     replay,
   };
+}
+
+/** Prepares a replay whose workflow has no file any more. */
+async function prepareFromRecord(
+  workspace: Workspace,
+  stored: StoredRun,
+  request: ResumeRequest & Pick<ReplayRequest, "runId">,
+): Promise<PreparedRun> {
+  const { settings: _, ...prepared } = await prepareRecorded(workspace, stored, request);
+  const record = { ...prepared.record, run: request.runId ?? newRunId() };
+  return { ...prepared, record, warnings: [...unknownWarnings(workspace, stored), ...prepared.warnings] };
 }
 
 interface ReplayRequest {

@@ -6,19 +6,20 @@ import { fold } from "../../core/engine/fold/fold.ts";
 import { begin } from "../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
-import { changedSettings, type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
+import { type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
-import { configFiles, unknownSkills } from "../workspace.ts";
+import { unknownSkills } from "../workspace.ts";
 import { recordedInner } from "./inner.ts";
 import { hasUnwritten } from "./memory.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
+import { changesNow } from "./resumption.ts";
 
-interface ResumeRequest {
+export interface ResumeRequest {
   readonly choices: RunChoices;
   readonly connect: Connect;
   readonly serving?: Serving;
@@ -31,7 +32,8 @@ export async function prepareResume(
   request: ResumeRequest,
 ): Promise<PreparedRun> {
   const prepared = await prepareRecorded(workspace, stored, request);
-  const { record, entries, warnings } = prepared;
+  const { record, entries } = prepared;
+  const warnings = [...unknownWarnings(workspace, stored), ...prepared.warnings];
   const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
   const lost = taken.flatMap((each) => each.lost);
   // The user trusts the id, but that does not cover a skill from a record.
@@ -48,34 +50,28 @@ export async function prepareResume(
   };
 }
 
+/** Opens what a recorded run needs: skills, config and models of this process, and the recorded settings. */
 export async function prepareRecorded(workspace: Workspace, stored: StoredRun, request: ResumeRequest) {
   const { record, events } = stored;
   const { host } = workspace;
   const { choices } = request;
   const { workflow, input, sources } = record;
   const wanted = { workflow, input, inline: recordedSkills(workflow), inner: recordedInner(record) };
-  const recorded = recordedSettings(record.settings, events);
-  const said = { env: host.env, files: configFiles(workspace), own: ownPrefixes(workspace) };
-  const changed = changedSettings(choices, recorded, said);
-  const { model, limits, writes } = { ...recorded, ...changed };
-  const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, { ...choices, writes });
+  const changed = changesNow(workspace, choices, stored);
+  const settings = { ...recordedSettings(record.settings, events), ...changed };
+  const { model, limits } = settings;
+  const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, settings);
   checkModels(model, workflow, host.env, ownPrefixes(workspace));
   const open = () => openServing(model, workspace);
   const serving = request.serving ?? (await (changed.model === undefined ? unquoted(model, open) : open()));
   const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };
-  const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
-  const unknown = unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
-  return {
-    record,
-    entries,
-    redactor,
-    secrets,
-    choices,
-    serving,
-    warnings: [...unknown, ...warnings],
-    spentMs,
-    close,
-  };
+  const opened = await openServers(host, opening, request);
+  return { ...opened, record, settings, redactor, secrets, choices, serving };
+}
+
+/** Describes the listed skills that do not exist. */
+export function unknownWarnings(workspace: Workspace, { record }: StoredRun): string[] {
+  return unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
 }
 
 interface TakenUp {
