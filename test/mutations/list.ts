@@ -43,7 +43,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 2,
     harm: "carries out what is to be planned",
-    file: "src/core/engine/decide/planning.ts",
+    file: "src/core/engine/decide/admit.ts",
     before: 'return tool.effect === "write" && (writesHere(scene) === "plan" ||',
     after: 'return tool.effect === "write" && (',
     tests: ["test/core/engine/decide/planning.test.ts"],
@@ -51,9 +51,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 2,
     harm: "lets an operation refer to what was never planned",
-    file: "src/core/engine/decide/planning.ts",
-    before: "if (unknown === undefined) return undefined;",
-    after: "if (unknown !== input) return undefined;",
+    file: "src/core/engine/decide/admit.ts",
+    before: "if (unknown === undefined) return",
+    after: "if (unknown !== input) return",
     tests: ["test/core/engine/decide/planning.test.ts"],
   },
   {
@@ -68,9 +68,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 2,
     harm: "repeats what may have been written",
-    file: "src/app/runs/apply-operations.ts",
-    before: 'if (standing === "in_doubt" && !tool.idempotent) {',
-    after: 'if (standing === "in_doubt" && tool.idempotent) {',
+    file: "src/core/engine/decide/admit.ts",
+    before: 'if (application.standing === "in_doubt" && !tool.idempotent)',
+    after: 'if (application.standing === "in_doubt" && tool.idempotent)',
     tests: APPLY,
     built: true,
   },
@@ -86,7 +86,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 2,
     harm: "sends what does not fit the tool's schema",
-    file: "src/app/runs/apply-operations.ts",
+    file: "src/core/engine/decide/admit.ts",
     before: "if (misfit !== undefined) return refused(misfit);",
     after: "",
     tests: APPLY,
@@ -191,9 +191,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 5,
     harm: "sends a planned input that holds a secret",
-    file: "src/app/runs/apply-operations.ts",
-    before: "if (prepared.redactor.value(filled.input) !== filled.input)",
-    after: "if (prepared.redactor.value(filled.input) === undefined)",
+    file: "src/core/engine/decide/admit.ts",
+    before: "if (redactor.value(filled.input) !== filled.input)",
+    after: "if (redactor.value(filled.input) === undefined)",
     tests: ["test/adversary/apply.test.ts"],
     built: true,
   },

@@ -1,16 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { defined, isObject, type Json } from "../../core/base/values.ts";
+import { admitOperation, isApplied } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
 import type { PlannedOperation } from "../../core/engine/fold/state.ts";
-import { fillReferences } from "../../core/engine/plan/reference.ts";
 import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
 import { holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
 import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
-import { misfitOf } from "../../core/engine/tools/tool-input.ts";
 import { EXECUTOR, failureOf, type Outcome, type ToolDescriptor } from "../../core/skill/skill.ts";
 import { handlerConfig, offeredTools, recordSkill } from "../../loaders/registry/entry.ts";
 import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
@@ -20,15 +19,7 @@ import { openFetch } from "../adapters/fetch.ts";
 import { ownHandler } from "../calls/own-tools.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
-import {
-  type AppliedOperation,
-  type ApplyRequest,
-  bareOf,
-  isApplied,
-  type PreparedApply,
-  reviewPlan,
-  skillOf,
-} from "./apply.ts";
+import { type AppliedOperation, type ApplyRequest, bareOf, type PreparedApply, reviewPlan, skillOf } from "./apply.ts";
 import { applyPut } from "./memory.ts";
 import { openPace } from "./rates.ts";
 
@@ -91,37 +82,21 @@ async function applyOne(applying: Applying, one: PlannedOperation): Promise<Appl
 }
 
 async function carryOut({ prepared, request, planned, ledger, call }: Applying, one: PlannedOperation): Promise<Told> {
-  const { operation } = one;
+  const { operation, application } = one;
   const { id, digest } = operation;
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was begun" };
-  const waiting = operation.refers.find(
-    (other) => !planned.some((known) => known.operation.id === other && isApplied(known)),
-  );
-  if (waiting !== undefined) return { status: "skipped", error: `it refers to ${waiting}, which is not applied` };
   const tool = toolOf(prepared.entries, operation);
-  if (!tool) return refused(`${operation.skill} has no tool ${operation.tool} any more`);
-  if (tool.effect !== "write" && tool.skill !== EXECUTOR)
-    return refused(`${operation.skill} ${operation.tool} is no tool that writes any more`);
-  const filled = fillReferences(operation.input, (other) => outputOf(planned, other));
-  if ("missing" in filled) return refused(`${filled.missing.join(", ")}: the result has no such value`);
-  const misfit = misfitOf(tool, filled.input);
-  if (misfit !== undefined) return refused(misfit);
-  // The run did not know this secret, so it is in the approved input. Redacting it would change what was approved.
-  if (prepared.redactor.value(filled.input) !== filled.input)
-    return refused("its input holds a secret, which is not sent");
-  const { standing, call: begun } = one.application;
-  if (standing === "in_doubt" && !tool.idempotent) {
+  const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
+  if (admission.kind === "in_doubt") {
     const error = `it was started and its outcome is unknown: check the service, then pass --resolve ${id}=applied or ${id}=not-applied`;
     return { status: "in_doubt", error };
   }
-  const name = (standing === "in_doubt" ? begun : undefined) ?? callId(operation, prepared, request);
+  if (admission.kind !== "run") return { status: admission.kind, error: admission.error };
+  const begun = application.standing === "in_doubt" ? application.call : undefined;
+  const name = begun ?? callId(operation, prepared, request);
   await ledger.note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
-  const outcome = await call({ tool, input: filled.input, name, operation });
-  return endOf(one, ledger, tool, outcome);
-}
-
-function refused(error: string): Told {
-  return { status: "refused", error };
+  const outcome = await call({ tool: admission.tool, input: admission.input, name, operation });
+  return endOf(one, { ledger, tool: admission.tool, outcome });
 }
 
 /** Returns an id that is the same in every run, so that the target finds what another run has written. */
@@ -129,7 +104,13 @@ function callId({ digest, marker }: Operation, { reviewed }: PreparedApply, { ag
   return again ? `${marker ?? digest}~${reviewed.stored.record.run}` : (marker ?? digest);
 }
 
-async function endOf(one: PlannedOperation, ledger: Ledger, tool: ToolDescriptor, outcome: Outcome): Promise<Told> {
+interface Ended {
+  readonly ledger: Ledger;
+  readonly tool: ToolDescriptor;
+  readonly outcome: Outcome;
+}
+
+async function endOf(one: PlannedOperation, { ledger, tool, outcome }: Ended): Promise<Told> {
   const { id: operation, digest } = one.operation;
   if ("error" in outcome) {
     const { error, code, acted } = outcome;
@@ -144,11 +125,7 @@ async function endOf(one: PlannedOperation, ledger: Ledger, tool: ToolDescriptor
   return { status: existing.existing ? "already_applied" : "applied", result: output, ...existing };
 }
 
-function outputOf(planned: readonly PlannedOperation[], id: string): Json | undefined {
-  return planned.find(({ operation }) => operation.id === id)?.application.output;
-}
-
-/** Returns the tool as it is now. Its current schema must accept the planned input. */
+/** Returns the tool as it is now. */
 function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | undefined {
   if (isStatePut(bareOf(operation))) return plannedPut();
   const id = skillOf(operation);

@@ -2,6 +2,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { Redactor, Secret } from "../../core/base/redact/redact.ts";
 import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
+import { isApplied } from "../../core/engine/decide/admit.ts";
 import type { Operation, Plan } from "../../core/engine/event/operation.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin, type PlannedOperation, type State } from "../../core/engine/fold/state.ts";
@@ -99,10 +100,6 @@ function wrong(message: string, hint?: string): SkillflowError {
 /** Returns the operations that are still to be approved: those not known to be applied. */
 export function openOperations({ planned }: ReviewedPlan): readonly Operation[] {
   return planned.filter((one) => !isApplied(one)).map(({ operation }) => operation);
-}
-
-export function isApplied({ application }: PlannedOperation): boolean {
-  return application.standing === "applied";
 }
 
 /** Approved plan with its skills connected. Nothing has been written yet. */

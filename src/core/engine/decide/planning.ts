@@ -1,7 +1,7 @@
 import { followPath } from "../../base/path.ts";
-import { deepEqual, defined, type Json, type JsonSchema } from "../../base/values.ts";
+import { deepEqual, defined, type Json } from "../../base/values.ts";
 import { bringsText } from "../../document/inputs.ts";
-import { type Audience, type Failure, readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
+import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../event/operation.ts";
@@ -11,72 +11,16 @@ import { touchesOf } from "../fold/redo.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
 import type { PendingCall } from "../fold/visit.ts";
 import { forPublic } from "../plan/public-text.ts";
-import { admitReferences, referencesIn } from "../plan/reference.ts";
+import { referencesIn } from "../plan/reference.ts";
 import { givesStrangersText } from "../tools/disclosure.ts";
 import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
-import { isReadIn, offersIn, type Reader, readingsOf } from "./inner/reading.ts";
+import { audienceOf, takesPrivateText } from "./admit.ts";
+import { isReadIn, type Reader, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
 
 /** Writes that are planned instead of carried out. */
-
-/** Checks whether a call is planned: all writes are, or this one would send private text to a public place. */
-export function holdOf(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
-  return tool.effect === "write" && (writesHere(scene) === "plan" || takesPrivateText(scene, call, tool));
-}
-
-function writesHere({ program, state }: Scene) {
-  return settingsAt(program, state.run.settings).writes;
-}
-
-/** Checks whether the actual audience of a write matters. Only a tool that declares a public audience needs the check. */
-export function needsAudience(scene: Scene, tool: ToolDescriptor): boolean {
-  if (tool.effect !== "write" || tool.audience !== "public") return false;
-  return writesHere(scene) === "plan" || (!scene.state.run.settings.allow_public && isPrivate(scene));
-}
-
-function takesPrivateText(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
-  if (scene.state.run.settings.allow_public || audienceOf(call, tool) !== "public") return false;
-  return isPrivate(scene);
-}
-
-/**
- * Returns the service's refusal, which fails a call instead of holding it for review. If all writes are planned, the
- * refusal is ignored, because the plan may be applied with another key.
- */
-export function refusalOf(scene: Scene, { refusal }: PendingCall): Failure | undefined {
-  return writesHere(scene) === "plan" ? undefined : refusal;
-}
-
-function audienceOf({ audience }: PendingCall, tool: ToolDescriptor): Audience {
-  return audience ?? tool.audience ?? "team";
-}
-
-/** Checks whether a tool that reads a private source was offered to the node, or to one whose result it received. */
-function isPrivate(scene: Scene): boolean {
-  return readingsOf(scene).some((reading) => offersIn(reading, readsPrivate));
-}
-
-const admitting = new WeakMap<JsonSchema, JsonSchema>();
-
-/** Lets the input of a tool refer to the results of earlier operations. */
-export function admitsReferences(tool: ToolDescriptor, input: Json): ToolDescriptor {
-  if (referencesIn(input).length === 0) return tool;
-  const { input_schema } = tool;
-  const schema = admitting.get(input_schema) ?? admitReferences(input_schema);
-  admitting.set(input_schema, schema);
-  return { ...tool, input_schema: schema };
-}
-
-/** Describes an invalid reference to an operation. */
-export function referenceProblem({ run: { operations } }: State, input: Json): string | undefined {
-  const planned = operations.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation.id);
-  const unknown = referencesIn(input).find((id) => !planned.includes(id));
-  if (unknown === undefined) return undefined;
-  const known = planned.length === 0 ? "nothing was planned before it" : `planned so far: ${planned.join(", ")}`;
-  return `\${${unknown}} names no earlier operation of this run: ${known}`;
-}
 
 /** Returns the events of a planned call: the operation and the answer to the model. */
 export function planCall(
@@ -175,7 +119,7 @@ const PLANNED =
 
 /** Returns the note for nodes whose writes are planned. */
 export function planNote(scene: Scene): string | undefined {
-  if (writesHere(scene) !== "plan") return undefined;
+  if (settingsAt(scene.program, scene.state.run.settings).writes !== "plan") return undefined;
   return toolsHere(scene).offered.some(({ effect }) => effect === "write") ? PLANNED : undefined;
 }
 

@@ -5,21 +5,13 @@ import type { EventBody } from "../event/event.ts";
 import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { PendingCall, Visit } from "../fold/visit.ts";
-import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from "../tools/disclosure.ts";
+import { answerFromAbove, instructionRead, isReadSkill } from "../tools/disclosure.ts";
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/results.ts";
-import { isStateTool, puttingProblem, recall } from "../tools/state.ts";
-import { misfitOf } from "../tools/tool-input.ts";
-import { madeFor, makingEvents, makingProblem } from "../tools/tool-maker.ts";
+import { isStateTool, recall } from "../tools/state.ts";
+import { madeFor, makingEvents } from "../tools/tool-maker.ts";
+import { admit } from "./admit.ts";
 import { leaveFailed } from "./leave.ts";
-import {
-  admitsReferences,
-  holdOf,
-  memoryOf,
-  needsAudience,
-  planCall,
-  referenceProblem,
-  refusalOf,
-} from "./planning.ts";
+import { memoryOf, planCall } from "./planning.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 
 /** Tool calls of a turn. */
@@ -30,9 +22,6 @@ const IN_DOUBT: Failure = {
   code: "call.in_doubt",
   acted: "unknown",
 };
-
-/** Maximum number of calls in one turn. */
-const MOST_CALLS = 64;
 
 /** Carries out parallel reads or one write, after announcing them in one record. */
 export function carryOut(scene: Scene): SingleStep {
@@ -49,7 +38,12 @@ export function carryOut(scene: Scene): SingleStep {
   const group = nextGroup(visit.pending, tools.find);
   const unannounced = group.filter((call) => call.announced === undefined && !readAgain(scene, call, tools));
   const [first] = unannounced;
-  if (first) return askAudience(scene, first, tools) ?? announce(scene, unannounced);
+  const admission = first && admit(scene, first, tools);
+  if (first && admission?.kind === "audience") {
+    const call = { key: first.key, tool: admission.tool, input: first.input };
+    return { kind: "reach", key: `${first.key}/audience`, node: visit.node, call };
+  }
+  if (first) return announce(scene, unannounced, tools);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same in both cases, so that a later process finds what was recorded here.
@@ -72,14 +66,6 @@ export function carryOut(scene: Scene): SingleStep {
     return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
   });
   return { kind: "call", key, node: visit.node, calls };
-}
-
-/** Requests the audience of a call before it is planned, or before it could publish private text. */
-function askAudience(scene: Scene, call: PendingCall, tools: ToolSet): SingleStep | undefined {
-  const tool = tools.find(call.tool, call.input);
-  if (!tool || call.audience || !needsAudience(scene, tool) || rejectionAt(scene, call, tool, tools)) return undefined;
-  const { key, input } = call;
-  return { kind: "reach", key: `${key}/audience`, node: scene.visit.node, call: { key, tool, input } };
 }
 
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */
@@ -105,35 +91,37 @@ function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): Pend
 }
 
 /** Announces calls. Rejected calls are announced and answered without a handler. Repeated calls are only answered. */
-function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
+function announce(scene: Scene, calls: readonly PendingCall[], tools: ToolSet): SingleStep {
   const { state, visit } = scene;
   const { node } = visit;
-  const tools = toolsHere(scene);
   const announced: (PendingCall & { readonly ref: string })[] = [];
   const results: EventBody[] = [];
   const sound: PendingCall[] = [];
   for (const pending of calls) {
     const { tool: name, input, key } = pending;
+    const admission = admit(scene, pending, tools);
     const tool = tools.find(name, input);
-    const complaint = rejectionAt(scene, pending, tool, tools);
     if (tool && isReadResult(tool)) {
-      results.push(refused(visit, pending, complaint ?? unknownRef(scene, input)));
+      const failure = admission.kind === "refuse" ? admission.failure : unknownRef(scene, input);
+      results.push(refused(visit, pending, failure));
       continue;
     }
-    const same = complaint || !tool ? undefined : sameAs(scene, { name, tool, input }, sound, tools);
+    const answer = (output: string, ref?: string): EventBody => {
+      return { type: "tool:result", node, tool: name, output, ...defined("ref", ref), id: key };
+    };
+    const same = admission.kind === "run" ? sameAs(scene, { ...admission, name, input, sound }, tools) : undefined;
     if (same !== undefined) {
-      results.push({ type: "tool:result", node, tool: name, output: `same as ${same}`, id: key });
+      results.push(answer(`same as ${same}`));
       continue;
     }
     const call = { ...pending, ref: `r${state.run.calls.size + announced.length + 1}` };
     announced.push(call);
-    const known = complaint === undefined && tool ? seenAbove(scene, { call, tool, sound }) : undefined;
-    if (complaint !== undefined) results.push(refused(visit, call, complaint));
-    else if (tool && holdOf(scene, call, tool)) results.push(...planCall(scene, call, tool));
-    else sound.push(call);
-    if (known !== undefined) {
-      results.push({ type: "tool:result", node, tool: name, output: known, ref: call.ref, id: key });
-    }
+    if (admission.kind === "refuse") results.push(refused(visit, call, admission.failure));
+    else if (admission.kind === "run") {
+      const known = seenAbove(scene, { call, tool: admission.tool, sound });
+      sound.push(call);
+      if (known !== undefined) results.push(answer(known, call.ref));
+    } else results.push(...planCall(scene, call, admission.tool));
   }
   const bodies = announced.map(({ key: id, ref, tool, input }): EventBody => {
     return { type: "tool:call", node, tool, input, ref, id };
@@ -143,10 +131,10 @@ function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
 }
 
 /** Returns the call whose result a valid `read_result` call reads. The latter is not announced. */
-function readAgain({ state }: Scene, call: PendingCall, tools: ToolSet): RecordedCall | undefined {
+function readAgain(scene: Scene, call: PendingCall, tools: ToolSet): RecordedCall | undefined {
   const tool = tools.find(call.tool, call.input);
-  if (!tool || !isReadResult(tool) || call.index >= MOST_CALLS || rejection(call, tool, tools)) return undefined;
-  return state.run.calls.get(plainRef(checkedAs<ReadResult>(call.input).ref));
+  if (!tool || !isReadResult(tool) || admit(scene, call, tools).kind !== "run") return undefined;
+  return scene.state.run.calls.get(plainRef(checkedAs<ReadResult>(call.input).ref));
 }
 
 function unknownRef({ state }: Scene, input: Json): Failure {
@@ -158,10 +146,12 @@ interface Asked {
   readonly name: string;
   readonly tool: ToolDescriptor;
   readonly input: Json;
+  /** Calls of the same turn that run. */
+  readonly sound: readonly PendingCall[];
 }
 
 /** Returns the reference of an identical earlier call in the visit, unless a write came after it. */
-function sameAs({ visit }: Scene, { name, tool, input }: Asked, sound: readonly PendingCall[], tools: ToolSet) {
+function sameAs({ visit }: Scene, { name, tool, input, sound }: Asked, tools: ToolSet): string | undefined {
   if (tool.effect !== "read" || tool.live || isReadSkill(tool)) return undefined;
   const isSame = (call: { readonly tool: string; readonly input: Json }) => {
     return call.tool === name && deepEqual(call.input, input);
@@ -178,11 +168,6 @@ function sameAs({ visit }: Scene, { name, tool, input }: Asked, sound: readonly 
   return undefined;
 }
 
-const BEYOND_MOST = refusedCall(
-  `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`,
-  "limit.reached",
-);
-
 /** Returns an answer without a handler if the model already has what a call would read. */
 function seenAbove(
   { program, state, visit }: Scene,
@@ -191,40 +176,6 @@ function seenAbove(
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
   const skills = program.skills(visit.node, state.run.changed);
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });
-}
-
-/** Returns why a call is rejected. The input of a planned call may refer to the results of earlier operations. */
-function rejectionAt(scene: Scene, call: PendingCall, tool: ToolDescriptor | undefined, tools: ToolSet) {
-  if (call.index >= MOST_CALLS) return BEYOND_MOST;
-  if (!tool || call.broken || !holdOf(scene, call, tool)) return rejection(call, tool, tools);
-  const error = referenceProblem(scene.state, call.input);
-  if (error !== undefined) return refusedCall(error, "input.invalid");
-  const refusal = refusalOf(scene, call);
-  if (refusal) return refusal;
-  return rejection(call, admitsReferences(tool, call.input), tools);
-}
-
-function rejection(
-  call: PendingCall,
-  tool: ToolDescriptor | undefined,
-  { offered, all }: ToolSet,
-): Failure | undefined {
-  if (!tool) {
-    const names = offered.map((other) => other.exposed).join(", ");
-    const others = names ? `the tools here are ${names}` : "there are no tools here";
-    return refusedCall(`no tool is named ${call.tool}; ${others}`, "tool.unknown");
-  }
-  const error = call.broken ? "the arguments were no JSON" : inputProblem(tool, call.input, all);
-  return error === undefined ? undefined : refusedCall(error, "input.invalid");
-}
-
-function inputProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]): string | undefined {
-  return (
-    readingProblem(tool, input) ??
-    misfitOf(tool, input) ??
-    makingProblem(tool, input, present) ??
-    puttingProblem(tool, input)
-  );
 }
 
 function refused({ node }: Visit, { tool, key, ref }: PendingCall, failure: Failure): EventBody {
