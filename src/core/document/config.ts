@@ -20,6 +20,47 @@ const rateSchema = lazy(() =>
   ]),
 );
 
+const ratesSchema = lazy(() =>
+  z.strictObject({
+    runs: z.int().min(1).optional().describe("Maximum number of concurrent runs"),
+    models: z
+      .record(z.string().min(1), rateSchema())
+      .optional()
+      .describe("Rates of model calls, by PROVIDER:NAME. * matches anything."),
+    skills: z.record(z.string().min(1), rateSchema()).optional().describe("Rates of tool calls, by skill id"),
+  }),
+);
+
+const skillsSchema = lazy(() =>
+  z.strictObject({
+    extraDirs: z.array(z.string().min(1)).optional().describe("Additional skill folders, relative to this file"),
+    modules: z
+      .array(z.string().min(1))
+      .optional()
+      .describe("Plug-ins in code: a file or folder, relative to this file, or an npm package"),
+    disabled: z.array(z.string()).optional().describe("Ids of skills to exclude"),
+    discover: z.boolean().optional().describe("false: do not search the standard folders for skills"),
+    order: z.enum(["sweny", "skill-tools"]).optional().describe("Precedence of the standard skill folders"),
+    contextMode: z
+      .enum(["full", "readOnDemand"])
+      .optional()
+      .describe("How the model gets the instructions of skills: in the prompt (full), or by reading them from a list"),
+    descriptor: z.enum(["current", "seed"]).optional().describe("Rule set for tools.json descriptors"),
+    allowScripts: z
+      .boolean()
+      .optional()
+      .describe("Allow resolveCommand scripts of descriptors. Effective only in the user's file."),
+    defineTool: z.boolean().optional().describe("Enable the skill tool-maker. Effective only in the user's file."),
+    trust: z.array(z.string()).optional().describe("Skills whose code may run. Effective only in the user's file."),
+    env: z
+      .record(z.string(), z.array(z.string().min(1)))
+      .optional()
+      .describe(
+        "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
+      ),
+  }),
+);
+
 /** Schema of `.skillflow.yml`, in a project and per user. */
 export const projectConfigSchema = lazy(() =>
   z.strictObject({
@@ -31,49 +72,8 @@ export const projectConfigSchema = lazy(() =>
     limits: workflowLimitsSchema()
       .optional()
       .describe("Limits of each run. The strictest value of the files and the workflow applies."),
-    rates: z
-      .strictObject({
-        runs: z.int().min(1).optional().describe("Maximum number of concurrent runs"),
-        models: z
-          .record(z.string().min(1), rateSchema())
-          .optional()
-          .describe("Rates of model calls, by PROVIDER:NAME. * matches anything."),
-        skills: z.record(z.string().min(1), rateSchema()).optional().describe("Rates of tool calls, by skill id"),
-      })
-      .optional()
-      .describe("Rate limits, shared by all workers of a database, otherwise per process"),
-    skills: z
-      .strictObject({
-        extraDirs: z.array(z.string().min(1)).optional().describe("Additional skill folders, relative to this file"),
-        modules: z
-          .array(z.string().min(1))
-          .optional()
-          .describe("Plug-ins in code: a file or folder, relative to this file, or an npm package"),
-        disabled: z.array(z.string()).optional().describe("Ids of skills to exclude"),
-        discover: z.boolean().optional().describe("false: do not search the standard folders for skills"),
-        order: z.enum(["sweny", "skill-tools"]).optional().describe("Precedence of the standard skill folders"),
-        contextMode: z
-          .enum(["full", "readOnDemand"])
-          .optional()
-          .describe(
-            "How the model gets the instructions of skills: in the prompt (full), or by reading them from a list",
-          ),
-        descriptor: z.enum(["current", "seed"]).optional().describe("Rule set for tools.json descriptors"),
-        allowScripts: z
-          .boolean()
-          .optional()
-          .describe("Allow resolveCommand scripts of descriptors. Effective only in the user's file."),
-        defineTool: z.boolean().optional().describe("Enable the skill tool-maker. Effective only in the user's file."),
-        trust: z.array(z.string()).optional().describe("Skills whose code may run. Effective only in the user's file."),
-        env: z
-          .record(z.string(), z.array(z.string().min(1)))
-          .optional()
-          .describe(
-            "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
-          ),
-      })
-      .optional()
-      .describe("Where to find skills, and what they may do"),
+    rates: ratesSchema().optional().describe("Rate limits, shared by all workers of a database, otherwise per process"),
+    skills: skillsSchema().optional().describe("Where to find skills, and what they may do"),
     mcpServers: z
       .record(z.string(), mcpServerSchema())
       .optional()

@@ -99,6 +99,13 @@ const approvalSchema = lazy(() =>
 /** Limits of a map's item or of a call. */
 const innerLimits = lazy(() => workflowLimitsSchema().omit({ per_day: true }));
 
+const evalPolicy = lazy(() =>
+  z
+    .enum(["all_pass", "any_pass", "weighted"])
+    .meta({ enum: ["all_pass"], description: "Policy for the evaluators (any_pass and weighted are reserved)" })
+    .optional(),
+);
+
 const plainNode = lazy(() =>
   z.strictObject({
     name: text().describe("Display name"),
@@ -141,10 +148,7 @@ const plainNode = lazy(() =>
     context: nodeSources().optional().describe("Background knowledge, in addition to the workflow's"),
     requires: requires().optional().describe("Checks on the input and earlier results before the node starts"),
     eval: z.array(evaluator()).min(1).optional().describe("Checks of the node's answer. All must pass."),
-    eval_policy: z
-      .enum(["all_pass", "any_pass", "weighted"])
-      .meta({ enum: ["all_pass"], description: "Policy for the evaluators (any_pass and weighted are reserved)" })
-      .optional(),
+    eval_policy: evalPolicy(),
     retry: retry().optional().describe("Retries after a failed evaluation"),
     effects: z.enum(["read", "write"]).optional().describe("read: offer no tool that writes"),
     state: z

@@ -18,112 +18,60 @@ export function fold(run: State, event: RunEvent): State {
   const state = event.at === undefined ? run : run.run.inner.get(event.at);
   if (state?.inside) state.inside.waits = undefined;
   if (event.type === "approval:given") foldWord(run, state, event);
-  else if (state) foldInto(state, event);
+  else if (state) FOLDS[event.type]?.(state, event as never);
   else if (event.type === "model:reply") addUsage(run.usage, event.usage);
   if (state) noteActive(state);
   return run;
 }
 
-function foldInto(state: State, event: Exclude<RunEvent, EventOf<"approval:given">>): void {
-  switch (event.type) {
-    case "workflow:start":
-      state.started = true;
-      break;
-    case "node:enter":
-      foldEnter(state, event);
-      break;
-    case "model:reply":
-      foldReply(state, event);
-      break;
-    case "model:error":
-      foldModelError(state, event);
-      break;
-    case "tool:call":
-      foldCall(state, event);
-      break;
-    case "tool:result":
-      foldResult(state, event);
-      break;
-    case "tool:audience":
-      foldAudience(state, event);
-      break;
-    case "operation:planned":
-      foldPlanned(state, event);
-      break;
-    case "operation:begun":
-    case "operation:ended":
-    case "operation:resolved":
-      foldApplied(state, event);
-      break;
-    case "evidence:checked":
-      state.visit?.examined.set(evaluatorOf(event), event);
-      break;
-    case "tool:defined":
-      state.run.made = [...without(state, event.tool.name), event];
-      break;
-    case "tool:removed":
-      state.run.made = without(state, event.name);
-      break;
-    case "reply:rejected":
-      foldRejection(state, event);
-      break;
-    case "node:retry":
-      foldRetry(state, event);
-      break;
-    case "node:exit":
-      foldExit(state, event);
-      break;
-    case "route":
-      foldRoute(state, event);
-      break;
-    case "limit:reached":
-      foldLimit(state, event);
-      break;
-    case "run:interrupt":
-      state.halt = { status: "interrupted", reason: event.reason };
-      break;
-    case "run:fail":
-      foldFail(outermost(state), event);
-      break;
-    case "warning":
-      state.run.warned.add(event.message);
-      break;
-    case "workflow:end":
-      state.end = {
-        at: event.time,
-        status: event.status,
-        reason: event.reason,
-        waiting: event.waiting,
-        verdict: event.verdict,
-        degraded: event.degraded ?? [],
-        unrouted: event.unrouted,
-        error: event.error,
-      };
-      break;
-    case "state:written":
-      state.run.written = { touches: event.touches, costUsd: event.cost_usd };
-      state.run.writtenEnd = state.end;
-      state.run.afterwards += 1;
-      break;
-    case "run:resume":
-      foldResume(state, event);
-      break;
-    case "map:start":
-      foldMap(state, event);
-      break;
-    case "inner:start":
-      foldInnerStart(state, event);
-      break;
-    case "inner:end":
-      foldInnerEnd(state, event);
-      break;
-    case "approval:asked":
-      foldAsked(state, event);
-      break;
-    case "sources:resolved":
-      break;
-  }
-}
+type Folded = Exclude<RunEvent, EventOf<"approval:given">>;
+
+const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<Folded, { type: Type }>) => void } = {
+  "workflow:start": (state) => {
+    state.started = true;
+  },
+  "node:enter": foldEnter,
+  "model:reply": foldReply,
+  "model:error": foldModelError,
+  "tool:call": foldCall,
+  "tool:result": foldResult,
+  "tool:audience": foldAudience,
+  "operation:planned": foldPlanned,
+  "operation:begun": foldApplied,
+  "operation:ended": foldApplied,
+  "operation:resolved": foldApplied,
+  "evidence:checked": ({ visit }, event) => visit?.examined.set(evaluatorOf(event), event),
+  "tool:defined": (state, event) => {
+    state.run.made = [...without(state, event.tool.name), event];
+  },
+  "tool:removed": (state, { name }) => {
+    state.run.made = without(state, name);
+  },
+  "reply:rejected": foldRejection,
+  "node:retry": foldRetry,
+  "node:exit": foldExit,
+  route: foldRoute,
+  "limit:reached": foldLimit,
+  "run:interrupt": (state, { reason }) => {
+    state.halt = { status: "interrupted", reason };
+  },
+  "run:fail": (state, event) => foldFail(outermost(state), event),
+  warning: ({ run }, { message }) => run.warned.add(message),
+  "workflow:end": (state, { time: at, status, reason, waiting, verdict, degraded = [], unrouted, error }) => {
+    state.end = { at, status, reason, waiting, verdict, degraded, unrouted, error };
+  },
+  "state:written": (state, { touches, cost_usd: costUsd }) => {
+    state.run.written = { touches, costUsd };
+    state.run.writtenEnd = state.end;
+    state.run.afterwards += 1;
+  },
+  "run:resume": foldResume,
+  "map:start": foldMap,
+  "inner:start": foldInnerStart,
+  "inner:end": foldInnerEnd,
+  "approval:asked": foldAsked,
+  "sources:resolved": () => undefined,
+};
 
 function foldTime(state: State, event: RunEvent): void {
   const last = state.run.lastEvent;

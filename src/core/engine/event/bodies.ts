@@ -1,0 +1,371 @@
+import * as z from "zod";
+import { CALL_CODES } from "../../base/errors.ts";
+import { lazy } from "../../base/values.ts";
+import { json, jsonObject } from "../../skill/field.ts";
+import { AUDIENCES } from "../../skill/skill.ts";
+import {
+  degradedSchema,
+  RUN_STATUSES,
+  runErrorSchema,
+  shortfallsSchema,
+  unroutedSchema,
+  waitingSchema,
+} from "./end.ts";
+import { FAILURE_CAUSES, nodeResultSchema, ref } from "./node-result.ts";
+import { operationSchema } from "./operation.ts";
+import { changedSkillsSchema } from "./record.ts";
+import { part, purpose, stop, usageSchema } from "./reply.ts";
+import { resolvedSourceSchema } from "./resolved-source.ts";
+import { daySchema, settingsSchema } from "./settings.ts";
+import { toolDescriptorSchema } from "./tool.ts";
+
+const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
+const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
+
+const acted = lazy(() =>
+  z
+    .enum(["no", "unknown"])
+    .optional()
+    .describe("With an error: whether the call may have written. Absent in older records."),
+);
+
+const visitEvents = lazy(
+  () =>
+    [
+      z.object({ type: z.literal("workflow:start"), workflow: z.string() }),
+      z.object({ type: z.literal("sources:resolved"), sources: z.record(z.string(), resolvedSourceSchema()) }),
+      z.object({
+        type: z.literal("node:enter"),
+        node: z.string(),
+        instruction: z.string(),
+        iteration: z.int().describe("Number of the visit to this node, from 1"),
+      }),
+      z.object({
+        type: z.literal("tool:call"),
+        node: z.string(),
+        tool: z.string(),
+        input: json(),
+        ref: ref(),
+        id: z.string().describe("Step key of the call"),
+      }),
+      z.object({
+        type: z.literal("tool:result"),
+        node: z.string(),
+        tool: z.string(),
+        output: json().optional(),
+        error: z.string().optional().describe("Error of a failed call, instead of output"),
+        code: z.enum(CALL_CODES).optional().describe("Error code for programs"),
+        acted: acted(),
+        planned: z
+          .literal(true)
+          .optional()
+          .describe("The call was not executed. The output names an operation of the plan."),
+        blobs: z
+          .array(blobInfoSchema())
+          .optional()
+          .describe("Parts of the output that are stored as blobs, outside the record"),
+        redactions: z
+          .record(z.string(), z.int())
+          .optional()
+          .describe("Number of replaced values of the checkout's .env, by variable"),
+        ref: ref().optional().describe("Absent without a preceding tool:call"),
+        id: z.string(),
+      }),
+    ] as const,
+);
+
+const leaveEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("node:retry"),
+        node: z.string(),
+        attempt: z.int().describe("retryAttempt of the next attempt"),
+        reason: z.string(),
+        preamble: z.string(),
+      }),
+      z.object({
+        type: z.literal("node:exit"),
+        node: z.string(),
+        result: nodeResultSchema(),
+        unfinished: z
+          .boolean()
+          .optional()
+          .describe("The run stopped during the node. resume continues inside the node."),
+        cause: z
+          .enum(FAILURE_CAUSES)
+          .optional()
+          .describe(
+            "Cause of the failure: the node's turns, its timeout, the limits of its inner workflow, or its evaluators",
+          ),
+        stopped: z.literal(true).optional().describe("A limit or an interrupt stopped the node. It has not failed."),
+        degraded: shortfallsSchema().optional().describe("Why the visit did less than the node asks for"),
+      }),
+      z.object({
+        type: z.literal("route"),
+        from: z.string(),
+        to: z.string(),
+        reason: z.string(),
+        edge: z.int().describe("Index in the workflow's edges"),
+        degraded: shortfallsSchema().optional().describe("Failure of the node after which the edge continues"),
+      }),
+    ] as const,
+);
+
+const innerEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("map:start"),
+        node: z.string(),
+        items: z.array(
+          z.object({
+            key: z.string(),
+            index: z.int().describe("Position in the list"),
+            skipped_reason: z.string().optional().describe("Why the item is skipped"),
+            error: z.string().optional().describe("Why the item cannot run"),
+            seen: z.literal(true).optional().describe("An earlier run judged the item"),
+          }),
+        ),
+        left: z.int().describe("Number of items beyond max_items, left for the next run"),
+        state: z.string().optional().describe("State that stores which items were judged"),
+      }),
+      z.object({
+        type: z.literal("inner:start"),
+        node: z.string().describe("Node that runs the inner run"),
+        inner: z.string().describe("Path of the inner run, which its events have as `at`"),
+        item: z.string().optional().describe("For a map: key of the item"),
+        input: jsonObject(),
+      }),
+      z.object({
+        type: z.literal("inner:end"),
+        node: z.string(),
+        inner: z.string(),
+        item: z.string().optional(),
+        status: z.enum(ITEM_STATUSES),
+        data: jsonObject(),
+        skipped_reason: z.string().optional(),
+        judged: z
+          .object({
+            state: z.string(),
+            values: jsonObject().describe("Values by path. The item is judged again if one changes."),
+            tainted: z.literal(true).optional(),
+          })
+          .optional()
+          .describe("Judgment that is stored for later runs"),
+        error: runErrorSchema().optional().describe("Error of a failed run"),
+      }),
+    ] as const,
+);
+
+const waitEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("approval:asked"),
+        node: z.string(),
+        ask: z.string(),
+        timeout_ms: z.number().optional().describe("Absent if the run waits forever"),
+        digest: z.string().optional().describe("Digest of the plan to approve"),
+      }),
+      z.object({
+        type: z.literal("approval:given"),
+        node: z.string(),
+        approved: z.boolean(),
+        by: z.string().describe("Person who decided, or timeout"),
+        note: z.string().optional(),
+        late: z.literal(true).optional().describe("There was no answer in time"),
+        digest: z.string().optional().describe("Digest of the approved plan"),
+        later: z
+          .literal(true)
+          .optional()
+          .describe("The decision does not continue the run. A resume or a later decision does."),
+        settings: settingsSchema().partial().describe("Settings that change when the run continues"),
+        skills: changedSkillsSchema().optional().describe("Skills that differ from the run's record from now on"),
+      }),
+      z.object({
+        type: z.literal("workflow:end"),
+        results: z.record(z.string(), nodeResultSchema()),
+        status: z.enum(RUN_STATUSES),
+        reason: z.string(),
+        waiting: z.array(waitingSchema()).optional().describe("Decisions that the run waits for"),
+        verdict: z.string().optional(),
+        degraded: degradedSchema()
+          .optional()
+          .describe("Where the run did less than its workflow asks for. Absent in older records."),
+        unrouted: unroutedSchema().optional().describe("Node at which the run ended because no edge applied"),
+        error: runErrorSchema().optional(),
+      }),
+    ] as const,
+);
+
+const modelEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("model:reply"),
+        node: z.string(),
+        purpose: purpose(),
+        model: z.string(),
+        parts: z.array(part()),
+        stop: stop(),
+        usage: usageSchema().nullable(),
+        prompt: z.string().describe("First 16 hexadecimal digits of the prompt's sha256"),
+      }),
+      z.object({
+        type: z.literal("model:error"),
+        node: z.string(),
+        purpose: purpose(),
+        model: z.string(),
+        code: z.string(),
+        message: z.string(),
+        hint: z.string().optional(),
+      }),
+    ] as const,
+);
+
+const checkEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("tool:defined"),
+        node: z.string(),
+        tool: toolDescriptorSchema(),
+        parameters: jsonObject().describe("Parameters as in the definition"),
+        code: z.string().describe("Body of the handler"),
+        persistent: z.boolean().describe("Also saved as a skill of the project"),
+        id: z.string().describe("Step key of the defining call"),
+      }),
+      z.object({
+        type: z.literal("evidence:checked"),
+        node: z.string(),
+        evaluator: z.string(),
+        claims: z.array(
+          z.object({
+            claim: json().describe("Claim as in the answer"),
+            supported: z.boolean(),
+            cites: z.array(
+              z.object({
+                ref: z.string(),
+                quote: z.string(),
+                problem: z.string().optional().describe("Why the cite is invalid. Absent if it is valid."),
+              }),
+            ),
+          }),
+        ),
+        missing: z.string().optional().describe("Why there are no claims"),
+        excerpts: z
+          .record(z.string(), z.string())
+          .describe("Excerpts of the cited results that a judge sees, by reference"),
+      }),
+      z.object({
+        type: z.literal("tool:audience"),
+        node: z.string(),
+        audience: z.enum(AUDIENCES).describe("Who could read the write"),
+        error: z.string().optional().describe("Why the service rejected the check. It would reject the write too."),
+        code: z.enum(CALL_CODES).optional(),
+        id: z.string().describe("Step key of the call"),
+      }),
+      z.object({
+        type: z.literal("operation:planned"),
+        node: z.string(),
+        operation: operationSchema().omit({ node_failed: true, applied: true }),
+        id: z.string().describe("Step key of the call"),
+      }),
+    ] as const,
+);
+
+const operationEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("operation:begun"),
+        operation: z.string(),
+        digest: z.string().describe("Digest of the approved operation"),
+        call: z.string().describe("Id of the call that the tool receives"),
+        by: z.string().describe("Person who applied the operation"),
+      }),
+      z.object({
+        type: z.literal("operation:ended"),
+        operation: z.string(),
+        digest: z.string(),
+        output: json().optional(),
+        error: z.string().optional().describe("Error of a failed operation, instead of output"),
+        code: z.enum(CALL_CODES).optional(),
+        acted: acted(),
+        existing: z.literal(true).optional().describe("The target already had it"),
+        in_doubt: z.literal(true).optional().describe("The operation may have been executed although it failed"),
+      }),
+      z.object({
+        type: z.literal("operation:resolved"),
+        operation: z.string(),
+        digest: z.string(),
+        applied: z.boolean().describe("Person's decision whether an operation in doubt was applied"),
+        by: z.string(),
+      }),
+    ] as const,
+);
+
+const runEvents = lazy(
+  () =>
+    [
+      z.object({
+        type: z.literal("state:written"),
+        delta: z.string().describe("Id that ensures that the changes are saved only once"),
+        entries: z.int().describe("Number of changed entries"),
+        touches: z.int().describe("Number of the run's state changes that are saved so far"),
+        cost_usd: z.number().describe("Part of the run's cost that is counted so far"),
+      }),
+      z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
+      z.object({
+        type: z.literal("reply:rejected"),
+        node: z.string(),
+        reason: z.string().describe("Message returned to the model"),
+        problems: z.array(z.string()).optional().describe("Problems of the answer, with its values"),
+      }),
+      z.object({
+        type: z.literal("limit:reached"),
+        limit: z.enum([
+          "max_cost_usd",
+          "max_tokens",
+          "max_steps",
+          "timeout",
+          "node_timeout",
+          "max_cost_usd_per_day",
+          "max_runs_per_day",
+        ]),
+        message: z.string(),
+      }),
+      z.object({ type: z.literal("warning"), message: z.string(), node: z.string().optional() }),
+      z.object({ type: z.literal("run:interrupt"), reason: z.string() }),
+      z.object({
+        type: z.literal("run:fail"),
+        node: z.string(),
+        code: z.string(),
+        message: z.string().describe("Why the run cannot continue, regardless of its edges"),
+        hint: z.string().optional(),
+      }),
+      z.object({
+        type: z.literal("run:resume"),
+        from: z.string().optional().describe("Node to repeat from"),
+        settings: settingsSchema().partial(),
+        skills: changedSkillsSchema().optional().describe("Skills that differ from the run's record from now on"),
+        day: daySchema().optional().describe("Usage of the daily limits at that time"),
+      }),
+    ] as const,
+);
+
+/** All events: first those of the workflow format, then our own in the same shape. */
+export const bodies = lazy(
+  () =>
+    [
+      ...visitEvents(),
+      ...leaveEvents(),
+      ...innerEvents(),
+      ...waitEvents(),
+      ...modelEvents(),
+      ...checkEvents(),
+      ...operationEvents(),
+      ...runEvents(),
+    ] as const,
+);
