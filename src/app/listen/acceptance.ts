@@ -31,9 +31,14 @@ export type Taken =
 const USUAL_QUEUE = 1000;
 const QUEUE_AFTER_S = 30;
 
+interface Means {
+  readonly day: Day;
+  readonly intake: Intake;
+  readonly choices: RunChoices;
+}
+
 /** Accepts webhooks. Each accepted one is recorded as a run exactly once, even if this process dies. */
-export function openAcceptance(setting: Setting, day: Day, intake: Intake, given: RunChoices) {
-  const { workspace, file } = setting;
+export function openAcceptance({ workspace, file }: Setting, { day, intake, choices: given }: Means) {
   const choices = { ...given, detached: true };
   const joins = openJoins(workspace);
   const inTurn = turns();
@@ -55,27 +60,13 @@ export function openAcceptance(setting: Setting, day: Day, intake: Intake, given
   };
 
   const take = async (delivery: Delivery, input: JsonObject, fingerprint: Json | undefined): Promise<Taken> => {
-    const { source } = delivery;
     const known = await knownRun(workspace, delivery);
     if ("known" in known) return { kind: "duplicate", run: known.known };
-    const cooling = coolingOf(source, fingerprint);
-    let prepared: PreparedRun;
-    try {
-      prepared = await prepareRun(workspace, {
-        document: source.document,
-        input: () => input,
-        runId: known.fresh,
-        choices,
-        connect: undefined,
-        cooling,
-      });
-    } catch (error) {
-      if (!(error instanceof SkillflowError) || error.code !== "input.invalid") throw error;
-      return {
-        kind: "invalid",
-        reason: error.diagnostics.map(({ message }) => message).join("; ") || messageOf(error),
-      };
-    }
+    const cooling = coolingOf(delivery.source, fingerprint);
+    const { document } = delivery.source;
+    const request = { document, input: () => input, runId: known.fresh, choices, connect: undefined, cooling };
+    const prepared = await prepareValid(workspace, request);
+    if ("kind" in prepared) return prepared;
     await prepared.close();
     const { record } = prepared;
     if (record.skipped) return { kind: "joined", run: record.skipped.run };
@@ -94,6 +85,17 @@ export function openAcceptance(setting: Setting, day: Day, intake: Intake, given
     // The second of two concurrent deliveries with one fingerprint must find the first.
     return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
   };
+}
+
+/** Prepares the run. Returns the problems of an input that does not fit. */
+async function prepareValid(workspace: Workspace, request: Parameters<typeof prepareRun>[1]) {
+  try {
+    return await prepareRun(workspace, request);
+  } catch (error) {
+    if (!(error instanceof SkillflowError) || error.code !== "input.invalid") throw error;
+    const reason = error.diagnostics.map(({ message }) => message).join("; ") || messageOf(error);
+    return { kind: "invalid", reason } as const;
+  }
 }
 
 function limited(reason: string, afterS: number): Taken {

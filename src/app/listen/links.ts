@@ -42,52 +42,17 @@ const ANYBODY = "one-time link";
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function openLinks(workspace: Workspace, intake: Intake, { approvals }: ListenFile) {
-  const { state, store } = workspace;
+  const { state } = workspace;
   const inTurn = turns();
-  const timers = new Map<string, NodeJS.Timeout>();
-  const entriesNow = async () => (await state.read([STATE])).get(STATE) ?? [];
   const goOn = (run: string) => intake.requeue(run).catch(ignoreLocked);
-
-  /** Requeues the run when the approval's deadline passes, so that its timeout applies. */
-  const expire = (run: string, { node, until }: Pick<Waiting, "node" | "until">) => {
-    if (until === undefined) return;
-    const key = `${run}\n${node}`;
-    clearTimeout(timers.get(key));
-    const ms = Date.parse(until) - Date.now();
-    const again = () => (ms > LONGEST_TIMER_MS ? expire(run, { node, until }) : void goOn(run));
-    timers.set(key, setTimeout(again, Math.min(Math.max(ms + 1, 0), LONGEST_TIMER_MS)).unref());
-  };
-
-  const find = async (token: string): Promise<Asked> => {
-    const entry = (await entriesNow()).find(({ key }) => key === digestOf(token));
-    const kept = entry && keptIn(entry.data);
-    if (!kept) return { kind: "unknown" };
-    const { run, by, node, since, until } = kept;
-    const stored = await readRun(run);
-    if (!stored) return { kind: "over", how: `the run ${run} is gone` };
-    const waiting = waitsIn(stored.events).find(
-      (wait) => wait.node === node && wait.since === since && wait.digest === kept.digest,
-    );
-    if (!waiting) return { kind: "over", how: wordBefore(stored, node) };
-    if (until !== undefined && Date.parse(until) <= Date.now()) return { kind: "late", until };
-    return { kind: "open", link: { run, by, waiting }, stored };
-  };
-
-  const readRun = async (run: string): Promise<StoredRun | undefined> => {
-    try {
-      return await store.read(run);
-    } catch (error) {
-      if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
-      throw error;
-    }
-  };
+  const deadlines = openDeadlines(goOn);
 
   return {
-    find,
+    find: (token: string) => findLink(workspace, token),
     /** Records the decision. Returns the state of the link before it, which shows whether the decision counted. */
     async decide(token: string, { approved, note }: Word): Promise<Asked> {
       return inTurn("", async () => {
-        const asked = await find(token);
+        const asked = await findLink(workspace, token);
         if (asked.kind !== "open") return asked;
         const { run, by, waiting } = asked.link;
         try {
@@ -104,8 +69,8 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
     async issue({ record: { run }, events }: StoredRun): Promise<readonly Link[]> {
       const waits = waitsIn(events);
       if (waits.length === 0) return [];
-      for (const wait of waits) expire(run, wait);
-      const known = (await entriesNow()).flatMap(({ data }) => keptIn(data) ?? []);
+      for (const wait of waits) deadlines.watch(run, wait);
+      const known = (await entriesOf(workspace)).flatMap(({ data }) => keptIn(data) ?? []);
       const isNew = ({ node, since }: Waiting) =>
         !known.some((kept) => kept.run === run && kept.node === node && kept.since === since);
       const links = waits.filter(isNew).flatMap((waiting) =>
@@ -113,34 +78,80 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
           return { run, waiting, by, token: randomBytes(32).toString("base64url") };
         }),
       );
-      if (links.length === 0) return [];
-      const at = new Date().toISOString();
-      const changes = links.map(({ token, by, waiting: { node, since, until, digest } }) => {
-        const data = { run, node, since, by, ...defined("until", until), ...defined("digest", digest) };
-        return { key: digestOf(token), first: at, last: at, runs: 1, seen: 1, data };
-      });
-      const id = `${run}/links/${changes[0]?.key}`;
-      await state.apply({ id, states: { [STATE]: { changes, limits: KEPT } } });
+      if (links.length > 0) await keep(workspace, run, links);
       return links;
     },
     /** Restores timers after a restart, requeues runs that did not end, and removes links of ended runs. */
     async restore(): Promise<void> {
-      const entries = (await entriesNow()).map(({ key, data }) => ({ key, kept: keptIn(data) }));
+      const entries = (await entriesOf(workspace)).map(({ key, data }) => ({ key, kept: keptIn(data) }));
       const over: string[] = [];
       for (const run of new Set(entries.flatMap(({ kept }) => kept?.run ?? []))) {
-        const stored = await readRun(run);
+        const stored = await readRun(workspace, run);
         const end = stored && endOf(stored.events);
         if (stored && end === undefined) await goOn(run);
-        for (const wait of stored ? waitsIn(stored.events) : []) expire(run, wait);
+        for (const wait of stored ? waitsIn(stored.events) : []) deadlines.watch(run, wait);
         if (stored && end?.status === "waiting") continue;
         if (!stored || end) over.push(...entries.filter(({ kept }) => kept?.run === run).map(({ key }) => key));
       }
       if (over.length > 0) await state.forget(STATE, over.slice(KEPT_OVER));
     },
-    close() {
-      for (const timer of timers.values()) clearTimeout(timer);
-    },
+    close: deadlines.close,
   };
+}
+
+/** Requeues a run when an approval's deadline passes, so that its timeout applies. */
+function openDeadlines(goOn: (run: string) => Promise<void>) {
+  const timers = new Map<string, NodeJS.Timeout>();
+  const watch = (run: string, { node, until }: Pick<Waiting, "node" | "until">) => {
+    if (until === undefined) return;
+    const key = `${run}\n${node}`;
+    clearTimeout(timers.get(key));
+    const ms = Date.parse(until) - Date.now();
+    const again = () => (ms > LONGEST_TIMER_MS ? watch(run, { node, until }) : void goOn(run));
+    timers.set(key, setTimeout(again, Math.min(Math.max(ms + 1, 0), LONGEST_TIMER_MS)).unref());
+  };
+  const close = () => {
+    for (const timer of timers.values()) clearTimeout(timer);
+  };
+  return { watch, close };
+}
+
+async function entriesOf({ state }: Workspace) {
+  return (await state.read([STATE])).get(STATE) ?? [];
+}
+
+async function findLink(workspace: Workspace, token: string): Promise<Asked> {
+  const entry = (await entriesOf(workspace)).find(({ key }) => key === digestOf(token));
+  const kept = entry && keptIn(entry.data);
+  if (!kept) return { kind: "unknown" };
+  const { run, by, node, since, until } = kept;
+  const stored = await readRun(workspace, run);
+  if (!stored) return { kind: "over", how: `the run ${run} is gone` };
+  const waiting = waitsIn(stored.events).find(
+    (wait) => wait.node === node && wait.since === since && wait.digest === kept.digest,
+  );
+  if (!waiting) return { kind: "over", how: wordBefore(stored, node) };
+  if (until !== undefined && Date.parse(until) <= Date.now()) return { kind: "late", until };
+  return { kind: "open", link: { run, by, waiting }, stored };
+}
+
+async function keep({ state }: Workspace, run: string, links: readonly Link[]): Promise<void> {
+  const at = new Date().toISOString();
+  const changes = links.map(({ token, by, waiting: { node, since, until, digest } }) => {
+    const data = { run, node, since, by, ...defined("until", until), ...defined("digest", digest) };
+    return { key: digestOf(token), first: at, last: at, runs: 1, seen: 1, data };
+  });
+  const id = `${run}/links/${changes[0]?.key}`;
+  await state.apply({ id, states: { [STATE]: { changes, limits: KEPT } } });
+}
+
+async function readRun({ store }: Workspace, run: string): Promise<StoredRun | undefined> {
+  try {
+    return await store.read(run);
+  } catch (error) {
+    if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
+    throw error;
+  }
 }
 
 /** Number of links of ended runs to keep, so that a used link can still show its outcome. */

@@ -49,7 +49,7 @@ export function openListener(setting: Setting, options: ListenerOptions): Listen
   };
 
   return {
-    take: openAcceptance(setting, day, intake, choices),
+    take: openAcceptance(setting, { day, intake, choices }),
     links,
     async work(stop, onReady) {
       const concurrency = file.limits?.concurrency ?? USUAL_CONCURRENCY;

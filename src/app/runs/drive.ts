@@ -195,13 +195,7 @@ async function settle(
     const told = [...events];
     const keep: Observer = { onEvent: (event) => told.push(event) };
     const written = await writeMemory(workspace, { record, state, journal, observers: [keep, ...watch.observers] });
-    return {
-      record,
-      events: told,
-      state: written,
-      result: describeResult(record, written),
-      blobs: blobsAt(workspace, record),
-    };
+    return finishedRun(workspace, { record, events: told }, written);
   } finally {
     await journal.close();
   }
@@ -323,13 +317,11 @@ async function driveOpened(
     refusal: () => (watch.refusesChanges && changes > 0 ? changedError(changes, watch.refusesChanges) : undefined),
   });
   const state = await writeMemory(workspace, { record, state: driven, journal: opened.journal, observers });
-  return {
-    record: opened.record,
-    events,
-    state,
-    result: describeResult(record, state),
-    blobs: blobsAt(workspace, record),
-  };
+  return finishedRun(workspace, { record: opened.record, events }, state);
+}
+
+function finishedRun(workspace: Workspace, { record, events }: StoredRun, state: State): FinishedRun {
+  return { record, events, state, result: describeResult(record, state), blobs: blobsAt(workspace, record) };
 }
 
 /** Returns the error of a replay whose prompts differ from the recording. */

@@ -55,72 +55,32 @@ function link({ record, path, parent, inside }: Linking): Program {
   const own = path.slice(path.lastIndexOf("/") + 1);
   const declared = workflow.writes ?? "allow";
   const nodes = new Map(Object.entries(workflow.nodes));
-  const skills = new Map(record.skills.map((skill) => [skill.id, skill]));
   const edges = groupEdges(workflow.edges);
-  const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
-  let latest: { readonly id: string; readonly now: Offering; readonly set: ToolSet } | undefined;
   const shared = {
     rules: [...listOf(record, "input.rules"), ...listOf(record, "rules")],
     context: [...listOf(record, "input.context"), ...listOf(record, "context")],
   };
-
   const nodeOf = (id: string): WorkflowNode => {
     const node = nodes.get(id);
     if (!node) throw new RangeError(`the workflow has no node ${id}`);
     return node;
   };
-  const available = oncePerNode((id) => {
-    const listed = (nodeOf(id).skills ?? []).flatMap((name) => skills.get(name) ?? []);
-    return onceEach(listed.filter((skill) => skill.available));
-  });
-  /** Returns a key of everything that makes one node's tools differ from another's. */
-  const choiceOf = oncePerNode((id) => {
-    const { tools, effects, disallowed_tools, state } = nodeOf(id);
-    const isCiting = citesResults(nodeOf(id), available(id));
-    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, state, isCiting]);
-  });
-
-  const place = toolOrder(workflow.nodes);
-  const skillsOf = (id: string, changed: Offering["changed"]) => left(available(id), changed);
-  const tools = (id: string, now: Offering) => {
-    const { settings, made, holdsBlobs, hasResults, changed } = now;
-    if (latest?.id === id && isSameOffering(latest.now, now)) return latest.set;
-    const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
-    toolSets.set(made, sets);
-    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)} ${JSON.stringify(changed)}`;
-    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skillsOf(id, changed), now).set, place);
-    sets.set(key, set);
-    latest = { id, now, set };
-    return set;
+  const { available, skills, tools, instructions } = linkTools(record, nodeOf);
+  const sources = (id: string, field: "rules" | "context", heading: string) => {
+    const contents = ownSources(record, { id, field, own: nodeOf(id)[field] }, shared[field]);
+    return sourceSection(heading, contents, field === "rules");
   };
-  /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
-  const told = (id: string, now: Offering) => {
-    const { context_mode } = now.settings;
-    const { all, offered, find } = tools(id, now);
-    if (context_mode === "readOnDemand" && !find(READ_SKILL)) return [];
-    const isOfUse = (skill: SkillRecord) => !skill.plannable || offered.some((tool) => tool.skill === skill.id);
-    return skillSections(skillsOf(id, now.changed).filter(isOfUse), context_mode, all);
-  };
-
   return {
     record,
     workflow,
     node: nodeOf,
     edgesFrom: (id) => edges.get(id) ?? [],
-    skills: skillsOf,
+    skills,
     tools,
     preface: (id, now) => [
-      ...sourceSection(
-        "## Rules — You MUST Follow These",
-        ownSources(record, { id, field: "rules", own: nodeOf(id).rules }, shared.rules),
-        true,
-      ),
-      ...sourceSection(
-        "## Background Context",
-        ownSources(record, { id, field: "context", own: nodeOf(id).context }, shared.context),
-        false,
-      ),
-      ...told(id, now).map((text) => ({ text, trusted: true })),
+      ...sources(id, "rules", "## Rules — You MUST Follow These"),
+      ...sources(id, "context", "## Background Context"),
+      ...instructions(id, now).map((text) => ({ text, trusted: true })),
     ],
     instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
     source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
@@ -129,8 +89,47 @@ function link({ record, path, parent, inside }: Linking): Program {
     writes: parent ? stricter(declared, parent.writes) : "allow",
     inner: (id) => inside(path === "" ? id : `${path}/${id}`),
     inside,
-    warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings(id, node, available(id), record)))],
+    warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings([id, node], available(id), record)))],
   };
+}
+
+/** Finds the skills of each node, and the tools and instructions that they give it at a point of the run. */
+function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: string) => WorkflowNode) {
+  const found = new Map(recorded.map((skill) => [skill.id, skill]));
+  const available = oncePerNode((id) => {
+    const listed = (nodeOf(id).skills ?? []).flatMap((name) => found.get(name) ?? []);
+    return onceEach(listed.filter((skill) => skill.available));
+  });
+  /** Returns a key of everything that makes one node's tools differ from another's. */
+  const choiceOf = oncePerNode((id) => {
+    const { tools, effects, disallowed_tools, state } = nodeOf(id);
+    const isCiting = citesResults(nodeOf(id), available(id));
+    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, state, isCiting]);
+  });
+  const place = toolOrder(workflow.nodes);
+  const skills = (id: string, changed: Offering["changed"]) => left(available(id), changed);
+  const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
+  let latest: { readonly id: string; readonly now: Offering; readonly set: ToolSet } | undefined;
+  const tools = (id: string, now: Offering) => {
+    const { settings, made, holdsBlobs, hasResults, changed } = now;
+    if (latest?.id === id && isSameOffering(latest.now, now)) return latest.set;
+    const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
+    toolSets.set(made, sets);
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)} ${JSON.stringify(changed)}`;
+    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skills(id, changed), now).set, place);
+    sets.set(key, set);
+    latest = { id, now, set };
+    return set;
+  };
+  /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
+  const instructions = (id: string, now: Offering) => {
+    const { context_mode } = now.settings;
+    const { all, offered, find } = tools(id, now);
+    if (context_mode === "readOnDemand" && !find(READ_SKILL)) return [];
+    const isOfUse = (skill: SkillRecord) => !skill.plannable || offered.some((tool) => tool.skill === skill.id);
+    return skillSections(skills(id, now.changed).filter(isOfUse), context_mode, all);
+  };
+  return { available, skills, tools, instructions };
 }
 
 /**
@@ -221,19 +220,13 @@ function ruleOf(written: Condition): ValueRule {
 }
 
 function toolWarnings(
-  id: string,
-  node: WorkflowNode,
+  [id, node]: readonly [string, WorkflowNode],
   skills: readonly SkillRecord[],
   { settings }: RunRecord,
 ): string[] {
   if (skills.length === 0) return [];
-  return selectTools(node, skills, {
-    settings,
-    made: [],
-    holdsBlobs: false,
-    hasResults: false,
-    changed: [],
-  }).warnings.map((warning) => `node ${id}: ${warning}`);
+  const now = { settings, made: [], holdsBlobs: false, hasResults: false, changed: [] };
+  return selectTools(node, skills, now).warnings.map((warning) => `node ${id}: ${warning}`);
 }
 
 function sourceSection(heading: string, all: readonly string[], trusted: boolean): Section[] {
