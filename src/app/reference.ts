@@ -40,14 +40,7 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
     writeFileSync(join(folder, ".git"), "", { mode: 0o600 });
     const within = join(folder, relative(root, realpathSync(host.cwd)));
     mkdirSync(within, { recursive: true, mode: 0o700 });
-    return {
-      folder: within,
-      commit,
-      by: wanted.by,
-      isForeign: !isKnown,
-      ofEvent: event !== undefined,
-      remove,
-    };
+    return { folder: within, commit, by: wanted.by, isForeign: !isKnown, ofEvent: event !== undefined, remove };
   } catch (error) {
     remove();
     throw error;

@@ -44,9 +44,7 @@ function ambiguous(id: string, file: string): SkillflowError {
   return new SkillflowError(
     "usage.invalid",
     `${file}: its skill ${id} has another MCP server than one of the same id`,
-    {
-      hint: "the lock knows servers by the ids of their skills: give one of them another id",
-    },
+    { hint: "the lock knows servers by the ids of their skills: give one of them another id" },
   );
 }
 

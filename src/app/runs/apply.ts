@@ -67,9 +67,7 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
     throw new SkillflowError(
       "run.altered",
       `run ${record.run} is unchained: whether its plan was altered cannot be told`,
-      {
-        hint: "run it again: what is applied has to be what was recorded",
-      },
+      { hint: "run it again: what is applied has to be what was recorded" },
     );
   }
   const state = stateOf(stored);

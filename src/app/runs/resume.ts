@@ -91,9 +91,7 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
     throw new SkillflowError(
       error.code,
       `${named}, which the run's record names, cannot be used: it is missing or not valid`,
-      {
-        hint: "check the file, or put it back as it was when the run began",
-      },
+      { hint: "check the file, or put it back as it was when the run began" },
     );
   }
 }

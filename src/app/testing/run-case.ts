@@ -249,8 +249,5 @@ function recordedCost(recorded: readonly RunEvent[], events: readonly RunEvent[]
     event.type === "model:reply" && taken.has(event.key) ? [event.usage?.costUsd ?? null] : [],
   );
   const known = costs.filter((cost) => cost !== null);
-  return costOf({
-    costUsd: known.reduce((sum, cost) => sum + cost, 0),
-    unpriced: costs.length - known.length,
-  });
+  return costOf({ costUsd: known.reduce((sum, cost) => sum + cost, 0), unpriced: costs.length - known.length });
 }

@@ -63,9 +63,7 @@ function unusable(diagnostics: readonly Diagnostic[]): SkillflowError {
   return new SkillflowError(
     "usage.invalid",
     `${files === 1 ? "a file" : `${files} files`} cannot be used: no test was run`,
-    {
-      diagnostics,
-    },
+    { diagnostics },
   );
 }
 

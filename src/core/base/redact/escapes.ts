@@ -49,13 +49,7 @@ export const ESCAPES: readonly Escape[] = [
 ];
 
 /** Invisible characters, decoded to nothing. */
-export const UNSEEN: Escape = {
-  depth: 0,
-  isIn: hasUnseen,
-  find: unseenFrom,
-  lengthAt: unseenLength,
-  decode: () => "",
-};
+export const UNSEEN: Escape = { depth: 0, isIn: hasUnseen, find: unseenFrom, lengthAt: unseenLength, decode: () => "" };
 
 /** Unicode tag characters: invisible, each encoding one ASCII character. */
 export const TAGS: Escape = {

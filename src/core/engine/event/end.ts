@@ -2,12 +2,7 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 
 export const runErrorSchema = lazy(() =>
-  z.object({
-    code: z.string(),
-    message: z.string(),
-    hint: z.string().optional(),
-    node: z.string().optional(),
-  }),
+  z.object({ code: z.string(), message: z.string(), hint: z.string().optional(), node: z.string().optional() }),
 );
 export type RunError = Fitting<typeof runErrorSchema>;
 

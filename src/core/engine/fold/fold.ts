@@ -91,15 +91,7 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
   state.upcoming = undefined;
-  state.visit = {
-    key,
-    node,
-    iteration,
-    recorded: [],
-    items: undefined,
-    asked: undefined,
-    ...freshAttempt(state, 0),
-  };
+  state.visit = { key, node, iteration, recorded: [], items: undefined, asked: undefined, ...freshAttempt(state, 0) };
 }
 
 /** Records which skills had changed when a node was last visited. */

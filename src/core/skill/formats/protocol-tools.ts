@@ -27,25 +27,15 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        namespace: {
-          type: "string",
-          description: "Optional namespace to filter skills (e.g., 'salesforce')",
-        },
+        namespace: { type: "string", description: "Optional namespace to filter skills (e.g., 'salesforce')" },
         detail: {
           type: "string",
           enum: ["names", "summary"],
           default: "names",
           description: "Level of detail to return",
         },
-        limit: {
-          type: "integer",
-          default: 50,
-          description: "Maximum number of results",
-        },
-        cursor: {
-          type: "string",
-          description: "Pagination cursor from previous response",
-        },
+        limit: { type: "integer", default: 50, description: "Maximum number of results" },
+        cursor: { type: "string", description: "Pagination cursor from previous response" },
       },
     },
   },
@@ -55,10 +45,7 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        name: {
-          type: "string",
-          description: "Skill name (e.g., 'salesforce.leads.sync')",
-        },
+        name: { type: "string", description: "Skill name (e.g., 'salesforce.leads.sync')" },
         version: NAMED.version,
         detail: {
           type: "string",
@@ -77,10 +64,7 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
       type: "object",
       properties: {
         ...NAMED,
-        path: {
-          type: "string",
-          description: "Path to file within skill directory (e.g., 'SKILL.md')",
-        },
+        path: { type: "string", description: "Path to file within skill directory (e.g., 'SKILL.md')" },
       },
       required: ["name", "path"],
     },
@@ -92,21 +76,9 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
       type: "object",
       properties: {
         ...NAMED,
-        args: {
-          type: "object",
-          description: "JSON-serializable arguments to pass to the skill",
-        },
-        input_blobs: {
-          type: "array",
-          items: {
-            type: "string",
-          },
-          description: "Blob IDs to mount in the sandbox",
-        },
-        timeout_ms: {
-          type: "integer",
-          description: "Execution timeout in milliseconds",
-        },
+        args: { type: "object", description: "JSON-serializable arguments to pass to the skill" },
+        input_blobs: { type: "array", items: { type: "string" }, description: "Blob IDs to mount in the sandbox" },
+        timeout_ms: { type: "integer", description: "Execution timeout in milliseconds" },
       },
       required: ["name"],
     },
@@ -117,47 +89,13 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        language: {
-          type: "string",
-          enum: ["python"],
-          description: "Programming language (MVP: python only)",
-        },
-        code: {
-          type: "string",
-          description: "Source code to execute",
-        },
-        entrypoint: {
-          type: "string",
-          default: "main",
-          description: "Function name to call",
-        },
-        args: {
-          type: "object",
-          description: "Arguments to pass to entrypoint function",
-        },
-        mount_skills: {
-          type: "array",
-          items: {
-            type: "string",
-          },
-          description: "Skill names to mount in sandbox",
-        },
-        input_blobs: {
-          type: "array",
-          items: {
-            type: "string",
-          },
-          description: "Blob IDs to mount in sandbox",
-        },
-        limits: {
-          type: "object",
-          properties: {
-            timeout_ms: {
-              type: "integer",
-            },
-          },
-          description: "Execution limits",
-        },
+        language: { type: "string", enum: ["python"], description: "Programming language (MVP: python only)" },
+        code: { type: "string", description: "Source code to execute" },
+        entrypoint: { type: "string", default: "main", description: "Function name to call" },
+        args: { type: "object", description: "Arguments to pass to entrypoint function" },
+        mount_skills: { type: "array", items: { type: "string" }, description: "Skill names to mount in sandbox" },
+        input_blobs: { type: "array", items: { type: "string" }, description: "Blob IDs to mount in sandbox" },
+        limits: { type: "object", properties: { timeout_ms: { type: "integer" } }, description: "Execution limits" },
       },
       required: ["language", "code"],
     },
@@ -168,14 +106,8 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        content: {
-          type: "string",
-          description: "Content to store",
-        },
-        kind: {
-          type: "string",
-          description: "MIME type (e.g., 'text/plain', 'application/json')",
-        },
+        content: { type: "string", description: "Content to store" },
+        kind: { type: "string", description: "MIME type (e.g., 'text/plain', 'application/json')" },
       },
       required: ["content", "kind"],
     },
@@ -186,21 +118,14 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        blob_id: {
-          type: "string",
-          description: "Blob identifier",
-        },
+        blob_id: { type: "string", description: "Blob identifier" },
         mode: {
           type: "string",
           enum: ["sample_head", "sample_tail", "full"],
           default: "sample_head",
           description: "How to sample the blob",
         },
-        max_bytes: {
-          type: "integer",
-          default: 2000,
-          description: "Maximum bytes to return",
-        },
+        max_bytes: { type: "integer", default: 2000, description: "Maximum bytes to return" },
       },
       required: ["blob_id"],
     },
@@ -209,9 +134,6 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     name: "load_skills_protocol_guide",
     description:
       "Load the Skills Protocol Guide to learn how to use these tools. Call this first if you haven't read the guide yet.",
-    parameters: {
-      type: "object",
-      properties: {},
-    },
+    parameters: { type: "object", properties: {} },
   },
 ];
