@@ -3,6 +3,7 @@ import { SkillflowError } from "../base/errors.ts";
 import { type Fitting, isObject, lazy } from "../base/values.ts";
 import { hasForm, type LookUp, wantedOf } from "../skill/availability/config-form.ts";
 import type { Lack } from "../skill/availability/unavailable.ts";
+import { optional } from "../skill/field.ts";
 import { mcpServerSchema } from "../skill/mcp-server.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
 import { workflowLimitsSchema } from "./workflow/limits.ts";
@@ -22,71 +23,70 @@ const rateSchema = lazy(() =>
 
 const ratesSchema = lazy(() =>
   z.strictObject({
-    runs: z.int().min(1).optional().describe("Maximum number of concurrent runs"),
-    models: z
-      .record(z.string().min(1), rateSchema())
-      .optional()
-      .describe("Rates of model calls, by PROVIDER:NAME. * matches anything."),
-    skills: z.record(z.string().min(1), rateSchema()).optional().describe("Rates of tool calls, by skill id"),
+    runs: optional(z.int().min(1), "Maximum number of concurrent runs"),
+    models: optional(
+      z.record(z.string().min(1), rateSchema()),
+      "Rates of model calls, by PROVIDER:NAME. * matches anything.",
+    ),
+    skills: optional(z.record(z.string().min(1), rateSchema()), "Rates of tool calls, by skill id"),
   }),
 );
 
 const skillsSchema = lazy(() =>
   z.strictObject({
-    extraDirs: z.array(z.string().min(1)).optional().describe("Additional skill folders, relative to this file"),
-    modules: z
-      .array(z.string().min(1))
-      .optional()
-      .describe("Plug-ins in code: a file or folder, relative to this file, or an npm package"),
-    disabled: z.array(z.string()).optional().describe("Ids of skills to exclude"),
-    discover: z.boolean().optional().describe("false: do not search the standard folders for skills"),
-    order: z.enum(["sweny", "skill-tools"]).optional().describe("Precedence of the standard skill folders"),
-    contextMode: z
-      .enum(["full", "readOnDemand"])
-      .optional()
-      .describe("How the model gets the instructions of skills: in the prompt (full), or by reading them from a list"),
-    descriptor: z.enum(["current", "seed"]).optional().describe("Rule set for tools.json descriptors"),
-    allowScripts: z
-      .boolean()
-      .optional()
-      .describe("Allow resolveCommand scripts of descriptors. Effective only in the user's file."),
-    defineTool: z.boolean().optional().describe("Enable the skill tool-maker. Effective only in the user's file."),
-    trust: z.array(z.string()).optional().describe("Skills whose code may run. Effective only in the user's file."),
-    env: z
-      .record(z.string(), z.array(z.string().min(1)))
-      .optional()
-      .describe(
-        "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
-      ),
+    extraDirs: optional(z.array(z.string().min(1)), "Additional skill folders, relative to this file"),
+    modules: optional(
+      z.array(z.string().min(1)),
+      "Plug-ins in code: a file or folder, relative to this file, or an npm package",
+    ),
+    disabled: optional(z.array(z.string()), "Ids of skills to exclude"),
+    discover: optional(z.boolean(), "false: do not search the standard folders for skills"),
+    order: optional(z.enum(["sweny", "skill-tools"]), "Precedence of the standard skill folders"),
+    contextMode: optional(
+      z.enum(["full", "readOnDemand"]),
+      "How the model gets the instructions of skills: in the prompt (full), or by reading them from a list",
+    ),
+    descriptor: optional(z.enum(["current", "seed"]), "Rule set for tools.json descriptors"),
+    allowScripts: optional(
+      z.boolean(),
+      "Allow resolveCommand scripts of descriptors. Effective only in the user's file.",
+    ),
+    defineTool: optional(z.boolean(), "Enable the skill tool-maker. Effective only in the user's file."),
+    trust: optional(z.array(z.string()), "Skills whose code may run. Effective only in the user's file."),
+    env: optional(
+      z.record(z.string(), z.array(z.string().min(1))),
+      "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
+    ),
   }),
 );
 
 /** Schema of `.skillflow.yml`, in a project and per user. */
 export const projectConfigSchema = lazy(() =>
   z.strictObject({
-    model: z.string().min(1).optional().describe("Default model, PROVIDER:NAME, as in --model"),
-    writes: z
-      .enum(["allow", "plan", "deny"])
-      .optional()
-      .describe("Same as --writes. The strictest value of the files and the workflow applies."),
-    limits: workflowLimitsSchema()
-      .optional()
-      .describe("Limits of each run. The strictest value of the files and the workflow applies."),
-    rates: ratesSchema().optional().describe("Rate limits, shared by all workers of a database, otherwise per process"),
-    skills: skillsSchema().optional().describe("Where to find skills, and what they may do"),
-    mcpServers: z
-      .record(z.string(), mcpServerSchema())
-      .optional()
-      .describe("MCP servers, by skill id. Servers in a project's file require trust."),
-    fetch: z
-      .strictObject({
-        auth: z
-          .record(z.string(), z.string())
-          .optional()
-          .describe("Names of the variables with the tokens, by host. Effective only in the user's file."),
-      })
-      .optional()
-      .describe("Settings for sources fetched by URL"),
+    model: optional(z.string().min(1), "Default model, PROVIDER:NAME, as in --model"),
+    writes: optional(
+      z.enum(["allow", "plan", "deny"]),
+      "Same as --writes. The strictest value of the files and the workflow applies.",
+    ),
+    limits: optional(
+      workflowLimitsSchema(),
+      "Limits of each run. The strictest value of the files and the workflow applies.",
+    ),
+    rates: optional(ratesSchema(), "Rate limits, shared by all workers of a database, otherwise per process"),
+    skills: optional(skillsSchema(), "Where to find skills, and what they may do"),
+    mcpServers: optional(
+      z.record(z.string(), mcpServerSchema()),
+      "MCP servers, by skill id. Servers in a project's file require trust.",
+    ),
+    fetch: optional(
+      z.strictObject({
+        auth: optional(
+          z.record(z.string(), z.string()),
+          "Names of the variables with the tokens, by host. Effective only in the user's file.",
+        ),
+      }),
+      "Settings for sources fetched by URL",
+    ),
   }),
 );
 export type ProjectConfig = Fitting<typeof projectConfigSchema>;

@@ -3,6 +3,11 @@ import { PATH_PATTERN } from "../base/path.ts";
 import { DURATION_PATTERN, type Json, type JsonObject, type JsonSchema, lazy } from "../base/values.ts";
 import { AUDIENCES, ORIGINS, SOURCES } from "./skill.ts";
 
+/** Makes a documented field optional. */
+export function optional<Schema extends z.ZodType>(schema: Schema, description: string): z.ZodOptional<Schema> {
+  return schema.optional().describe(description);
+}
+
 export const text = lazy(() => z.string().min(1));
 export const flag = lazy(() => z.boolean());
 export const positive = lazy(() => z.int().min(1));
@@ -38,17 +43,13 @@ export function anyRequired(names: readonly string[]) {
 export const json = lazy((): z.ZodType<Json> => z.json());
 export const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
 
-/** Fields for a tool's effect and reach: who writes its results and who reads its writes. */
-/** Field for a tool's effect. */
-export const toolEffect = () => z.enum(["read", "write"]).optional().describe("Effect of a call (default write)");
+export const toolEffect = () => optional(z.enum(["read", "write"]), "Effect of a call (default write)");
 
 export const toolReach = () => ({
-  origin: z.enum(ORIGINS).optional().describe("Who writes the results (default stranger)"),
-  audience: z.enum(AUDIENCES).optional().describe("Who can read the writes (default team)"),
-  reads: z
-    .enum(SOURCES)
-    .optional()
-    .describe(
-      "Whether the source is private. Defaults to private for skills of the category git, observability or tasks.",
-    ),
+  origin: optional(z.enum(ORIGINS), "Who writes the results (default stranger)"),
+  audience: optional(z.enum(AUDIENCES), "Who can read the writes (default team)"),
+  reads: optional(
+    z.enum(SOURCES),
+    "Whether the source is private. Defaults to private for skills of the category git, observability or tasks.",
+  ),
 });

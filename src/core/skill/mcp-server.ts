@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../base/values.ts";
-import { anyRequired, atLeastOne, stringMap, strings, text, toolReach } from "./field.ts";
+import { anyRequired, atLeastOne, optional, stringMap, strings, text, toolReach } from "./field.ts";
 
 const clientId = lazy(() => text().describe("Client id at the authorization server"));
 
@@ -10,7 +10,7 @@ const mcpAuth = lazy(() => {
     .regex(/^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/)
     .describe("Authorization server that receives the client's credentials");
   const scopes = {
-    scopes: strings().optional().describe("Scopes to request instead of those that the server asks for"),
+    scopes: optional(strings(), "Scopes to request instead of those that the server asks for"),
   };
   const variable = (what: string) => text().describe(`Name of the variable that holds ${what}`);
   return z
@@ -33,9 +33,7 @@ const mcpAuth = lazy(() => {
         .strictObject({
           type: z.literal("authorization_code").describe("A person, who signs in once in a browser"),
           issuer: issuer.optional(),
-          clientId: text()
-            .optional()
-            .describe("Client id at the authorization server. Without it, a client is registered."),
+          clientId: optional(text(), "Client id at the authorization server. Without it, a client is registered."),
           secret: variable("the client's secret").optional(),
           ...scopes,
         })
@@ -48,20 +46,16 @@ const mcpAuth = lazy(() => {
 export const mcpServerSchema = lazy(() =>
   z
     .strictObject({
-      type: z.enum(["stdio", "http"]).optional().describe("Transport (default: stdio with a command, http with a url)"),
-      command: text().optional().describe("Program to start"),
-      args: strings().optional().describe("Arguments of the program"),
-      url: text().optional().describe("URL of a running server"),
-      headers: stringMap()
-        .optional()
-        .describe("Headers of each request. ${VARIABLE} inserts a variable declared in env."),
-      env: stringMap().optional().describe("Environment variables for the server, each with its purpose"),
-      effects: z
-        .record(z.string(), z.enum(["read", "write"]))
-        .optional()
-        .describe(
-          "Effects by tool, overriding those that the server states. read is effective only in the user's file.",
-        ),
+      type: optional(z.enum(["stdio", "http"]), "Transport (default: stdio with a command, http with a url)"),
+      command: optional(text(), "Program to start"),
+      args: optional(strings(), "Arguments of the program"),
+      url: optional(text(), "URL of a running server"),
+      headers: optional(stringMap(), "Headers of each request. ${VARIABLE} inserts a variable declared in env."),
+      env: optional(stringMap(), "Environment variables for the server, each with its purpose"),
+      effects: optional(
+        z.record(z.string(), z.enum(["read", "write"])),
+        "Effects by tool, overriding those that the server states. read is effective only in the user's file.",
+      ),
       ...toolReach(),
       auth: mcpAuth().optional(),
     })

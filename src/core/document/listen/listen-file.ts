@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { durationSchema, pathSchema } from "../../skill/field.ts";
+import { durationSchema, optional, pathSchema } from "../../skill/field.ts";
 import { conditionSchema } from "../workflow/rule.ts";
 
 /** Configuration of `skillflow listen` (`listen.yml`): type, validator and published schema. */
@@ -44,77 +44,70 @@ const source = lazy(() =>
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is no name of a variable")
       .describe("Name of the variable that holds the secret or the token, never the value itself"),
     workflow: text().describe("Workflow file, relative to the folder of this file"),
-    input: z
-      .record(z.string(), z.json())
-      .optional()
-      .describe(
-        "Input of the run. {{body.path}} inserts a value. A string that is only {{body.path}} keeps the value's type.",
-      ),
-    when: conditionSchema()
-      .optional()
-      .describe(
-        "Condition for starting a run. Other requests are answered and ignored. Paths begin with body or event.",
-      ),
-    fingerprint: pathSchema()
-      .optional()
-      .describe("Path of a key that alerts of one cause share, body.PATH or input.FIELD. Such alerts join one run."),
-    cool_down: durationSchema().optional().describe("How long after a run ends alerts with its fingerprint join it"),
+    input: optional(
+      z.record(z.string(), z.json()),
+      "Input of the run. {{body.path}} inserts a value. A string that is only {{body.path}} keeps the value's type.",
+    ),
+    when: optional(
+      conditionSchema(),
+      "Condition for starting a run. Other requests are answered and ignored. Paths begin with body or event.",
+    ),
+    fingerprint: optional(
+      pathSchema(),
+      "Path of a key that alerts of one cause share, body.PATH or input.FIELD. Such alerts join one run.",
+    ),
+    cool_down: optional(durationSchema(), "How long after a run ends alerts with its fingerprint join it"),
   }),
 );
 export type ListenSource = Fitting<typeof source>;
 
 const limits = lazy(() =>
   z.strictObject({
-    concurrency: count().optional().describe("Maximum number of concurrent runs (default 4)"),
-    queue: count().optional().describe("Maximum number of queued runs. Further requests are rejected. Default: 1000."),
-    per_day: z
-      .strictObject({
-        max_runs: count().optional().describe("Maximum number of runs started by webhooks per UTC day (default 500)"),
-        max_cost_usd: z
-          .number()
-          .positive()
-          .optional()
-          .describe("Maximum cost of all runs started by webhooks per UTC day, in US dollars"),
-      })
-      .optional()
-      .describe("Daily limits. Usage is stored with the states, so a restart keeps it."),
+    concurrency: optional(count(), "Maximum number of concurrent runs (default 4)"),
+    queue: optional(count(), "Maximum number of queued runs. Further requests are rejected. Default: 1000."),
+    per_day: optional(
+      z.strictObject({
+        max_runs: optional(count(), "Maximum number of runs started by webhooks per UTC day (default 500)"),
+        max_cost_usd: optional(
+          z.number().positive(),
+          "Maximum cost of all runs started by webhooks per UTC day, in US dollars",
+        ),
+      }),
+      "Daily limits. Usage is stored with the states, so a restart keeps it.",
+    ),
   }),
 );
 
 const approvals = lazy(() =>
   z.strictObject({
-    to: z
-      .array(text())
-      .min(1)
-      .optional()
-      .describe(
-        "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
-      ),
-    url: z
-      .string()
-      .regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address")
-      .optional()
-      .describe("Public URL of this listener (default: the address that it listens on)"),
+    to: optional(
+      z.array(text()).min(1),
+      "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
+    ),
+    url: optional(
+      z.string().regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address"),
+      "Public URL of this listener (default: the address that it listens on)",
+    ),
   }),
 );
 
 export const listenFileSchema = lazy(() =>
   z.strictObject({
-    host: text().optional().describe("Address to listen on (default 127.0.0.1)"),
-    port: z.int().min(0).max(65_535).optional().describe("Port to listen on (default 8080). 0 selects a free port."),
-    max_body: size().optional().describe("Maximum size of a request body (default 1MiB)"),
-    model: text().optional().describe("Default model, PROVIDER:NAME, as in --model"),
-    writes: z
-      .enum(["allow", "plan", "deny"])
-      .optional()
-      .describe("Same as --writes. The strictest value of the files and the workflow applies."),
+    host: optional(text(), "Address to listen on (default 127.0.0.1)"),
+    port: optional(z.int().min(0).max(65_535), "Port to listen on (default 8080). 0 selects a free port."),
+    max_body: optional(size(), "Maximum size of a request body (default 1MiB)"),
+    model: optional(text(), "Default model, PROVIDER:NAME, as in --model"),
+    writes: optional(
+      z.enum(["allow", "plan", "deny"]),
+      "Same as --writes. The strictest value of the files and the workflow applies.",
+    ),
     sources: z
       .record(sourceName(), source())
       .meta({ minProperties: 1 })
       .refine((sources) => Object.keys(sources).length > 0, "sources must not be empty")
       .describe("Webhook sources, by name. Source NAME is POST /NAME."),
-    limits: limits().optional().describe("Limits for all runs together"),
-    approvals: approvals().optional().describe("One-time links for runs that wait for an approval"),
+    limits: optional(limits(), "Limits for all runs together"),
+    approvals: optional(approvals(), "One-time links for runs that wait for an approval"),
   }),
 );
 export type ListenFile = Fitting<typeof listenFileSchema>;

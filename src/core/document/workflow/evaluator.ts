@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { anyRequired, atLeastOne, flag, pathSchema, positive, text } from "../../skill/field.ts";
+import { anyRequired, atLeastOne, flag, optional, pathSchema, positive, text } from "../../skill/field.ts";
 import { valueRule } from "./rule.ts";
 
 export const tools = lazy(() => z.array(text()).min(1).optional());
@@ -21,13 +21,11 @@ export type FunctionRule = Fitting<typeof functionRule>;
 const evidenceRule = lazy(() =>
   z.strictObject({
     claims: pathSchema().describe("Path of the claims in the result data, such as claims[*]"),
-    cites: pathSchema().optional().describe("Path of the cites in a claim (default evidence[*])"),
-    ref: pathSchema().optional().describe("Path of the result reference in a cite (default ref)"),
-    quote: pathSchema().optional().describe("Path of the quote in a cite (default quote)"),
-    independent: flag()
-      .optional()
-      .describe("true: a claim needs a cite of a tool whose origin is team (default false)"),
-    min_supported: z.int().min(0).optional().describe("Minimum number of supported claims (default 1)"),
+    cites: optional(pathSchema(), "Path of the cites in a claim (default evidence[*])"),
+    ref: optional(pathSchema(), "Path of the result reference in a cite (default ref)"),
+    quote: optional(pathSchema(), "Path of the quote in a cite (default quote)"),
+    independent: optional(flag(), "true: a claim needs a cite of a tool whose origin is team (default false)"),
+    min_supported: optional(z.int().min(0), "Minimum number of supported claims (default 1)"),
   }),
 );
 export type EvidenceRule = Fitting<typeof evidenceRule>;
@@ -50,21 +48,20 @@ export const evaluator = lazy(() =>
       name: evaluatorName(),
       kind: z.literal("evidence").describe("Code checks that the claims cite results of this run"),
       rule: evidenceRule().describe("Paths of claims, cites, references and quotes"),
-      on_unsupported: z
-        .enum(["fail", "drop", "mark"])
-        .optional()
-        .describe("Unsupported claims fail the evaluation (default), are removed (drop), or are marked (mark)"),
+      on_unsupported: optional(
+        z.enum(["fail", "drop", "mark"]),
+        "Unsupported claims fail the evaluation (default), are removed (drop), or are marked (mark)",
+      ),
     }),
     z.strictObject({
       name: evaluatorName(),
       kind: z.literal("judge").describe("A model without tools judges the answer"),
       rubric: text().describe("Question about the answer"),
-      pass_when: z
-        .string()
-        .regex(/^\S+$/, "is one word without white space")
-        .optional()
-        .describe("Verdict of the judge that passes, one word (default yes)"),
-      model: text().optional().describe("Model for this judge (default: the node's judge_model)"),
+      pass_when: optional(
+        z.string().regex(/^\S+$/, "is one word without white space"),
+        "Verdict of the judge that passes, one word (default yes)",
+      ),
+      model: optional(text(), "Model for this judge (default: the node's judge_model)"),
     }),
   ]),
 );
@@ -75,14 +72,14 @@ export type EvidenceEvaluator = Extract<Evaluator, { kind: "evidence" }>;
 export const retry = lazy(() =>
   z.strictObject({
     max: positive().describe("Maximum number of retries after a failed evaluation"),
-    instruction: z
-      .union([
+    instruction: optional(
+      z.union([
         text(),
         z.strictObject({ auto: z.literal(true).describe("A model writes advice for the retry") }),
         z.strictObject({ reflect: text().describe("A model writes advice for the retry, with this prompt") }),
-      ])
-      .optional()
-      .describe("Instruction for the retry, in addition to the failures"),
+      ]),
+      "Instruction for the retry, in addition to the failures",
+    ),
   }),
 );
 export type Retry = Fitting<typeof retry>;

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { flag, strings } from "../../skill/field.ts";
+import { flag, optional, strings } from "../../skill/field.ts";
 
-const common = { description: z.string().optional().describe("Meaning of the field, shown to people and in errors") };
+const common = { description: optional(z.string(), "Meaning of the field, shown to people and in errors") };
 
 export const inputField = lazy(() =>
   z.discriminatedUnion("type", [
@@ -23,9 +23,9 @@ function inputOf<Type extends string, Value extends z.ZodType, Allowed extends z
     .strictObject({
       type: z.literal(type).describe("Type of the value"),
       ...common,
-      required: flag().optional().describe("true: a run needs a value to start"),
-      default: value.optional().describe("Value if none is given"),
-      enum: z.array(allowed).min(1).optional().describe("Allowed values"),
+      required: optional(flag(), "true: a run needs a value to start"),
+      default: optional(value, "Value if none is given"),
+      enum: optional(z.array(allowed).min(1), "Allowed values"),
     })
     .refine((field) => !(field.required && field.default !== undefined), "required excludes default")
     .meta({ not: { properties: { required: { const: true } }, required: ["required", "default"] } });

@@ -5,6 +5,7 @@ import {
   atLeastOne,
   durationSchema,
   flag,
+  optional,
   pathSchema,
   positive,
   schemaObject,
@@ -22,8 +23,8 @@ const filterNames = ["allow", "deny"];
 const toolFilter = lazy(() =>
   z
     .strictObject({
-      allow: z.array(text()).min(1).optional().describe("Offer only these tools of the node's skills"),
-      deny: z.array(text()).min(1).optional().describe("Never offer these tools, even if they are in allow"),
+      allow: optional(z.array(text()).min(1), "Offer only these tools of the node's skills"),
+      deny: optional(z.array(text()).min(1), "Never offer these tools, even if they are in allow"),
     })
     .refine(...atLeastOne(filterNames))
     .meta({ anyOf: anyRequired(filterNames) }),
@@ -34,13 +35,14 @@ export const edge = lazy(() =>
     from: z.string().describe("Node id"),
     to: z.string().describe("Node id"),
     if: conditionSchema().optional(),
-    when: z
-      .string()
-      .optional()
-      .describe("Condition in words, judged by the model without tools. An edge without if and when is the default."),
-    max_iterations: positive()
-      .optional()
-      .describe("Maximum number of times that a run follows this edge. Each cycle needs it on one edge."),
+    when: optional(
+      z.string(),
+      "Condition in words, judged by the model without tools. An edge without if and when is the default.",
+    ),
+    max_iterations: optional(
+      positive(),
+      "Maximum number of times that a run follows this edge. Each cycle needs it on one edge.",
+    ),
   }),
 );
 export type Edge = Fitting<typeof edge>;
@@ -48,14 +50,11 @@ export type Edge = Fitting<typeof edge>;
 const unseenSchema = lazy(() =>
   z.strictObject({
     state: text().describe("Declared state that stores which items were judged"),
-    within: durationSchema()
-      .optional()
-      .describe("How long a judgment is valid (default: as long as its entry is kept)"),
-    unless_changed: z
-      .array(pathSchema())
-      .min(1)
-      .optional()
-      .describe("Paths in the item, such as issue.level. If one of these values changes, the item is judged again."),
+    within: optional(durationSchema(), "How long a judgment is valid (default: as long as its entry is kept)"),
+    unless_changed: optional(
+      z.array(pathSchema()).min(1),
+      "Paths in the item, such as issue.level. If one of these values changes, the item is judged again.",
+    ),
   }),
 );
 
@@ -67,20 +66,17 @@ const mapSchema = lazy(() =>
         .string()
         .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is no name: letters, digits, _ and -")
         .describe("Name of the item in the inner workflow: input.NAME"),
-      key: pathSchema()
-        .optional()
-        .describe("Path of a stable key in the item, such as issue.fingerprint (default: its position)"),
-      max_items: positive()
-        .optional()
-        .describe("Maximum number of items. The rest is left for the next run. Default: 100."),
-      concurrency: positive().optional().describe("Maximum number of items that run concurrently (default 1)"),
-      on_error: z
-        .enum(["fail", "collect", "skip"])
-        .optional()
-        .describe(
-          "If an item fails: start no further items (fail), keep it as failed (collect, default), or count it as skipped (skip)",
-        ),
-      unseen: unseenSchema().optional().describe("Leaves out items that were judged before and have not changed"),
+      key: optional(
+        pathSchema(),
+        "Path of a stable key in the item, such as issue.fingerprint (default: its position)",
+      ),
+      max_items: optional(positive(), "Maximum number of items. The rest is left for the next run. Default: 100."),
+      concurrency: optional(positive(), "Maximum number of items that run concurrently (default 1)"),
+      on_error: optional(
+        z.enum(["fail", "collect", "skip"]),
+        "If an item fails: start no further items (fail), keep it as failed (collect, default), or count it as skipped (skip)",
+      ),
+      unseen: optional(unseenSchema(), "Leaves out items that were judged before and have not changed"),
     })
     .refine((map) => map.unseen === undefined || map.key !== undefined, "unseen needs key")
     .meta({ dependentRequired: { unseen: ["key"] } }),
@@ -90,9 +86,9 @@ export type MapSettings = Fitting<typeof mapSchema>;
 const approvalSchema = lazy(() =>
   z.strictObject({
     ask: sourceSchema().describe("Question for the person"),
-    of: z.literal("plan").optional().describe("Limits the approval to the writes planned so far"),
-    timeout: durationSchema().optional().describe("How long the run waits (default: forever)"),
-    on_timeout: z.enum(["fail", "deny"]).optional().describe("Result if there is no answer in time (default fail)"),
+    of: optional(z.literal("plan"), "Limits the approval to the writes planned so far"),
+    timeout: optional(durationSchema(), "How long the run waits (default: forever)"),
+    on_timeout: optional(z.enum(["fail", "deny"]), "Result if there is no answer in time (default fail)"),
   }),
 );
 
@@ -109,61 +105,54 @@ const evalPolicy = lazy(() =>
 const plainNode = lazy(() =>
   z.strictObject({
     name: text().describe("Display name"),
-    instruction: sourceSchema().optional().describe("Task for the model"),
-    map: mapSchema().optional().describe("Runs a workflow for each item of a list"),
-    call: text()
-      .optional()
-      .describe("Runs another workflow: its file, relative to the document's folder, inside the project"),
-    approval: approvalSchema().optional().describe("Waits for a person's decision, given with skillflow signal"),
-    workflow: text().optional().describe("For a map: file of the workflow to run for each item"),
-    entry: text().optional().describe("For a map with nodes: first node of each item"),
-    edges: z.array(edge()).optional().describe("For a map with nodes: transitions between them"),
-    with: z
-      .record(z.string(), z.json())
-      .optional()
-      .describe(
-        "For a map or call: input of the inner run. {{path}} inserts a value. A string that is only {{path}} keeps the value's type.",
-      ),
-    limits: innerLimits()
-      .optional()
-      .describe("Limits of a map's item or of a call. Reaching one fails the item or call, and the run continues."),
-    skills: strings()
-      .optional()
-      .describe("Ids of the skills whose tools and instructions the model gets. id@range selects a version."),
-    output: schemaObject().optional().describe("JSON Schema of the result data"),
-    max_turns: positive().optional().describe("Maximum number of turns of one attempt"),
-    model: text().optional().describe("Model for this node. Defaults to the workflow's model."),
-    judge_model: text().optional().describe("Model for this node's judges. Defaults to the workflow's judge_model."),
-    disallowed_tools: z
-      .array(text())
-      .optional()
-      .describe("Built-in tools of the executor that this node does not offer"),
-    tools: toolFilter().optional().describe("Filter for the tools of the node's skills (default: all tools)"),
-    fail_soft: flag()
-      .optional()
-      .describe(
-        "true: reaching max_turns or a failure of the model or tools counts as success, with fail_soft and error in the data",
-      ),
-    rules: nodeSources().optional().describe("Rules, in addition to the workflow's"),
-    context: nodeSources().optional().describe("Background knowledge, in addition to the workflow's"),
-    requires: requires().optional().describe("Checks on the input and earlier results before the node starts"),
-    eval: z.array(evaluator()).min(1).optional().describe("Checks of the node's answer. All must pass."),
+    instruction: optional(sourceSchema(), "Task for the model"),
+    map: optional(mapSchema(), "Runs a workflow for each item of a list"),
+    call: optional(text(), "Runs another workflow: its file, relative to the document's folder, inside the project"),
+    approval: optional(approvalSchema(), "Waits for a person's decision, given with skillflow signal"),
+    workflow: optional(text(), "For a map: file of the workflow to run for each item"),
+    entry: optional(text(), "For a map with nodes: first node of each item"),
+    edges: optional(z.array(edge()), "For a map with nodes: transitions between them"),
+    with: optional(
+      z.record(z.string(), z.json()),
+      "For a map or call: input of the inner run. {{path}} inserts a value. A string that is only {{path}} keeps the value's type.",
+    ),
+    limits: optional(
+      innerLimits(),
+      "Limits of a map's item or of a call. Reaching one fails the item or call, and the run continues.",
+    ),
+    skills: optional(
+      strings(),
+      "Ids of the skills whose tools and instructions the model gets. id@range selects a version.",
+    ),
+    output: optional(schemaObject(), "JSON Schema of the result data"),
+    max_turns: optional(positive(), "Maximum number of turns of one attempt"),
+    model: optional(text(), "Model for this node. Defaults to the workflow's model."),
+    judge_model: optional(text(), "Model for this node's judges. Defaults to the workflow's judge_model."),
+    disallowed_tools: optional(z.array(text()), "Built-in tools of the executor that this node does not offer"),
+    tools: optional(toolFilter(), "Filter for the tools of the node's skills (default: all tools)"),
+    fail_soft: optional(
+      flag(),
+      "true: reaching max_turns or a failure of the model or tools counts as success, with fail_soft and error in the data",
+    ),
+    rules: optional(nodeSources(), "Rules, in addition to the workflow's"),
+    context: optional(nodeSources(), "Background knowledge, in addition to the workflow's"),
+    requires: optional(requires(), "Checks on the input and earlier results before the node starts"),
+    eval: optional(z.array(evaluator()).min(1), "Checks of the node's answer. All must pass."),
     eval_policy: evalPolicy(),
-    retry: retry().optional().describe("Retries after a failed evaluation"),
-    effects: z.enum(["read", "write"]).optional().describe("read: offer no tool that writes"),
-    state: z
-      .array(text())
-      .min(1)
-      .optional()
-      .describe(
-        "Declared states that the model can read and write at this node, with state_get, state_search and state_put",
-      ),
-    once: pathSchema()
-      .optional()
-      .describe("Path of the finding's key. Writes with the same key are applied once, even if the wording differs."),
-    timeout: durationSchema()
-      .optional()
-      .describe("Time limit of one attempt, including tools: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    retry: optional(retry(), "Retries after a failed evaluation"),
+    effects: optional(z.enum(["read", "write"]), "read: offer no tool that writes"),
+    state: optional(
+      z.array(text()).min(1),
+      "Declared states that the model can read and write at this node, with state_get, state_search and state_put",
+    ),
+    once: optional(
+      pathSchema(),
+      "Path of the finding's key. Writes with the same key are applied once, even if the wording differs.",
+    ),
+    timeout: optional(
+      durationSchema(),
+      "Time limit of one attempt, including tools: seconds, or 500ms, 90s, 10m, 2h, 14d",
+    ),
   }),
 );
 
@@ -177,13 +166,13 @@ export const node = lazy(
   (): z.ZodType<WorkflowNode> =>
     plainNode()
       .extend({
-        nodes: z
-          .record(
+        nodes: optional(
+          z.record(
             z.string(),
             z.lazy(() => node()),
-          )
-          .optional()
-          .describe("For a map: inline workflow to run for each item"),
+          ),
+          "For a map: inline workflow to run for each item",
+        ),
       })
       .superRefine(
         (fields, context) => {

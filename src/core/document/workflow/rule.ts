@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { anyRequired, atLeastOne, pathSchema } from "../../skill/field.ts";
+import { anyRequired, atLeastOne, optional, pathSchema } from "../../skill/field.ts";
 
 const COMPARISONS = ["equals", "in", "matches", "at_least", "at_most"] as const;
 
@@ -8,15 +8,12 @@ const outputMatch = lazy(() =>
   z
     .strictObject({
       path: pathSchema().describe("Path of the value to compare"),
-      equals: z.json().optional().describe("Expected value, compared deeply"),
-      in: z.array(z.json()).optional().describe("List of accepted values"),
-      matches: z.string().optional().describe("Regular expression (ECMAScript), with a time limit of one second"),
-      at_least: z.number().optional().describe("Minimum number"),
-      at_most: z.number().optional().describe("Maximum number"),
-      not: z
-        .literal(true)
-        .optional()
-        .describe("Inverts the comparison. A path that does not resolve fails in both cases."),
+      equals: optional(z.json(), "Expected value, compared deeply"),
+      in: optional(z.array(z.json()), "List of accepted values"),
+      matches: optional(z.string(), "Regular expression (ECMAScript), with a time limit of one second"),
+      at_least: optional(z.number(), "Minimum number"),
+      at_most: optional(z.number(), "Maximum number"),
+      not: optional(z.literal(true), "Inverts the comparison. A path that does not resolve fails in both cases."),
     })
     .refine(
       (match) => COMPARISONS.filter((test) => match[test] !== undefined).length === 1,
@@ -27,12 +24,8 @@ const outputMatch = lazy(() =>
 export type OutputMatch = Fitting<typeof outputMatch>;
 
 const checks = lazy(() => ({
-  output_required: z
-    .array(pathSchema())
-    .min(1)
-    .optional()
-    .describe("Paths that must resolve to a value other than null"),
-  output_matches: z.array(outputMatch()).min(1).optional().describe("Comparisons that must all hold"),
+  output_required: optional(z.array(pathSchema()).min(1), "Paths that must resolve to a value other than null"),
+  output_matches: optional(z.array(outputMatch()).min(1), "Comparisons that must all hold"),
 }));
 
 const checkNames = ["output_required", "output_matches"];
@@ -41,7 +34,7 @@ export const requires = lazy(() =>
   z
     .strictObject({
       ...checks(),
-      on_fail: z.enum(["fail", "skip"]).optional().describe("Result of the node if the check fails (default fail)"),
+      on_fail: optional(z.enum(["fail", "skip"]), "Result of the node if the check fails (default fail)"),
     })
     .refine(...atLeastOne(checkNames))
     .meta({ anyOf: anyRequired(checkNames) }),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { flag, text } from "../../skill/field.ts";
+import { flag, optional, text } from "../../skill/field.ts";
 
 export const sourceSchema = lazy(() =>
   z
@@ -10,7 +10,7 @@ export const sourceSchema = lazy(() =>
       z.strictObject({ file: text().describe("File path, relative to the document's folder, inside the project") }),
       z.strictObject({
         url: text().describe("URL, fetched once when the run starts"),
-        type: z.literal("fetch").optional().describe("Optional, same as without it"),
+        type: optional(z.literal("fetch"), "Optional, same as without it"),
       }),
     ])
     .describe("Text, a ./path, an https:// URL, {inline}, {file} or {url}"),
@@ -23,7 +23,7 @@ export const nodeSources = lazy(() =>
   z.union([
     sources(),
     z.strictObject({
-      only: flag().optional().describe("true: exclude the workflow's sources at this node"),
+      only: optional(flag(), "true: exclude the workflow's sources at this node"),
       sources: sources().describe("Sources in order"),
     }),
   ]),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { durationSchema, pathSchema, positive, text } from "../../skill/field.ts";
+import { durationSchema, optional, pathSchema, positive, text } from "../../skill/field.ts";
 import { mcpServerSchema } from "../../skill/mcp-server.ts";
 import { inputField } from "./input.ts";
 import { workflowLimitsSchema } from "./limits.ts";
@@ -10,10 +10,10 @@ import { sources } from "./source.ts";
 const inlineSkill = lazy(() =>
   z
     .strictObject({
-      name: z.string().optional().describe("Display name (default: the id)"),
-      description: z.string().optional().describe("Purpose"),
-      instruction: z.string().optional().describe("Instruction for the model"),
-      mcp: mcpServerSchema().optional().describe("MCP server that provides the tools"),
+      name: optional(z.string(), "Display name (default: the id)"),
+      description: optional(z.string(), "Purpose"),
+      instruction: optional(z.string(), "Instruction for the model"),
+      mcp: optional(mcpServerSchema(), "MCP server that provides the tools"),
     })
     .meta({
       anyOf: [{ properties: { instruction: { pattern: "\\S" } }, required: ["instruction"] }, { required: ["mcp"] }],
@@ -26,10 +26,11 @@ export const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const stateSchema = lazy(() =>
   z.strictObject({
-    keep: durationSchema().optional().describe("How long to keep an entry after it was last seen (default: forever)"),
-    max_entries: positive()
-      .optional()
-      .describe("Maximum number of entries. The most recently seen are kept. Default: no maximum."),
+    keep: optional(durationSchema(), "How long to keep an entry after it was last seen (default: forever)"),
+    max_entries: optional(
+      positive(),
+      "Maximum number of entries. The most recently seen are kept. Default: no maximum.",
+    ),
   }),
 );
 
@@ -46,13 +47,14 @@ export type CoolDown = Fitting<typeof coolDown>;
 
 const reportSchema = lazy(() =>
   z.strictObject({
-    headline: pathSchema().optional().describe("Path of a one-line summary, such as assess.headline"),
-    severity: pathSchema().optional().describe("Path of the severity"),
-    impact: pathSchema().optional().describe("Path of the impact: who is affected, and how"),
-    cause: pathSchema()
-      .optional()
-      .describe("Path of the cause. Its sibling fields file, line, commit and confidence are shown with it."),
-    action: pathSchema().optional().describe("Path of the first step to take"),
+    headline: optional(pathSchema(), "Path of a one-line summary, such as assess.headline"),
+    severity: optional(pathSchema(), "Path of the severity"),
+    impact: optional(pathSchema(), "Path of the impact: who is affected, and how"),
+    cause: optional(
+      pathSchema(),
+      "Path of the cause. Its sibling fields file, line, commit and confidence are shown with it.",
+    ),
+    action: optional(pathSchema(), "Path of the first step to take"),
   }),
 );
 
@@ -68,48 +70,44 @@ export const workflowSchema = lazy(() =>
     .looseObject({
       id: text().describe("Identifier"),
       name: text().describe("Display name"),
-      description: z.string().optional().describe("Purpose"),
+      description: optional(z.string(), "Purpose"),
       entry: text().describe("First node of a run"),
       nodes: z
         .record(z.string(), node())
         .meta({ propertyNames: { not: { const: "input" } }, description: "Nodes, by id" }),
       edges: z.array(edge()).describe("Transitions between nodes. A node without an applicable edge ends the run."),
-      skills: z.record(z.string(), inlineSkill()).optional().describe("Skills defined in the workflow, by id"),
-      rules: sources().optional().describe("Rules for every node"),
-      context: sources().optional().describe("Background knowledge for every node"),
-      workflow_type: z.enum(WORKFLOW_TYPES).optional().describe("Workflow category for catalogs (default generic)"),
-      model: text()
-        .optional()
-        .describe("Model for the nodes. Default: --model, the config, or a model of the provider whose key is set."),
-      judge_model: text()
-        .optional()
-        .describe(
-          "Model for judges. Defaults to claude-haiku-4-5, or to the run's model if its provider has no Claude.",
-        ),
-      judge_budget: z
-        .int()
-        .min(0)
-        .optional()
-        .describe("Expected maximum of judge calls, above which validate warns (default 50)"),
-      inputs: z.record(z.string(), inputField()).optional().describe("Input fields, by name"),
-      verdict: pathSchema().optional().describe("Path of the run's verdict, such as assess.verdict"),
-      report: reportSchema()
-        .optional()
-        .describe("Paths of the findings that reports show. Paths that do not resolve are omitted."),
-      writes: z
-        .enum(["allow", "plan", "deny"])
-        .optional()
-        .describe(
-          "Whether tools that write are executed (allow, default), planned for review (plan), or not offered (deny)",
-        ),
-      limits: workflowLimitsSchema().optional().describe("Limits of a run"),
-      state: z
-        .record(z.string().regex(STATE_NAME), stateSchema())
-        .optional()
-        .describe("States kept across runs, by name. Each holds entries by key."),
-      cool_down: coolDown()
-        .optional()
-        .describe("Skips a run if an earlier run with the same key ended within this time"),
+      skills: optional(z.record(z.string(), inlineSkill()), "Skills defined in the workflow, by id"),
+      rules: optional(sources(), "Rules for every node"),
+      context: optional(sources(), "Background knowledge for every node"),
+      workflow_type: optional(z.enum(WORKFLOW_TYPES), "Workflow category for catalogs (default generic)"),
+      model: optional(
+        text(),
+        "Model for the nodes. Default: --model, the config, or a model of the provider whose key is set.",
+      ),
+      judge_model: optional(
+        text(),
+        "Model for judges. Defaults to claude-haiku-4-5, or to the run's model if its provider has no Claude.",
+      ),
+      judge_budget: optional(
+        z.int().min(0),
+        "Expected maximum of judge calls, above which validate warns (default 50)",
+      ),
+      inputs: optional(z.record(z.string(), inputField()), "Input fields, by name"),
+      verdict: optional(pathSchema(), "Path of the run's verdict, such as assess.verdict"),
+      report: optional(
+        reportSchema(),
+        "Paths of the findings that reports show. Paths that do not resolve are omitted.",
+      ),
+      writes: optional(
+        z.enum(["allow", "plan", "deny"]),
+        "Whether tools that write are executed (allow, default), planned for review (plan), or not offered (deny)",
+      ),
+      limits: optional(workflowLimitsSchema(), "Limits of a run"),
+      state: optional(
+        z.record(z.string().regex(STATE_NAME), stateSchema()),
+        "States kept across runs, by name. Each holds entries by key.",
+      ),
+      cool_down: optional(coolDown(), "Skips a run if an earlier run with the same key ended within this time"),
     })
     .meta({ not: { required: ["verify"] } }),
 );

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CALL_CODES } from "../../base/errors.ts";
 import { lazy } from "../../base/values.ts";
-import { json, jsonObject } from "../../skill/field.ts";
+import { json, jsonObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 import {
   degradedSchema,
@@ -23,10 +23,7 @@ const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
 const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
 
 const acted = lazy(() =>
-  z
-    .enum(["no", "unknown"])
-    .optional()
-    .describe("With an error: whether the call may have written. Absent in older records."),
+  optional(z.enum(["no", "unknown"]), "With an error: whether the call may have written. Absent in older records."),
 );
 
 const visitEvents = lazy(
@@ -53,22 +50,16 @@ const visitEvents = lazy(
         node: z.string(),
         tool: z.string(),
         output: json().optional(),
-        error: z.string().optional().describe("Error of a failed call, instead of output"),
-        code: z.enum(CALL_CODES).optional().describe("Error code for programs"),
+        error: optional(z.string(), "Error of a failed call, instead of output"),
+        code: optional(z.enum(CALL_CODES), "Error code for programs"),
         acted: acted(),
-        planned: z
-          .literal(true)
-          .optional()
-          .describe("The call was not executed. The output names an operation of the plan."),
-        blobs: z
-          .array(blobInfoSchema())
-          .optional()
-          .describe("Parts of the output that are stored as blobs, outside the record"),
-        redactions: z
-          .record(z.string(), z.int())
-          .optional()
-          .describe("Number of replaced values of the checkout's .env, by variable"),
-        ref: ref().optional().describe("Absent without a preceding tool:call"),
+        planned: optional(z.literal(true), "The call was not executed. The output names an operation of the plan."),
+        blobs: optional(z.array(blobInfoSchema()), "Parts of the output that are stored as blobs, outside the record"),
+        redactions: optional(
+          z.record(z.string(), z.int()),
+          "Number of replaced values of the checkout's .env, by variable",
+        ),
+        ref: optional(ref(), "Absent without a preceding tool:call"),
         id: z.string(),
       }),
     ] as const,
@@ -88,18 +79,13 @@ const leaveEvents = lazy(
         type: z.literal("node:exit"),
         node: z.string(),
         result: nodeResultSchema(),
-        unfinished: z
-          .boolean()
-          .optional()
-          .describe("The run stopped during the node. resume continues inside the node."),
-        cause: z
-          .enum(FAILURE_CAUSES)
-          .optional()
-          .describe(
-            "Cause of the failure: the node's turns, its timeout, the limits of its inner workflow, or its evaluators",
-          ),
-        stopped: z.literal(true).optional().describe("A limit or an interrupt stopped the node. It has not failed."),
-        degraded: shortfallsSchema().optional().describe("Why the visit did less than the node asks for"),
+        unfinished: optional(z.boolean(), "The run stopped during the node. resume continues inside the node."),
+        cause: optional(
+          z.enum(FAILURE_CAUSES),
+          "Cause of the failure: the node's turns, its timeout, the limits of its inner workflow, or its evaluators",
+        ),
+        stopped: optional(z.literal(true), "A limit or an interrupt stopped the node. It has not failed."),
+        degraded: optional(shortfallsSchema(), "Why the visit did less than the node asks for"),
       }),
       z.object({
         type: z.literal("route"),
@@ -107,7 +93,7 @@ const leaveEvents = lazy(
         to: z.string(),
         reason: z.string(),
         edge: z.int().describe("Index in the workflow's edges"),
-        degraded: shortfallsSchema().optional().describe("Failure of the node after which the edge continues"),
+        degraded: optional(shortfallsSchema(), "Failure of the node after which the edge continues"),
       }),
     ] as const,
 );
@@ -122,19 +108,19 @@ const innerEvents = lazy(
           z.object({
             key: z.string(),
             index: z.int().describe("Position in the list"),
-            skipped_reason: z.string().optional().describe("Why the item is skipped"),
-            error: z.string().optional().describe("Why the item cannot run"),
-            seen: z.literal(true).optional().describe("An earlier run judged the item"),
+            skipped_reason: optional(z.string(), "Why the item is skipped"),
+            error: optional(z.string(), "Why the item cannot run"),
+            seen: optional(z.literal(true), "An earlier run judged the item"),
           }),
         ),
         left: z.int().describe("Number of items beyond max_items, left for the next run"),
-        state: z.string().optional().describe("State that stores which items were judged"),
+        state: optional(z.string(), "State that stores which items were judged"),
       }),
       z.object({
         type: z.literal("inner:start"),
         node: z.string().describe("Node that runs the inner run"),
         inner: z.string().describe("Path of the inner run, which its events have as `at`"),
-        item: z.string().optional().describe("For a map: key of the item"),
+        item: optional(z.string(), "For a map: key of the item"),
         input: jsonObject(),
       }),
       z.object({
@@ -145,15 +131,15 @@ const innerEvents = lazy(
         status: z.enum(ITEM_STATUSES),
         data: jsonObject(),
         skipped_reason: z.string().optional(),
-        judged: z
-          .object({
+        judged: optional(
+          z.object({
             state: z.string(),
             values: jsonObject().describe("Values by path. The item is judged again if one changes."),
             tainted: z.literal(true).optional(),
-          })
-          .optional()
-          .describe("Judgment that is stored for later runs"),
-        error: runErrorSchema().optional().describe("Error of a failed run"),
+          }),
+          "Judgment that is stored for later runs",
+        ),
+        error: optional(runErrorSchema(), "Error of a failed run"),
       }),
     ] as const,
 );
@@ -165,8 +151,8 @@ const waitEvents = lazy(
         type: z.literal("approval:asked"),
         node: z.string(),
         ask: z.string(),
-        timeout_ms: z.number().optional().describe("Absent if the run waits forever"),
-        digest: z.string().optional().describe("Digest of the plan to approve"),
+        timeout_ms: optional(z.number(), "Absent if the run waits forever"),
+        digest: optional(z.string(), "Digest of the plan to approve"),
       }),
       z.object({
         type: z.literal("approval:given"),
@@ -174,26 +160,24 @@ const waitEvents = lazy(
         approved: z.boolean(),
         by: z.string().describe("Person who decided, or timeout"),
         note: z.string().optional(),
-        late: z.literal(true).optional().describe("There was no answer in time"),
-        digest: z.string().optional().describe("Digest of the approved plan"),
-        later: z
-          .literal(true)
-          .optional()
-          .describe("The decision does not continue the run. A resume or a later decision does."),
+        late: optional(z.literal(true), "There was no answer in time"),
+        digest: optional(z.string(), "Digest of the approved plan"),
+        later: optional(z.literal(true), "The decision does not continue the run. A resume or a later decision does."),
         settings: settingsSchema().partial().describe("Settings that change when the run continues"),
-        skills: changedSkillsSchema().optional().describe("Skills that differ from the run's record from now on"),
+        skills: optional(changedSkillsSchema(), "Skills that differ from the run's record from now on"),
       }),
       z.object({
         type: z.literal("workflow:end"),
         results: z.record(z.string(), nodeResultSchema()),
         status: z.enum(RUN_STATUSES),
         reason: z.string(),
-        waiting: z.array(waitingSchema()).optional().describe("Decisions that the run waits for"),
+        waiting: optional(z.array(waitingSchema()), "Decisions that the run waits for"),
         verdict: z.string().optional(),
-        degraded: degradedSchema()
-          .optional()
-          .describe("Where the run did less than its workflow asks for. Absent in older records."),
-        unrouted: unroutedSchema().optional().describe("Node at which the run ended because no edge applied"),
+        degraded: optional(
+          degradedSchema(),
+          "Where the run did less than its workflow asks for. Absent in older records.",
+        ),
+        unrouted: optional(unroutedSchema(), "Node at which the run ended because no edge applied"),
         error: runErrorSchema().optional(),
       }),
     ] as const,
@@ -248,12 +232,12 @@ const checkEvents = lazy(
               z.object({
                 ref: z.string(),
                 quote: z.string(),
-                problem: z.string().optional().describe("Why the cite is invalid. Absent if it is valid."),
+                problem: optional(z.string(), "Why the cite is invalid. Absent if it is valid."),
               }),
             ),
           }),
         ),
-        missing: z.string().optional().describe("Why there are no claims"),
+        missing: optional(z.string(), "Why there are no claims"),
         excerpts: z
           .record(z.string(), z.string())
           .describe("Excerpts of the cited results that a judge sees, by reference"),
@@ -262,7 +246,7 @@ const checkEvents = lazy(
         type: z.literal("tool:audience"),
         node: z.string(),
         audience: z.enum(AUDIENCES).describe("Who could read the write"),
-        error: z.string().optional().describe("Why the service rejected the check. It would reject the write too."),
+        error: optional(z.string(), "Why the service rejected the check. It would reject the write too."),
         code: z.enum(CALL_CODES).optional(),
         id: z.string().describe("Step key of the call"),
       }),
@@ -290,11 +274,11 @@ const operationEvents = lazy(
         operation: z.string(),
         digest: z.string(),
         output: json().optional(),
-        error: z.string().optional().describe("Error of a failed operation, instead of output"),
+        error: optional(z.string(), "Error of a failed operation, instead of output"),
         code: z.enum(CALL_CODES).optional(),
         acted: acted(),
-        existing: z.literal(true).optional().describe("The target already had it"),
-        in_doubt: z.literal(true).optional().describe("The operation may have been executed although it failed"),
+        existing: optional(z.literal(true), "The target already had it"),
+        in_doubt: optional(z.literal(true), "The operation may have been executed although it failed"),
       }),
       z.object({
         type: z.literal("operation:resolved"),
@@ -321,7 +305,7 @@ const runEvents = lazy(
         type: z.literal("reply:rejected"),
         node: z.string(),
         reason: z.string().describe("Message returned to the model"),
-        problems: z.array(z.string()).optional().describe("Problems of the answer, with its values"),
+        problems: optional(z.array(z.string()), "Problems of the answer, with its values"),
       }),
       z.object({
         type: z.literal("limit:reached"),
@@ -347,10 +331,10 @@ const runEvents = lazy(
       }),
       z.object({
         type: z.literal("run:resume"),
-        from: z.string().optional().describe("Node to repeat from"),
+        from: optional(z.string(), "Node to repeat from"),
         settings: settingsSchema().partial(),
-        skills: changedSkillsSchema().optional().describe("Skills that differ from the run's record from now on"),
-        day: daySchema().optional().describe("Usage of the daily limits at that time"),
+        skills: optional(changedSkillsSchema(), "Skills that differ from the run's record from now on"),
+        day: optional(daySchema(), "Usage of the daily limits at that time"),
       }),
     ] as const,
 );

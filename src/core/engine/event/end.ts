@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
 
 export const runErrorSchema = lazy(() =>
   z.object({ code: z.string(), message: z.string(), hint: z.string().optional(), node: z.string().optional() }),
@@ -12,9 +13,9 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 /** A reason why a visit did less than its node is for, although the run went on. */
 const shortfallSchema = lazy(() =>
   z.object({
-    skill: z.string().optional().describe("Skill that fell short. Absent if it was the node itself."),
-    partial: z.literal(true).optional().describe("The node had the skill, but not the part that the reason names"),
-    ref: z.string().optional().describe("Reference of the failed call that the reason names"),
+    skill: optional(z.string(), "Skill that fell short. Absent if it was the node itself."),
+    partial: optional(z.literal(true), "The node had the skill, but not the part that the reason names"),
+    ref: optional(z.string(), "Reference of the failed call that the reason names"),
     reason: z.string(),
   }),
 );
@@ -42,8 +43,8 @@ export const waitingSchema = lazy(() =>
     node: z.string().describe("Node name in the form that signal accepts: ask, top/each[fp-81]/ask"),
     ask: z.string(),
     since: z.string().describe("ISO 8601"),
-    until: z.string().optional().describe("ISO 8601. Absent if the run waits forever."),
-    digest: z.string().optional().describe("Digest of the plan to approve"),
+    until: optional(z.string(), "ISO 8601. Absent if the run waits forever."),
+    digest: optional(z.string(), "Digest of the plan to approve"),
   }),
 );
 export type Waiting = Fitting<typeof waitingSchema>;

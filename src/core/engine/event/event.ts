@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
 import { bodies } from "./bodies.ts";
 
 const eventBodySchema = lazy(() => z.discriminatedUnion("type", bodies()));
@@ -12,18 +13,13 @@ const envelope = lazy(() => ({
   time: z.string().describe("ISO 8601"),
   epoch: z.int().describe("Number of times that the run had been opened before"),
   key: z.string().describe("Step that the event belongs to"),
-  at: z
-    .string()
-    .optional()
-    .describe(
-      "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
-    ),
-  more: z.literal(true).optional().describe("The next event belongs to the same record"),
-  record: z.string().optional().describe("In the first event: sha256 of the run's own line, which precedes it"),
-  seal: z
-    .string()
-    .optional()
-    .describe("sha256 of the previous seal (in the first event: `record`) and of this line up to here"),
+  at: optional(
+    z.string(),
+    "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
+  ),
+  more: optional(z.literal(true), "The next event belongs to the same record"),
+  record: optional(z.string(), "In the first event: sha256 of the run's own line, which precedes it"),
+  seal: optional(z.string(), "sha256 of the previous seal (in the first event: `record`) and of this line up to here"),
 }));
 
 /** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
-import { json, jsonObject } from "../../skill/field.ts";
+import { json, jsonObject, optional } from "../../skill/field.ts";
 
 const evalResultSchema = lazy(() =>
   z.object({
@@ -20,12 +20,12 @@ export const ref = lazy(() =>
 
 const toolCallSchema = lazy(() =>
   z.object({
-    ref: ref().optional().describe("Absent if the call was not started"),
+    ref: optional(ref(), "Absent if the call was not started"),
     tool: z.string(),
     input: json(),
-    output: json().optional().describe("Absent on error"),
+    output: optional(json(), "Absent on error"),
     error: z.string().optional(),
-    planned: z.boolean().optional().describe("The call was recorded as an operation of the plan, not executed"),
+    planned: optional(z.boolean(), "The call was recorded as an operation of the plan, not executed"),
   }),
 );
 export type ToolCall = Fitting<typeof toolCallSchema>;
@@ -48,10 +48,10 @@ export const evidenceCountsSchema = lazy(() =>
     dropped: z.int(),
     cites: z.int().describe("Number before any are removed"),
     held: z.int().describe("Cites whose quote is in the result that they name"),
-    dropped_claims: z
-      .array(z.object({ claim: z.string(), reason: z.string() }))
-      .optional()
-      .describe("Removed claims with reasons. Absent if there are none."),
+    dropped_claims: optional(
+      z.array(z.object({ claim: z.string(), reason: z.string() })),
+      "Removed claims with reasons. Absent if there are none.",
+    ),
   }),
 );
 export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { sha256 } from "../../base/sha256.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy, shorten } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 
 /** Operations: writes that were planned instead of carried out. */
@@ -30,14 +31,12 @@ export const operationSchema = lazy(() =>
       .array(z.object({ ref: z.string(), tool: z.string().optional(), node: z.string().optional() }))
       .describe("Content by strangers that the node had read: results by reference, and the run's input"),
     refers: z.array(z.string()).describe("Operations whose results the input uses"),
-    held: z.literal(HELD).optional().describe("Why it was planned although writes are allowed"),
-    filtered: z
-      .array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() }))
-      .optional()
-      .describe("Content that was removed from the input before it was planned"),
-    marker: hex()
-      .optional()
-      .describe("Identifies the finding in the target instead of the digest. Made from the node's `once`."),
+    held: optional(z.literal(HELD), "Why it was planned although writes are allowed"),
+    filtered: optional(
+      z.array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() })),
+      "Content that was removed from the input before it was planned",
+    ),
+    marker: optional(hex(), "Identifies the finding in the target instead of the digest. Made from the node's `once`."),
     node_failed: z.literal(true).optional(),
     applied: z.literal(true).optional(),
   }),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
-import { jsonObject } from "../../skill/field.ts";
+import { jsonObject, optional } from "../../skill/field.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";
 import { stateEntrySchema } from "./state-entry.ts";
@@ -14,17 +14,17 @@ export const skillRecordSchema = lazy(() =>
     name: z.string(),
     format: z.string(),
     available: z.boolean(),
-    plannable: z.literal(true).optional().describe("The config is incomplete, but writes can be planned"),
-    cause: z.enum(UNAVAILABLE_KINDS).optional().describe("Kind of reason why the skill is unavailable"),
-    reason: z.string().optional().describe("Why the skill is unavailable, or which part of it is not offered"),
+    plannable: optional(z.literal(true), "The config is incomplete, but writes can be planned"),
+    cause: optional(z.enum(UNAVAILABLE_KINDS), "Kind of reason why the skill is unavailable"),
+    reason: optional(z.string(), "Why the skill is unavailable, or which part of it is not offered"),
     version: z.string().optional(),
     description: z.string().optional(),
     instruction: z.string().optional(),
-    files: z.array(z.string()).optional().describe("Names of bundled files that the model can read"),
-    scripts: z
-      .enum(["read", "write"])
-      .optional()
-      .describe("Effect of the skill's scripts. Absent if none can run, for example without trust."),
+    files: optional(z.array(z.string()), "Names of bundled files that the model can read"),
+    scripts: optional(
+      z.enum(["read", "write"]),
+      "Effect of the skill's scripts. Absent if none can run, for example without trust.",
+    ),
     tools: z.array(toolDescriptorSchema()),
   }),
 );
@@ -37,7 +37,7 @@ export const changedSkillsSchema = lazy(() =>
   z.array(
     skillRecordSchema()
       .pick({ id: true, available: true, cause: true, reason: true })
-      .extend({ lost: z.array(z.string()).optional().describe("Names of the tools that the skill no longer has") }),
+      .extend({ lost: optional(z.array(z.string()), "Names of the tools that the skill no longer has") }),
   ),
 );
 export type ChangedSkills = Fitting<typeof changedSkillsSchema>;
@@ -79,37 +79,35 @@ export const runRecordSchema = lazy(() =>
     run: z.string().regex(RUN_ID),
     kind: z.enum(RUN_KINDS),
     at: z.string(),
-    file: z.string().optional().describe("Path of the workflow document"),
-    commit: z.string().optional().describe("Commit from which the document, the config and the skills were read"),
+    file: optional(z.string(), "Path of the workflow document"),
+    commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),
     workflow: workflowSchema(),
     input: jsonObject(),
     sources: z.record(z.string(), resolvedSourceSchema()),
     skills: z.array(skillRecordSchema()),
     settings: settingsSchema(),
-    options: z
-      .array(recordedOptionSchema())
-      .optional()
-      .describe("Options that a command needs again to continue the run, without config values"),
-    inner: z
-      .record(
+    options: optional(
+      z.array(recordedOptionSchema()),
+      "Options that a command needs again to continue the run, without config values",
+    ),
+    inner: optional(
+      z.record(
         z.string(),
         z.object({
           file: z.string().optional(),
           workflow: workflowSchema(),
           sources: z.record(z.string(), resolvedSourceSchema()),
         }),
-      )
-      .optional()
-      .describe("Workflows that nodes run, by node path: each, top/each"),
-    states: z
-      .record(z.string(), z.array(stateEntrySchema()))
-      .optional()
-      .describe("Entries in the declared states when the run started"),
-    day: daySchema().optional().describe("Usage of the daily limits when the run started"),
-    cooled: z.string().optional().describe("Cool-down key, if the workflow has one and its path resolves"),
-    skipped: skippedSchema()
-      .optional()
-      .describe("Earlier run with the same key, within whose cool-down this run started"),
+      ),
+      "Workflows that nodes run, by node path: each, top/each",
+    ),
+    states: optional(
+      z.record(z.string(), z.array(stateEntrySchema())),
+      "Entries in the declared states when the run started",
+    ),
+    day: optional(daySchema(), "Usage of the daily limits when the run started"),
+    cooled: optional(z.string(), "Cool-down key, if the workflow has one and its path resolves"),
+    skipped: optional(skippedSchema(), "Earlier run with the same key, within whose cool-down this run started"),
     warnings: z.array(z.string()).describe("Warnings shown once, when the run starts"),
   }),
 );

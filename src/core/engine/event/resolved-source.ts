@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { json } from "../../skill/field.ts";
+import { json, optional } from "../../skill/field.ts";
 
 export const resolvedSourceSchema = lazy(() =>
   z.object({
@@ -9,8 +9,8 @@ export const resolvedSourceSchema = lazy(() =>
     origin: json(),
     resolver: z.enum(["inline", "file", "fetch"]),
     hash: z.string().describe("First 16 hexadecimal digits of the content's sha256"),
-    fetchedAt: z.string().optional().describe("Only for url"),
-    sourcePath: z.string().optional().describe("Absolute path, only for file"),
+    fetchedAt: optional(z.string(), "Only for url"),
+    sourcePath: optional(z.string(), "Absolute path, only for file"),
   }),
 );
 export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;

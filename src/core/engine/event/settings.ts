@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
 
 const limitsSchema = lazy(() =>
   z.object({
@@ -27,7 +28,7 @@ export const settingsSchema = lazy(() =>
       .describe(
         "Whether the prompt contains the instructions of skills (full), or a list of skills that the model can read (readOnDemand)",
       ),
-    allow_public: z.boolean().optional().describe("Allows writes of text from private sources to public targets"),
+    allow_public: optional(z.boolean(), "Allows writes of text from private sources to public targets"),
   }),
 );
 export type Settings = Fitting<typeof settingsSchema>;

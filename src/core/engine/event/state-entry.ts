@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { json } from "../../skill/field.ts";
+import { json, optional } from "../../skill/field.ts";
 
 /** A state entry: data stored under a key across runs. One line of a state's file. */
 export const stateEntrySchema = lazy(() =>
@@ -11,7 +11,7 @@ export const stateEntrySchema = lazy(() =>
     runs: z.int().describe("Number of runs that wrote the entry"),
     seen: z.int().describe("Number of times that the entry was written, or matched by a map"),
     data: json(),
-    tainted: z.literal(true).optional().describe("The run that wrote the entry had read text from strangers"),
+    tainted: optional(z.literal(true), "The run that wrote the entry had read text from strangers"),
   }),
 );
 export type StateEntry = Fitting<typeof stateEntrySchema>;

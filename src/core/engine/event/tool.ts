@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../../base/values.ts";
-import { jsonObject, toolReach } from "../../skill/field.ts";
+import { jsonObject, optional, toolReach } from "../../skill/field.ts";
 import { INPUT_DIALECTS } from "../../skill/skill.ts";
 
 export const toolDescriptorSchema = lazy(() =>
@@ -14,9 +14,9 @@ export const toolDescriptorSchema = lazy(() =>
     effect: z.enum(["read", "write"]),
     idempotent: z.boolean(),
     ...toolReach(),
-    live: z.boolean().optional().describe("Repeated calls are executed again"),
-    host: z.string().optional().describe("Host of the service that the tool writes to"),
+    live: optional(z.boolean(), "Repeated calls are executed again"),
+    host: optional(z.string(), "Host of the service that the tool writes to"),
     dialect: z.enum(INPUT_DIALECTS).optional(),
-    settled: z.array(z.string()).optional().describe("Parameters that config sets. The model does not see them."),
+    settled: optional(z.array(z.string()), "Parameters that config sets. The model does not see them."),
   }),
 );

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { exitCodeOf } from "../../base/errors.ts";
 import { defined, type Fitting, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
 import { planOf } from "../decide/planning.ts";
 import {
   degradedSchema,
@@ -37,31 +38,28 @@ export const resultSchema = lazy(() =>
     run: z.string(),
     workflow: z.string(),
     status: z.enum(RUN_STATUSES),
-    skipped: skippedSchema().optional().describe("For a run within a cool-down: the earlier run"),
+    skipped: optional(skippedSchema(), "For a run within a cool-down: the earlier run"),
     exitCode: z.int(),
-    verdict: z.string().optional().describe("Value at the workflow's verdict path"),
+    verdict: optional(z.string(), "Value at the workflow's verdict path"),
     degraded: degradedSchema().describe("Where the run continued with less than its workflow asks for"),
-    unrouted: unroutedSchema().optional().describe("Node at which the run ended because none of its edges applied"),
+    unrouted: optional(unroutedSchema(), "Node at which the run ended because none of its edges applied"),
     results: z.record(z.string(), nodeResultSchema()),
     trace: z.object({
       steps: stepsSchema(),
       edges: edgesSchema(),
       sources: z.record(z.string(), resolvedSourceSchema()),
       skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
-      evidence: z
-        .record(z.string(), evidenceCountsSchema())
-        .optional()
-        .describe("Evidence counts by node, if claims were checked"),
-      inner: z
-        .record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() }))
-        .optional()
-        .describe("Traces of inner runs, by path: each[fp-81]"),
+      evidence: optional(
+        z.record(z.string(), evidenceCountsSchema()),
+        "Evidence counts by node, if claims were checked",
+      ),
+      inner: optional(
+        z.record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() })),
+        "Traces of inner runs, by path: each[fp-81]",
+      ),
     }),
-    waiting: z
-      .array(waitingSchema())
-      .optional()
-      .describe("Decisions that the run waits for, given with skillflow signal"),
-    evidence: evidenceCountsSchema().optional().describe("Sum of trace.evidence"),
+    waiting: optional(z.array(waitingSchema()), "Decisions that the run waits for, given with skillflow signal"),
+    evidence: optional(evidenceCountsSchema(), "Sum of trace.evidence"),
     usage: z.object({
       modelCalls: z.int(),
       inputTokens: z.int(),
@@ -71,10 +69,10 @@ export const resultSchema = lazy(() =>
       durationMs: z.int(),
     }),
     plan: z.array(operationSchema()).describe("Writes that were planned instead of executed"),
-    redactions: z
-      .record(z.string(), z.int())
-      .optional()
-      .describe("Number of values of the checkout's .env that were replaced in tool results, by variable"),
+    redactions: optional(
+      z.record(z.string(), z.int()),
+      "Number of values of the checkout's .env that were replaced in tool results, by variable",
+    ),
     error: runErrorSchema().optional(),
   }),
 );

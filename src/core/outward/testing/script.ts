@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Json } from "../../base/values.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
 
 /** Scripts: handwritten replies of a model. */
 
@@ -8,23 +9,23 @@ const json = lazy((): z.ZodType<Json> => z.json());
 
 const scriptedReply = lazy(() =>
   z.strictObject({
-    node: z.string().optional().describe("Use only at this node"),
-    item: z.string().optional().describe("Use only for the map item with this key"),
-    text: z.string().optional().describe("Text answer, or text next to the calls"),
-    calls: z
-      .array(
+    node: optional(z.string(), "Use only at this node"),
+    item: optional(z.string(), "Use only for the map item with this key"),
+    text: optional(z.string(), "Text answer, or text next to the calls"),
+    calls: optional(
+      z.array(
         z.strictObject({
           tool: z.string().describe("Tool name as the model sees it"),
           input: json().default({}).describe("Arguments (default: an empty map)"),
         }),
-      )
-      .optional()
-      .describe("Tools to call"),
-    data: json().optional().describe("Structured answer"),
-    choice: z.string().optional().describe("Answer to a routing question"),
-    verdict: z.string().optional().describe("Answer as a judge"),
-    reasoning: z.string().optional().describe("Reasoning for verdict or choice"),
-    reflection: z.string().optional().describe("Answer to a diagnosis"),
+      ),
+      "Tools to call",
+    ),
+    data: optional(json(), "Structured answer"),
+    choice: optional(z.string(), "Answer to a routing question"),
+    verdict: optional(z.string(), "Answer as a judge"),
+    reasoning: optional(z.string(), "Reasoning for verdict or choice"),
+    reflection: optional(z.string(), "Answer to a diagnosis"),
   }),
 );
 

@@ -3,7 +3,7 @@ import { fieldPath } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { isObject, lazy, PARSED_ONCE } from "../../base/values.ts";
 import { CONFIG_FORMATS } from "../availability/config-form.ts";
-import { toolEffect, toolReach } from "../field.ts";
+import { optional, toolEffect, toolReach } from "../field.ts";
 import { mcpServerSchema } from "../mcp-server.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
 
@@ -16,15 +16,12 @@ const isSchema = (value: unknown) => isObject(value);
 const configFieldSchema = lazy(() =>
   z.looseObject({
     description: z.string().describe("Description for doctor and .env.example"),
-    required: z.boolean().optional().describe("true: the skill is unavailable without a value (default false)"),
-    unless: text().optional().describe("Key of another field whose value makes this one optional"),
-    env: text().optional().describe("Environment variable to read"),
-    secret: z.boolean().optional().describe("false: the value can be shown (default true)"),
-    format: z
-      .enum(CONFIG_FORMATS)
-      .optional()
-      .describe("Format of the value. A malformed value makes the skill unavailable."),
-    schemes: z.array(text()).optional().describe("For format url: accepted URL schemes (default http and https)"),
+    required: optional(z.boolean(), "true: the skill is unavailable without a value (default false)"),
+    unless: optional(text(), "Key of another field whose value makes this one optional"),
+    env: optional(text(), "Environment variable to read"),
+    secret: optional(z.boolean(), "false: the value can be shown (default true)"),
+    format: optional(z.enum(CONFIG_FORMATS), "Format of the value. A malformed value makes the skill unavailable."),
+    schemes: optional(z.array(text()), "For format url: accepted URL schemes (default http and https)"),
   }),
 );
 
@@ -37,30 +34,23 @@ const toolSchema = lazy(() =>
       .refine(isSchema, "must be a JSON Schema or a zod schema")
       .meta({ type: "object" })
       .describe("JSON Schema of the input, or in code a zod 4 or zod 3 schema"),
-    output_schema: z
-      .unknown()
-      .refine(isSchema, "must be a JSON Schema")
-      .meta({ type: "object" })
-      .optional()
-      .describe("JSON Schema of the result. A call with an invalid result fails."),
+    output_schema: optional(
+      z.unknown().refine(isSchema, "must be a JSON Schema").meta({ type: "object" }),
+      "JSON Schema of the result. A call with an invalid result fails.",
+    ),
     effect: toolEffect(),
-    idempotent: z.boolean().optional().describe("true: a call can be repeated if it is unknown whether it succeeded"),
+    idempotent: optional(z.boolean(), "true: a call can be repeated if it is unknown whether it succeeded"),
     ...toolReach(),
-    audience: z
-      .unknown()
-      .refine(isAudience, 'Invalid option: expected one of "team"|"public"')
-      .meta({ enum: AUDIENCES })
-      .optional()
-      .describe("Who can read the writes, or in code a function that returns it for a call (default team)"),
-    live: z
-      .boolean()
-      .optional()
-      .describe("true: repeated calls are executed again, not answered with the first result"),
-    needs: z.array(text()).optional().describe("Config fields that this tool needs. It is left out without them."),
-    settled_by: z
-      .record(z.string(), text())
-      .optional()
-      .describe("Config fields by optional parameter. If the field is set, the model does not see the parameter."),
+    audience: optional(
+      z.unknown().refine(isAudience, 'Invalid option: expected one of "team"|"public"').meta({ enum: AUDIENCES }),
+      "Who can read the writes, or in code a function that returns it for a call (default team)",
+    ),
+    live: optional(z.boolean(), "true: repeated calls are executed again, not answered with the first result"),
+    needs: optional(z.array(text()), "Config fields that this tool needs. It is left out without them."),
+    settled_by: optional(
+      z.record(z.string(), text()),
+      "Config fields by optional parameter. If the field is set, the model does not see the parameter.",
+    ),
   }),
 );
 
@@ -77,9 +67,9 @@ export const skillDefinitionSchema = lazy(() =>
     category: z.enum(CATEGORIES).describe("Category. Decides the default of reads."),
     config: z.record(z.string(), configFieldSchema()).describe("Config fields, by key"),
     tools: z.array(toolSchema()).describe("Tools. Can be empty if there is an instruction or a server."),
-    instruction: z.string().optional().describe("Instruction for the model"),
-    mcp: mcpServerSchema().optional().describe("MCP server that provides further tools"),
-    version: text().optional().describe("Semantic version. Nodes can require a range of it."),
+    instruction: optional(z.string(), "Instruction for the model"),
+    mcp: optional(mcpServerSchema(), "MCP server that provides further tools"),
+    version: optional(text(), "Semantic version. Nodes can require a range of it."),
   }),
 );
 
