@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/base/redact/redact.ts";
-import { isObject } from "../core/base/values.ts";
+import { isObject, percentDecoded } from "../core/base/values.ts";
 import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/document/config.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import skillVariables from "../core/skill/skill-variables.json" with { type: "json" };
@@ -117,16 +117,8 @@ export const EXPORT_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
 export function exportHeaders(env: Environment): readonly (readonly [name: string, value: string])[] {
   return (env[EXPORT_HEADERS] ?? "").split(",").flatMap((pair) => {
     const at = pair.indexOf("=");
-    return at > 0 ? [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())] as const] : [];
+    return at > 0 ? [[pair.slice(0, at).trim(), percentDecoded(pair.slice(at + 1).trim())] as const] : [];
   });
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // not percent-encoded
-  }
 }
 
 /** Returns a URL with a user part, and the part itself, as secrets. */

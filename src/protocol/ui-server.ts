@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { RunList, Site, SiteRun } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
+import { percentDecoded } from "../core/base/values.ts";
 import { type HttpServer, isSame, openHttpServer } from "./http-server.ts";
 
 /** Read-only local web page over all runs. Only this machine can reach it, and it requires a token. */
@@ -89,18 +90,10 @@ async function answer(url: URL, request: Request, { site, pages }: Door): Promis
   if (pathname === "/api/runs") return json(200, { schema: "skillflow.runs/1", ...(await site.list(number)) });
   if (id === undefined || (rest && !pathname.startsWith("/api/")))
     return page(404, pages.problem("Nothing is here", pathname));
-  const run = decoded(id);
+  const run = percentDecoded(id);
   if (rest) return stream(site, run, request, afterOf(request, searchParams));
   if (pathname.startsWith("/api/")) return json(200, await site.result(run));
   return drawn(pages.run(await site.run(run)));
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function afterOf({ headers }: Request, search: URLSearchParams): number {

@@ -1,5 +1,5 @@
+import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
-import { cutText } from "../core/base/values.ts";
 import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
 import { type Deadline, deadlines, isUnder } from "../core/engine/fold/limits.ts";
 import type { Program } from "../core/engine/fold/program.ts";
@@ -116,7 +116,7 @@ const heard = new WeakMap<object, number>();
 /** Redacts and shortens the reason, which the caller can choose freely. */
 function interruption({ signal, redactor }: Timed): EventBody {
   const reason = redactor.text(String(signal.reason ?? "interrupted"));
-  return { type: "run:interrupt", reason: cutText(reason, MOST_SAID) };
+  return { type: "run:interrupt", reason: cutMiddle(reason, MOST_SAID) };
 }
 
 /** Longest external message in a record. */

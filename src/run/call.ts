@@ -2,10 +2,11 @@ import { isUtf8 } from "node:buffer";
 import type { Blobs } from "../core/base/blobs.ts";
 import { callCodeOf, messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
 import { isImage, isImageKind } from "../core/base/image.ts";
+import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import { countDotenvMarks } from "../core/base/redact/secret-forms.ts";
 import { compileSchema } from "../core/base/schema/schema.ts";
-import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
+import { copyJson, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
 import { blobsIn } from "../core/engine/tools/blob.ts";
 import { attachSent, nothingSent, type Sent } from "../core/skill/sent.ts";
@@ -273,11 +274,11 @@ async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Out
 function clean({ redactor }: Pick<CallOptions, "redactor">, failure: Failure): Failure {
   const error = redactor.text(failure.error);
   const counted = defined("redactions", countDotenvMarks(failure.error, error));
-  return { ...failure, error: cutText(error, MOST_ERROR), ...counted };
+  return { ...failure, error: cutMiddle(error, MOST_ERROR), ...counted };
 }
 
 function cleanLogger(logger: Logger, redactor: Redactor): Logger {
-  const clean = (message: string) => cutText(redactor.text(message), MOST_LOG);
+  const clean = (message: string) => cutMiddle(redactor.text(message), MOST_LOG);
   return {
     debug: (message) => logger.debug(clean(message)),
     info: (message) => logger.info(clean(message)),

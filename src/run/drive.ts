@@ -1,6 +1,6 @@
 import { messageOf } from "../core/base/errors.ts";
+import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
-import { cutText } from "../core/base/values.ts";
 import { next } from "../core/engine/decide/interpreter.ts";
 import type { RunError } from "../core/engine/event/end.ts";
 import type { Entry, EventBody, RunEvent } from "../core/engine/event/event.ts";
@@ -172,7 +172,7 @@ function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
   return bodies.map((body) => {
     const said = redactOutcome(body, redactor);
     const isMessage = said.type === "model:error" || said.type === "run:fail" || said.type === "warning";
-    return isMessage ? { ...said, message: cutText(said.message, MOST_SAID) } : said;
+    return isMessage ? { ...said, message: cutMiddle(said.message, MOST_SAID) } : said;
   });
 }
 

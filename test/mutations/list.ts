@@ -175,7 +175,7 @@ export const MUTATIONS: readonly Mutation[] = [
     harm: "cuts an error before it is redacted",
     file: "src/run/call.ts",
     before: "const error = redactor.text(failure.error);",
-    after: "const error = redactor.text(cutText(failure.error, MOST_ERROR));",
+    after: "const error = redactor.text(cutMiddle(failure.error, MOST_ERROR));",
     tests: ["test/run/call.test.ts", "test/adversary/redaction.test.ts"],
     built: true,
   },

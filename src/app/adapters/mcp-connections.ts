@@ -1,6 +1,7 @@
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { cutMiddle } from "../../core/base/preview.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
-import { cutText, defined } from "../../core/base/values.ts";
+import { defined } from "../../core/base/values.ts";
 import { isReservedTool } from "../../core/engine/tools/own-tools.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { exposedName, type McpServerConfig, type Skill, type Tool } from "../../core/skill/skill.ts";
@@ -69,7 +70,7 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
     [...entries].map(async ([id, entry]) => {
       if (!entry?.skill.mcp || entry.unavailable !== undefined) return [id, entry] as const;
       const warn = (message: string) =>
-        void warnings.push(`the MCP server of ${id} ${cutText(connecting.redactor.text(message), MOST_SAID)}`);
+        void warnings.push(`the MCP server of ${id} ${cutMiddle(connecting.redactor.text(message), MOST_SAID)}`);
       const locked = lockedOf(lock, entry.skill.id);
       const result = await connectSkill(entry, { ...connecting, isLocked: locked !== undefined }, warn);
       if ("reason" in result) return [id, withoutServer(entry, { kind: "server", reason: result.reason })] as const;
@@ -168,7 +169,7 @@ export async function connectSkill(
       onWarning,
     });
   } catch (error) {
-    return { reason: `its MCP server cannot be used: ${cutText(redactor.text(messageOf(error)), MOST_SAID)}` };
+    return { reason: `its MCP server cannot be used: ${cutMiddle(redactor.text(messageOf(error)), MOST_SAID)}` };
   }
 }
 

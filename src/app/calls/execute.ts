@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { cutMiddle } from "../../core/base/preview.ts";
 import { createRedactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
-import { cutText } from "../../core/base/values.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import type { Failure, Skill } from "../../core/skill/skill.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
@@ -233,5 +233,5 @@ function describe(output: Json): string {
 
 /** Shortens logs in the middle, because a traceback is at the end. */
 function preview(logs: string): string {
-  return cutText(logs, LOG_PREVIEW);
+  return cutMiddle(logs, LOG_PREVIEW);
 }

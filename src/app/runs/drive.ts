@@ -1,5 +1,6 @@
 import { type OptionWriter, renderHint, SkillflowError } from "../../core/base/errors.ts";
-import { cutText, defined } from "../../core/base/values.ts";
+import { cutMiddle } from "../../core/base/preview.ts";
+import { defined } from "../../core/base/values.ts";
 import { isOffline } from "../../core/document/model-name.ts";
 import { linkProgram } from "../../core/engine/decide/link.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
@@ -249,7 +250,7 @@ async function drive(workspace: Workspace, prepared: PreparedRun, watch: Watch, 
   watch.onOpened?.();
   const { observers, signal } = watch;
   const onProgress = (node: string | undefined, message: string) => {
-    const told = cutText(prepared.redactor.text(message), MOST_PROGRESS);
+    const told = cutMiddle(prepared.redactor.text(message), MOST_PROGRESS);
     tellProgress(observers, node ?? opened.record.workflow.entry, told);
   };
   const pace = openPace(workspace, onProgress);

@@ -7,9 +7,17 @@ export function cutText(text: string, most: number): string {
   return `${kept}… (${formatCount(text.length - kept.length)} more characters)`;
 }
 
+/** Keeps the start and the end of long text. Redact before: half a secret is not recognized. */
+export function cutMiddle(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.floor(most * 0.75);
+  const tail = most - head - 100;
+  return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
+}
+
 /** Shortens a name or a phrase with an ellipsis. */
 export function shortText(text: string, most: number): string {
-  return text.length <= most ? text : `${startOf(text, most - 1)}…`;
+  return text.length > most ? `${startOf(text, most - 1)}…` : text;
 }
 
 /** Formats a value as indented JSON of limited length and depth. */

@@ -232,17 +232,13 @@ export function typeOf(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** Shortens text that is longer than `most` characters. */
-export function shorten(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
-}
-
-/** Keeps the start and the end of long text. Redact before: half a secret is not recognized. */
-export function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const head = Math.floor(most * 0.75);
-  const tail = most - head - 100;
-  return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
+/** Decodes percent-encoded text. Returns other text unchanged. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Creates a value on first use. A command needs only a few of our schemas, and creating all of them takes time. */

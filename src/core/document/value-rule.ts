@@ -1,6 +1,7 @@
 import { checkPath, parsePath } from "../base/path.ts";
+import { shortText } from "../base/preview.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
-import { deepEqual, type JsonObject, shorten } from "../base/values.ts";
+import { deepEqual, type JsonObject } from "../base/values.ts";
 import type { OutputMatch, ValueRule } from "./workflow/rule.ts";
 
 /** Rules of required paths and matches, used by `requires`, value evaluators and `if` on an edge. */
@@ -41,7 +42,7 @@ export function matchComplaint(
     return `${match.path}${undecided}`;
   }
   if (holds !== (match.not ?? false)) return undefined;
-  const shown = shorten(JSON.stringify(value) ?? "undefined", 120);
+  const shown = shortText(JSON.stringify(value) ?? "undefined", 120);
   return `${match.path} is ${shown}, ${match.not ? wanted.excluded : wanted.missed}`;
 }
 

@@ -1,4 +1,5 @@
 import type { Secret } from "../../core/base/redact/secret-forms.ts";
+import { percentDecoded } from "../../core/base/values.ts";
 import { endsAsSecret } from "../../core/document/config.ts";
 import { containsToken } from "../../core/engine/plan/public-text.ts";
 
@@ -36,15 +37,7 @@ function credentialsOf(value: string): string[] {
   const colon = user.indexOf(":");
   const secret = user.slice(colon + 1);
   if (secret === "" || (colon < 0 && !looksLikeToken(secret))) return [];
-  return [...new Set([user, secret, decoded(secret)])];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // an unescaped percent sign
-  }
+  return [...new Set([user, secret, percentDecoded(secret)])];
 }
 
 /** Counts as a token: known prefixes, long mixed strings, long hexadecimal strings. A UUID, a slug or a host does not. */

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Secret } from "../../core/base/redact/secret-forms.ts";
+import { percentDecoded } from "../../core/base/values.ts";
 import { readSmall } from "../../files/files.ts";
 
 /** Reads the credentials that a checkout's files hold for git and npm. */
@@ -55,16 +56,8 @@ function unquoted(text: string): string {
 export function userParts(text: string): string[] {
   return [...text.matchAll(/[a-z\d+.-]:\/\/([^\s/?#@"'<>]+)@/gi)].flatMap(([, user = ""]) => {
     const password = user.slice(user.indexOf(":") + 1);
-    return [...new Set([user, password].flatMap((part) => [part, decoded(part)]))];
+    return [...new Set([user, password].flatMap((part) => [part, percentDecoded(part)]))];
   });
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function npmCredentials(folder: string): Secret[] {

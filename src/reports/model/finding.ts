@@ -1,5 +1,6 @@
 import { followPath } from "../../core/base/path.ts";
-import { isObject, type Json, type JsonObject, shorten } from "../../core/base/values.ts";
+import { shortText } from "../../core/base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { hasNothingShown } from "../../core/engine/fold/degraded.ts";
 import { evidenceOf } from "./evidence.ts";
 import type { Report } from "./report.ts";
@@ -67,7 +68,7 @@ function unshown({ headline, cause, ...found }: Found): Found {
   const title = headline ?? cause?.text;
   return {
     ...found,
-    ...(title === undefined ? {} : { headline: shorten(`Cause not shown by evidence: ${title}`, MOST_TITLE) }),
+    ...(title === undefined ? {} : { headline: shortText(`Cause not shown by evidence: ${title}`, MOST_TITLE) }),
     ...(cause ? { cause: { ...cause, text: `not shown by evidence: ${cause.text}` } } : {}),
     isUnshown: true,
   };

@@ -1,5 +1,5 @@
 import { xmlText } from "../../core/base/inert.ts";
-import { cutText } from "../../core/base/values.ts";
+import { cutMiddle } from "../../core/base/preview.ts";
 import type { CaseFailure } from "../../core/outward/testing/expectations.ts";
 
 interface TestedCase {
@@ -51,11 +51,11 @@ function caseOf(one: TestedCase): string {
 
 function failureOf({ path, message, expected, actual }: CaseFailure): string {
   const sides = [expected, actual].map((side) => (side === undefined ? "nothing" : JSON.stringify(side, undefined, 1)));
-  const body = cutText(`expected: ${sides[0]}\ncame: ${sides[1]}`, LONGEST);
+  const body = cutMiddle(`expected: ${sides[0]}\ncame: ${sides[1]}`, LONGEST);
   return `      <failure${attributes({ message: `${path}: ${message}`, type: path })}>${xmlText(body)}</failure>`;
 }
 
 function attributes(values: Readonly<Record<string, string | number>>): string {
   const pairs = Object.entries(values);
-  return pairs.map(([name, value]) => ` ${name}="${xmlText(cutText(String(value), 1000))}"`).join("");
+  return pairs.map(([name, value]) => ` ${name}="${xmlText(cutMiddle(String(value), 1000))}"`).join("");
 }

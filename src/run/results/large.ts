@@ -1,6 +1,7 @@
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { cutText, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { cutMiddle } from "../../core/base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { describeBlob, wholeText } from "../../core/engine/tools/blob.ts";
 
 /** Largest result in a prompt, in characters of JSON. Larger ones become blobs. */
@@ -58,7 +59,7 @@ function countLines(bytes: Buffer): number {
 }
 
 function cut(output: Json): Json {
-  if (typeof output === "string") return cutText(output, MOST_RESULT);
+  if (typeof output === "string") return cutMiddle(output, MOST_RESULT);
   const text = JSON.stringify(output);
-  return { truncated: true, characters: text.length, text: cutText(text, MOST_RESULT) };
+  return { truncated: true, characters: text.length, text: cutMiddle(text, MOST_RESULT) };
 }

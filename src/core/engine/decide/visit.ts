@@ -1,5 +1,6 @@
+import { shortText } from "../../base/preview.ts";
 import { schemaProblems } from "../../base/schema/schema.ts";
-import { defined, isObject, type Json, shorten } from "../../base/values.ts";
+import { defined, isObject, type Json } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
 import { closingTurns, type Prompt, sectioned } from "../event/prompt.ts";
@@ -133,7 +134,7 @@ function misfits({ output }: WorkflowNode, text: string, problems: readonly stri
   const value = parseAnswer(text);
   if (!output || !isObject(value)) return problems;
   return schemaProblems(output, value as Json).map(({ message, value: wrong }) =>
-    wrong === undefined ? message : `${message}, not ${shorten(JSON.stringify(wrong), 80)}`,
+    wrong === undefined ? message : `${message}, not ${shortText(JSON.stringify(wrong), 80)}`,
   );
 }
 

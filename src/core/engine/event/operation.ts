@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { shortText } from "../../base/preview.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { type Fitting, isObject, type Json, type JsonObject, lazy, shorten } from "../../base/values.ts";
+import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 
@@ -134,7 +135,7 @@ export function summarize({ skill, tool, input }: Pick<Operation, "skill" | "too
   const words = named === undefined ? [] : [`“${plainText(fields[named])}”`];
   const told = [...places.slice(0, 2), ...words];
   const rest = told.length > 0 ? told : [plainText(canonicalJson(input))];
-  return shorten(`${skill} ${tool}: ${rest.join(", ")}`, MOST_SUMMARY);
+  return shortText(`${skill} ${tool}: ${rest.join(", ")}`, MOST_SUMMARY);
 }
 
 function isPlain(value: Json | undefined): boolean {

@@ -1,5 +1,5 @@
+import { shortText } from "../../base/preview.ts";
 import type { JsonObject } from "../../base/values.ts";
-import { shorten } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } from "./claims.ts";
@@ -114,7 +114,7 @@ const MOST_TOLD = 50;
 /** Lists the unsupported claims for the prompt of the next attempt. */
 export function describeUnsupported(claims: readonly CheckedClaim[], independent: boolean): string[] {
   const unsupported = unsupportedClaims(claims, independent);
-  const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, reason }) => `${shorten(claim, 160)} — ${reason}`);
+  const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, reason }) => `${shortText(claim, 160)} — ${reason}`);
   const left = unsupported.length - lines.length;
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }
@@ -129,6 +129,6 @@ function unsupportedClaims(claims: readonly CheckedClaim[], independent: boolean
     const others =
       problems.length < cites.length && independent ? ["none of its evidence is from the team's own systems"] : [];
     const why = cites.length === 0 ? "it cites no result" : [...problems.slice(0, 5), ...others].join("; ");
-    return [{ claim: shorten(claimText(claim), 300), reason: shorten(why, 300) }];
+    return [{ claim: shortText(claimText(claim), 300), reason: shortText(why, 300) }];
   });
 }

@@ -1,4 +1,4 @@
-import { shorten } from "../../base/values.ts";
+import { shortText } from "../../base/preview.ts";
 import { nodePath } from "../../document/inner/place.ts";
 import type { Degraded, Shortfall } from "../event/end.ts";
 import type { State } from "./state.ts";
@@ -28,7 +28,7 @@ export function placed(
   return shortfalls.map(({ reason, ...shortfall }) => {
     const isPlaced = inside !== undefined && shortfall.skill === undefined;
     const text = isPlaced ? `${nodePath(inside.at, node)}: ${reason}` : reason;
-    return { node: outer, ...shortfall, reason: shorten(text, LONGEST_REASON) };
+    return { node: outer, ...shortfall, reason: shortText(text, LONGEST_REASON) };
   });
 }
 

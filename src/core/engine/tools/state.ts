@@ -1,4 +1,5 @@
-import { checkedAs, cutText, isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { cutMiddle } from "../../base/preview.ts";
+import { checkedAs, isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import { type Touch, viewOf } from "../state/delta.ts";
@@ -139,7 +140,7 @@ export function recall(tool: ToolDescriptor, input: Json, memory: Memory): Json 
 
 function shortened(data: Json): Json {
   const text = JSON.stringify(data);
-  return text.length <= MOST_SHOWN ? data : cutText(text, MOST_SHOWN);
+  return text.length <= MOST_SHOWN ? data : cutMiddle(text, MOST_SHOWN);
 }
 
 const STRANGERS = "written by a run that had read text from strangers";

@@ -1,4 +1,5 @@
-import { deepEqual, type Json, shorten } from "../../base/values.ts";
+import { shortText } from "../../base/preview.ts";
+import { deepEqual, type Json } from "../../base/values.ts";
 import { noFixture } from "./fixtures.ts";
 import { accepted, type Comparing, complaintAbout, sides } from "./matcher.ts";
 import { type CaseOutcome, checkData, splitPlace, valueAt } from "./outcome.ts";
@@ -110,7 +111,7 @@ function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[
   const nearest = lost && outcome.planned.find(({ tool }) => deepEqual(tool, lost.tool));
   const complaint = lost && nearest ? complaintAbout(lost, nearest, "named") : undefined;
   const said = lost
-    ? `no such operation was planned: ${shorten(JSON.stringify(lost), 120)}`
+    ? `no such operation was planned: ${shortText(JSON.stringify(lost), 120)}`
     : "nothing was to be planned";
   const came = outcome.planned.map(({ tool = null, input = null }): Json => ({ tool, input }));
   const value = came.map((operation, n) => {
@@ -136,7 +137,7 @@ function checkAnswers({ not_called = [] }: Expected, { unanswered }: CaseOutcome
     const call = JSON.stringify([tool, input]);
     if (not_called.includes(tool) || seen.has(call)) return [];
     seen.add(call);
-    const message = `${noFixture(tool)} at ${node}, called with ${shorten(JSON.stringify(input), 300)}`;
+    const message = `${noFixture(tool)} at ${node}, called with ${shortText(JSON.stringify(input), 300)}`;
     return [{ path: `tools.${tool}`, expected: "a fixture that fits", actual: input, message }];
   });
 }

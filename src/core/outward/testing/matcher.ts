@@ -1,5 +1,6 @@
+import { shortText } from "../../base/preview.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
-import { deepEqual, isObject, type Json, type JsonObject, nearest, shorten } from "../../base/values.ts";
+import { deepEqual, isObject, type Json, type JsonObject, nearest } from "../../base/values.ts";
 
 /** Compares actual with expected values: deeply, or by matchers. */
 
@@ -55,7 +56,7 @@ function mismatch(expected: Json, actual: Json | undefined): string {
 }
 
 function shown(value: Json | undefined): string {
-  return value === undefined ? "nothing" : shorten(JSON.stringify(value), 120);
+  return value === undefined ? "nothing" : shortText(JSON.stringify(value), 120);
 }
 
 /** Explains why a matcher fails. All its conditions must hold. With other keys, `not: true` negates them. */

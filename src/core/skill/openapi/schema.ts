@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject, shorten } from "../../base/values.ts";
+import { shortText } from "../../base/preview.ts";
+import { isObject, type Json, type JsonObject, percentDecoded } from "../../base/values.ts";
 
 /** Conversion of an API description's schemas, limited to what a tool's input needs. */
 
@@ -21,24 +22,16 @@ export function follow(document: unknown, value: unknown): { readonly [key: stri
 
 function pointedAt(document: unknown, pointer: string): unknown {
   return pointer.split("/").reduce<unknown>((value, part) => {
-    const key = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = percentDecoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(value)) return value[Number(key)];
     return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
   }, document);
 }
 
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 /** Strips tags and line breaks from a text and shortens it. */
 export function said(text: unknown, most = MOST_SAID): string {
   return typeof text === "string"
-    ? shorten(
+    ? shortText(
         text
           .replace(/<[^<>]*>/g, " ")
           .replace(/\s+/g, " ")

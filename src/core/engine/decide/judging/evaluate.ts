@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, shorten, toJson } from "../../../base/values.ts";
+import { shortText } from "../../../base/preview.ts";
+import { type Json, type JsonObject, toJson } from "../../../base/values.ts";
 import { checkValues } from "../../../document/value-rule.ts";
 import type { Evaluator, FunctionRule } from "../../../document/workflow/evaluator.ts";
 import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
@@ -28,7 +29,7 @@ function praise(evaluator: Evaluator, calls: readonly ToolCall[]): string | unde
 
 export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: string | undefined): EvalResult {
   const { name, kind } = evaluator;
-  return { name, kind, pass, ...(reasoning ? { reasoning: shorten(reasoning, MOST_REASONING) } : {}) };
+  return { name, kind, pass, ...(reasoning ? { reasoning: shortText(reasoning, MOST_REASONING) } : {}) };
 }
 
 /** Checks the tool calls. A required call must have succeeded, but even a failed call violates `no_tool_called`. */

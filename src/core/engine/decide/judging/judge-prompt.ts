@@ -1,4 +1,5 @@
-import { cutText, type Json, type JsonObject } from "../../../base/values.ts";
+import { cutMiddle } from "../../../base/preview.ts";
+import type { Json, JsonObject } from "../../../base/values.ts";
 import type { ToolCall } from "../../event/node-result.ts";
 import { type Prompt, type Section, sectioned } from "../../event/prompt.ts";
 
@@ -59,7 +60,7 @@ export function previousAttempt({ answer, feedback, calls }: Attempt): string {
   });
   const results =
     named.length === 0 ? "" : `\n\nIts results, which \`read_result\` gives again:\n\n${named.join("\n")}`;
-  return `## Your previous attempt\n\nIts answer:\n\n${cutText(answer, MOST_OF_ANSWER)}\n\nWhat failed:\n\n${feedback}${results}`;
+  return `## Your previous attempt\n\nIts answer:\n\n${cutMiddle(answer, MOST_OF_ANSWER)}\n\nWhat failed:\n\n${feedback}${results}`;
 }
 
 interface Attempt {
@@ -96,7 +97,7 @@ const LEAST_OF_CALL = 512;
 function describeCalls(calls: readonly ToolCall[]): string {
   if (calls.length === 0) return "none";
   const share = Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / calls.length)));
-  return calls.map((call) => cutText(JSON.stringify(call), share)).join("\n");
+  return calls.map((call) => cutMiddle(JSON.stringify(call), share)).join("\n");
 }
 
 function describeJudged(calls: JudgedCalls): string {
@@ -104,7 +105,7 @@ function describeJudged(calls: JudgedCalls): string {
   const { cited, others } = calls;
   if (cited.length + others.length === 0) return "none";
   const share = Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / Math.max(1, cited.length))));
-  const shown = cited.map(({ excerpt, ...call }) => `${nameOf(call)} shows:\n${cutText(excerpt, share)}`);
+  const shown = cited.map(({ excerpt, ...call }) => `${nameOf(call)} shows:\n${cutMiddle(excerpt, share)}`);
   const named = others.slice(0, MOST_NAMED).map((call) => `${nameOf(call)} (not cited)`);
   const left = others.length - named.length;
   return [...shown, ...named, ...(left > 0 ? [`and ${left} calls more, not cited`] : [])].join("\n\n");
@@ -113,5 +114,5 @@ function describeJudged(calls: JudgedCalls): string {
 const MOST_NAMED = 200;
 
 function nameOf({ ref = "", tool, input }: Pick<ToolCall, "ref" | "tool" | "input">): string {
-  return `${ref} ${tool} ${cutText(JSON.stringify(input), 300)}`.trim();
+  return `${ref} ${tool} ${cutMiddle(JSON.stringify(input), 300)}`.trim();
 }
