@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { setTimeBound } from "../core/base/schema/time-bound.ts";
-import { nearest } from "../core/base/values.ts";
+import { lazy, nearest } from "../core/base/values.ts";
 import type { ProjectConfig } from "../core/document/config.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RecordedOption } from "../core/engine/event/record.ts";
@@ -53,7 +53,8 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   const { storeDirectory } = opened;
   const found = findSkills(host, options, { choices, levels, storeDirectory });
   const refused = [...choices.findings, ...untrustedServers(choices, found)];
-  const findings = [...refused.map(configFinding), ...missingFolders(levels)];
+  const raises = { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [] } as const;
+  const findings = [...refused.map((message) => ({ ...raises, message })), ...missingFolders(levels)];
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const root = projectRoot(host.cwd);
   const operator = trustsUser ? (user?.config ?? {}) : {};
@@ -88,7 +89,7 @@ interface Chosen {
 function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, storeDirectory }: Chosen): SkillSet {
   const keep = () => [...keptPlaces(host, levels), ...(storeDirectory ? [storeDirectory] : []), ...found.folders];
   const found: SkillSet = openSkillSet({
-    builtin: builtinSkills(),
+    builtin: ownPath("skills", "skills"),
     given: options.given ?? [],
     own: [
       { skill: codeSkill(() => found), unavailable: undefined },
@@ -119,19 +120,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
 }
 
 /** Sets the time limit once per process, because all workspaces share its thread. */
-const boundTime = once(() => setTimeBound(createTimeBound()));
-
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) work();
-    isDone = true;
-  };
-}
-
-function configFinding(message: string): Diagnostic {
-  return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
-}
+const boundTime = lazy(() => setTimeBound(createTimeBound()));
 
 /** Reports servers of the checkout's config files that the user has not allowed. */
 function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[] {
@@ -140,8 +129,6 @@ function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[]
     return [cannotCount(path, `mcpServers.${id}.${config.command === undefined ? "url" : "command"}`)];
   });
 }
-
-const builtinSkills = (): string => ownPath("skills", "skills");
 
 /** Saves the user's answers next to their own config file and returns its path. */
 export async function rememberTrust({ host }: Workspace, entries: readonly TrustEntry[]): Promise<string> {

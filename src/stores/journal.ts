@@ -126,6 +126,11 @@ function chain(events: readonly RunEvent[], digest: string | undefined): ReturnT
   });
 }
 
+/** Replays the recorded positions, so that the journal's next record is a new one. */
+export async function passRecorded(journal: Journal, events: readonly RunEvent[]): Promise<void> {
+  for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+}
+
 /** Groups events into complete records. Drops the events of a record that a crash cut off. */
 export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
   const records: RunEvent[][] = [];

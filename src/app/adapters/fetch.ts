@@ -39,7 +39,7 @@ async function loopbackOnly(): Promise<typeof fetch> {
 
 /** Casts undici's `fetch`, which differs from Node's only in its types. */
 function through(fetchWith: typeof import("undici").fetch, dispatcher: Dispatcher): typeof fetch {
-  return ((input: never, init?: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
+  return (input, init) => fetchWith(input as never, { ...(init as object), dispatcher }) as Promise<never>;
 }
 
 function isLoopback(hostname: string): boolean {

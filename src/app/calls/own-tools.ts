@@ -9,7 +9,7 @@ import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { ScriptWanted } from "../../loaders/programs/skill-script.ts";
-import { handlerConfig } from "../../loaders/registry/entry.ts";
+import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import type { Handler } from "../../run/call.ts";
 import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { readResult } from "../../run/results/read-result.ts";
@@ -26,10 +26,13 @@ interface OwnWorld {
   readonly blobs: Blobs;
 }
 
-/** Returns the handler of one of these tools, or undefined for the tools of skills. */
-export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
+/** Returns the handler of a call: one of these, or that of a skill. Undefined if the skill does not offer the tool. */
+export function findHandler(call: Call, world: OwnWorld): Handler | undefined {
   const handler = handlerOf(call, world);
-  return handler && { tool: { ...call.tool, handler }, config: {} };
+  if (handler) return { tool: { ...call.tool, handler }, config: {} };
+  const entry = world.entries.get(call.tool.skill);
+  const tool = entry && offeredTools(entry).find(({ name }) => name === call.tool.name);
+  return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
 }
 
 function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {

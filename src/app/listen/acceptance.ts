@@ -9,7 +9,7 @@ import type { Workspace } from "../host.ts";
 import { coolingNow } from "../runs/memory.ts";
 import { type Cooling, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import { type Day, msToTomorrow } from "./day.ts";
-import { openJoins } from "./joins.ts";
+import { ifKnown, openJoins } from "./joins.ts";
 import type { Setting, Source } from "./setting.ts";
 
 /** Webhook that passed authentication. */
@@ -120,14 +120,7 @@ type Known = { readonly known: string } | { readonly fresh: string };
 
 /** Derives the run's id from the delivery, so that a delivery starts at most one run on any machine. */
 async function knownRun({ store }: Workspace, { source, id, digest }: Delivery): Promise<Known> {
-  const begun = async (run: string) => {
-    try {
-      return (await store.skim(run)).record.at;
-    } catch (error) {
-      if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
-      throw error;
-    }
-  };
+  const begun = async (run: string) => (await ifKnown(() => store.skim(run)))?.record.at;
   if (id !== undefined) {
     const run = `${source.name}-${digestOf(`${source.name}\n${id}`)}`;
     return (await begun(run)) === undefined ? { fresh: run } : { known: run };

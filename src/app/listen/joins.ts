@@ -13,6 +13,16 @@ const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
 /** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
 const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
 
+/** Returns undefined if there is no such run. */
+export async function ifKnown<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
+    throw error;
+  }
+}
+
 export function openJoins({ state, store }: Workspace) {
   return {
     async underWay(key: string): Promise<string | undefined> {
@@ -20,15 +30,11 @@ export function openJoins({ state, store }: Workspace) {
       const entry = entries.find((one) => one.key === key);
       const run = isObject(entry?.data) ? entry.data.run : undefined;
       if (typeof run !== "string" || Date.now() - Date.parse(entry?.last_seen ?? "") > MOST_JOINED_MS) return undefined;
-      try {
-        const stored = await store.read(run);
-        const end = endOf(stored.events);
-        return end === undefined || end.status === "waiting" || hasUnwritten(stored) ? run : undefined;
-      } catch (error) {
-        // The run was never recorded, or was pruned.
-        if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
-        throw error;
-      }
+      // The run may never have been recorded, or have been pruned.
+      const stored = await ifKnown(() => store.read(run));
+      if (!stored) return undefined;
+      const end = endOf(stored.events);
+      return end === undefined || end.status === "waiting" || hasUnwritten(stored) ? run : undefined;
     },
     /** Returns the state change that records a new run. */
     begun(key: string, run: string): StateDelta["states"] {

@@ -8,6 +8,7 @@ import { endOf, waitsIn } from "../../core/engine/result/waiting.ts";
 import type { Workspace } from "../host.ts";
 import { recordWord } from "../runs/drive.ts";
 import { turns } from "./acceptance.ts";
+import { ifKnown } from "./joins.ts";
 
 /**
  * One-time approval links of waiting runs. The state keeps only the digest of a link's random token, with the run, the
@@ -86,7 +87,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
       const entries = (await entriesOf(workspace)).map(({ key, data }) => ({ key, kept: keptIn(data) }));
       const over: string[] = [];
       for (const run of new Set(entries.flatMap(({ kept }) => kept?.run ?? []))) {
-        const stored = await readRun(workspace, run);
+        const stored = await ifKnown(() => workspace.store.read(run));
         const end = stored && endOf(stored.events);
         if (stored && end === undefined) await goOn(run);
         for (const wait of stored ? waitsIn(stored.events) : []) deadlines.watch(run, wait);
@@ -125,7 +126,7 @@ async function findLink(workspace: Workspace, token: string): Promise<Asked> {
   const kept = entry && keptIn(entry.data);
   if (!kept) return { kind: "unknown" };
   const { run, by, node, since, until } = kept;
-  const stored = await readRun(workspace, run);
+  const stored = await ifKnown(() => workspace.store.read(run));
   if (!stored) return { kind: "over", how: `the run ${run} is gone` };
   const waiting = waitsIn(stored.events).find(
     (wait) => wait.node === node && wait.since === since && wait.digest === kept.digest,
@@ -143,15 +144,6 @@ async function keep({ state }: Workspace, run: string, links: readonly Link[]): 
   });
   const id = `${run}/links/${changes[0]?.key}`;
   await state.apply({ id, states: { [STATE]: { changes, limits: KEPT } } });
-}
-
-async function readRun({ store }: Workspace, run: string): Promise<StoredRun | undefined> {
-  try {
-    return await store.read(run);
-  } catch (error) {
-    if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
-    throw error;
-  }
 }
 
 /** Number of links of ended runs to keep, so that a used link can still show its outcome. */

@@ -11,12 +11,12 @@ import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
 import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
 import { EXECUTOR, failureOf, type Outcome, type ToolDescriptor } from "../../core/skill/skill.ts";
-import { handlerConfig, offeredTools, recordSkill } from "../../loaders/registry/entry.ts";
+import { recordSkill } from "../../loaders/registry/entry.ts";
 import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { afterwardsIn } from "../../run/recall.ts";
-import { groupRecords } from "../../stores/journal.ts";
+import { passRecorded } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
-import { ownHandler } from "../calls/own-tools.ts";
+import { findHandler } from "../calls/own-tools.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { type AppliedOperation, type ApplyRequest, bareOf, type PreparedApply, reviewPlan, skillOf } from "./apply.ts";
@@ -162,13 +162,7 @@ function callerOf(
     const { id } = operation;
     callTool ??= paced({
       run: record.run,
-      findHandler(call) {
-        const own = ownHandler(call, { workspace, record, entries, blobs });
-        if (own) return own;
-        const entry = entries.get(call.tool.skill);
-        const found = entry && offeredTools(entry).find((one) => one.name === call.tool.name);
-        return found && { tool: found, config: handlerConfig(entry) };
-      },
+      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs }),
       timeoutMs,
       workDir: workspace.host.cwd,
       fetch: await openFetch(workspace.host.env, false),
@@ -196,8 +190,7 @@ interface Ledger {
 }
 
 async function openLedger({ events, journal }: StoredRun & { readonly journal: Journal }): Promise<Ledger> {
-  const nothing = async () => [];
-  for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, nothing);
+  await passRecorded(journal, events);
   let count = afterwardsIn(events).length;
   return {
     async note(one, body) {

@@ -4,8 +4,8 @@ import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
 import { isApplied } from "../../core/engine/decide/admit.ts";
 import type { Operation, Plan } from "../../core/engine/event/operation.ts";
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin, type PlannedOperation, type State } from "../../core/engine/fold/state.ts";
+import { stateOf } from "../../core/engine/fold/fold.ts";
+import type { PlannedOperation } from "../../core/engine/fold/state.ts";
 import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { isUnchained } from "../../core/engine/record/chain.ts";
@@ -85,10 +85,6 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
     throw wrong(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
   }
   return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };
-}
-
-function stateOf({ record, events }: StoredRun): State {
-  return events.reduce(fold, begin(record));
 }
 
 function wrong(message: string, hint?: string): SkillflowError {

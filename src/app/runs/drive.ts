@@ -15,9 +15,8 @@ import { redactDecision } from "../../core/engine/record/content.ts";
 import { memoryOfEnd } from "../../core/engine/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/engine/result/result.ts";
 import { endOf, laterWords, lateWords, type Said, waitsIn, wordOf } from "../../core/engine/result/waiting.ts";
-import { recordedSettings } from "../../core/engine/settings/settings.ts";
+import { recordedSettings, settingChanges } from "../../core/engine/settings/settings.ts";
 import type { Logger } from "../../core/skill/skill.ts";
-import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
 import { type CallOptions, createCall, createReach } from "../../run/call.ts";
@@ -25,11 +24,11 @@ import { driveRun, type Run, tellAnswering, tellProgress, tellWarning } from "..
 import { type Afterwards, afterwardsIn } from "../../run/recall.ts";
 import { blobText, imageBytes } from "../../run/results/blob-tools.ts";
 import { blobsOfRun } from "../../stores/file/store.ts";
-import { groupRecords } from "../../stores/journal.ts";
+import { passRecorded } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { modelFinder } from "../adapters/models.ts";
 import { exportEnded } from "../adapters/otlp.ts";
-import { ownHandler } from "../calls/own-tools.ts";
+import { findHandler } from "../calls/own-tools.ts";
 import type { Workspace } from "../host.ts";
 import { environmentRedactor } from "../secrets.ts";
 
@@ -147,7 +146,7 @@ export async function recordResume(
     if (endOf(events) === undefined) throw new SkillflowError("usage.invalid", CUT_OFF, { hint: "resume it without" });
     const changes = changesNow(workspace, choices, { record, events });
     const day = await dayAgain(workspace, { record, events }, changes);
-    for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+    await passRecorded(journal, events);
     const { key, body } = resumption(events, { from, settings: changes, ...day });
     await journal.record(key, async () => [redactDecision(body, environmentRedactor(workspace))]);
   } finally {
@@ -167,7 +166,7 @@ export async function recordWord(
   const { journal, events } = await workspace.store.open(run);
   try {
     const { key, body, at } = wordOf(events, said, { now: Date.now(), settings: {} });
-    for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+    await passRecorded(journal, events);
     const word = redactDecision(body, environmentRedactor(workspace));
     await journal.record(key, async () => [{ ...word, ...(later ? { later } : {}), ...defined("at", at) }]);
   } finally {
@@ -192,7 +191,7 @@ async function settle(
   if (!memoryOfEnd(record, state)) return undefined;
   watch.onOpened?.();
   try {
-    for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+    await passRecorded(journal, events);
     const told = [...events];
     const keep: Observer = { onEvent: (event) => told.push(event) };
     const written = await writeMemory(workspace, { record, state, journal, observers: [keep, ...watch.observers] });
@@ -272,7 +271,10 @@ async function driveOpened(
   const { record, redactor, choices } = prepared;
   const { pace, onProgress } = opened;
   const { host } = workspace;
-  const settings = { ...recordedSettings(record.settings, opened.events), ...changedLast(opened.afterwards) };
+  const settings = {
+    ...recordedSettings(record.settings, opened.events),
+    ...settingChanges(opened.afterwards.map(({ body }) => body)),
+  };
   const limitedFetch = await openFetch(host.env, choices.offline);
   let changes = 0;
   const findModel = modelFinder({
@@ -338,14 +340,6 @@ function blobsAt({ storeDirectory }: Workspace, { run }: RunRecord): string | un
   return storeDirectory && blobsOfRun(storeDirectory, run);
 }
 
-/** Returns the settings that resumes and approvals change. Later ones win. */
-function changedLast(afterwards: readonly Afterwards[]): Partial<Settings> {
-  const changes = afterwards.flatMap(({ body }) =>
-    body.type === "run:resume" || body.type === "approval:given" ? body.settings : [],
-  );
-  return Object.assign({}, ...changes);
-}
-
 const MOST_PROGRESS = 2000;
 
 function toolCaller(
@@ -356,13 +350,7 @@ function toolCaller(
   const blobs = workspace.store.blobs(record.run);
   const calling: CallOptions = {
     run: record.run,
-    findHandler(call) {
-      const own = ownHandler(call, { workspace, record, entries, blobs });
-      if (own) return own;
-      const entry = entries.get(call.tool.skill);
-      const tool = entry && offeredTools(entry).find((candidate) => candidate.name === call.tool.name);
-      return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
-    },
+    findHandler: (call) => findHandler(call, { workspace, record, entries, blobs }),
     timeoutMs: settings.tool_timeout_ms,
     workDir: workspace.host.cwd,
     offline: choices.offline,

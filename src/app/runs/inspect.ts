@@ -2,8 +2,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { defined, nearest } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin } from "../../core/engine/fold/state.ts";
+import { stateOf } from "../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { describePlan } from "../../core/engine/result/plan.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
@@ -20,7 +19,7 @@ export type { NodeVisits, RunDiff };
 
 /** Returns the report of a stored run. */
 export function reportOf({ record, events }: StoredRun): Report {
-  return { record, events, result: describeResult(record, events.reduce(fold, begin(record))) };
+  return { record, events, result: describeResult(record, stateOf({ record, events })) };
 }
 
 /** Returns the full report and the plan of a recorded run from the store or a file. */
@@ -30,7 +29,7 @@ export async function recordedReport(
 ): Promise<{ readonly report: Report; readonly plan: Plan | undefined }> {
   const { stored } = await findRecording(workspace, given);
   const { record, events } = stored;
-  const state = events.reduce(fold, begin(record));
+  const state = stateOf({ record, events });
   const blobs = workspace.storeDirectory && blobsOfRun(workspace.storeDirectory, record.run);
   const report = { record, events, result: describeResult(record, state), ...defined("blobs", blobs) };
   return { report: completeReport(workspace.host, report), plan: describePlan({ record, state, events }) };

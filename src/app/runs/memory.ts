@@ -4,8 +4,8 @@ import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin, type State } from "../../core/engine/fold/state.ts";
+import { fold, stateOf } from "../../core/engine/fold/fold.ts";
+import type { State } from "../../core/engine/fold/state.ts";
 import type { Journal, Observer, StoredRun } from "../../core/engine/ports.ts";
 import {
   beginDelta,
@@ -120,7 +120,7 @@ export function mayHaveUnwritten(events: readonly RunEvent[]): boolean {
 
 /** Checks whether a run has ended and has unsaved state changes. */
 export function hasUnwritten({ record, events }: StoredRun): boolean {
-  return mayHaveUnwritten(events) && memoryOfEnd(record, events.reduce(fold, begin(record))) !== undefined;
+  return mayHaveUnwritten(events) && memoryOfEnd(record, stateOf({ record, events })) !== undefined;
 }
 
 const ENDING: ReadonlySet<string> = new Set(["workflow:end", "state:written", "run:resume"]);

@@ -2,8 +2,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { defined, nearest } from "../../core/base/values.ts";
 import { checkModels } from "../../core/document/model-name.ts";
 import type { ChangedSkills, SkillRecord } from "../../core/engine/event/record.ts";
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin } from "../../core/engine/fold/state.ts";
+import { stateOf } from "../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
 import { type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
@@ -141,7 +140,7 @@ export function holdToNow({ scripts, ...recorded }: SkillRecord, now: SkillRecor
 /** Throws if a run cannot be resumed. Nodes that an earlier `--from` removed are no longer on the path. */
 export function checkResumable({ record, events }: StoredRun, from: string | undefined): void {
   const { run } = record;
-  const visited = new Set(events.reduce(fold, begin(record)).path.map((step) => step.node));
+  const visited = new Set(stateOf({ record, events }).path.map((step) => step.node));
   if (from !== undefined && !visited.has(from)) {
     const near = nearest(from, visited);
     throw new SkillflowError("usage.invalid", `run ${run} has no node "${from}" on its path`, {

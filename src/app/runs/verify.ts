@@ -30,7 +30,7 @@ export async function verifyRun(
   if (wanted === "") throw new SkillflowError("usage.invalid", "--digest takes a digest, not an empty text");
   const check = await checkRun(workspace, given);
   const { run, records, digest, problems } = check;
-  const ended = run !== undefined && hasEnded(run);
+  const ended = run !== undefined && endOf(run.events) !== undefined;
   const sound = problems.length === 0 ? run : undefined;
   const altered = [
     ...problems,
@@ -50,11 +50,6 @@ export async function verifyRun(
     },
     exitCode: isOk ? 0 : altered.length > 0 ? 4 : 1,
   };
-}
-
-/** Checks whether a run has ended. Applying its plan later does not change that. */
-function hasEnded({ events }: StoredRun): boolean {
-  return endOf(events) !== undefined;
 }
 
 /** Problem with the content that an event refers to. */

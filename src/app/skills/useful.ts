@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../../core/base/values.ts";
+import { stringsIn } from "../../core/base/values.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { askForLack } from "../../loaders/registry/availability.ts";
 import type { SkillEntries } from "./entries.ts";
@@ -9,15 +9,9 @@ export async function leaveOutUseless(
   workDir: string,
   { input, sources }: Pick<RunRecord, "input" | "sources">,
 ): Promise<SkillEntries> {
-  const texts = [...textsIn(input), ...Object.values(sources).map(({ content }) => content)];
+  const texts = [...stringsIn(input), ...Object.values(sources).map(({ content }) => content)];
   const asked = [...entries].map(
     async ([id, entry]) => [id, entry && (await askForLack(entry, { workDir, texts }))] as const,
   );
   return new Map(await Promise.all(asked));
-}
-
-function textsIn(value: Json): readonly string[] {
-  if (typeof value === "string") return [value];
-  if (Array.isArray(value)) return value.flatMap(textsIn);
-  return isObject(value) ? Object.values(value).flatMap((member) => textsIn(member as Json)) : [];
 }

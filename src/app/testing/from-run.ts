@@ -7,8 +7,7 @@ import { defined, isObject, type Json, parseJson } from "../../core/base/values.
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
-import { fold } from "../../core/engine/fold/fold.ts";
-import { begin } from "../../core/engine/fold/state.ts";
+import { stateOf } from "../../core/engine/fold/fold.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
 import { OWN_TOOLS } from "../../core/engine/tools/own-tools.ts";
 import { escapeGlobs, type Fixture } from "../../core/outward/testing/fixtures.ts";
@@ -38,7 +37,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
       hint: "remove it first, or keep it: nothing was written",
     });
   }
-  const result = describeResult(record, events.reduce(fold, begin(record)));
+  const result = describeResult(record, stateOf({ record, events }));
   const exposed = (skill: string, tool: string) => exposedName(skill, tool);
   const { status, verdict, path: way, called } = outcomeOf({ events, result, exposed, changedPrompts: undefined });
   const approvals = recordedApprovals(events);

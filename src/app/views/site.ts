@@ -60,7 +60,7 @@ export function openSite(workspace: Workspace): Site {
     },
     async run(id) {
       const stored = await read(id);
-      const underWay = !isOver(stored.events) && (await isUnderWay(id));
+      const underWay = endOf(stored.events) === undefined && (await isUnderWay(id));
       const report = { ...stored, isUnderWay: underWay };
       const { length } = report.events;
       const known = drawn.get(id);
@@ -80,11 +80,6 @@ async function isDriven({ host, storeDirectory, queue }: Workspace, id: string):
   if (queue) return queue.isDriven(id);
   if (storeDirectory === undefined) return true; // custom stores cannot answer this
   return isHeld(filesOfRun(storeDirectory, id).lock, host);
-}
-
-/** Checks whether a run has ended. Applying its plan later does not restart it. */
-function isOver(events: readonly RunEvent[]): boolean {
-  return endOf(events) !== undefined;
 }
 
 /** Returns a reader of new events, or undefined if the store cannot read only those. */

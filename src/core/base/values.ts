@@ -216,6 +216,12 @@ function editDistance(a: string, b: string, limit: number): number {
   return row[b.length] ?? limit;
 }
 
+/** Returns all strings in a value, in order. */
+export function stringsIn(value: Json): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}
+
 /** Casts a value that was checked against its schema to the type that the schema describes. */
 export function checkedAs<Shape>(value: Json): Shape {
   return value as Shape;

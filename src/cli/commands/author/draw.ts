@@ -7,8 +7,7 @@ import { documentsOf } from "../../../app/host.ts";
 import { readInner } from "../../../app/runs/inner.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
-import { fold } from "../../../core/engine/fold/fold.ts";
-import { begin } from "../../../core/engine/fold/state.ts";
+import { stateOf } from "../../../core/engine/fold/fold.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { runDot, workflowDot } from "../../../reports/drawing/dot.ts";
 import { runMermaid, workflowMermaid } from "../../../reports/drawing/mermaid.ts";
@@ -37,7 +36,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
     return 0;
   }
   const { stored } = await findRecording(workspace, given);
-  const result = describeResult(stored.record, stored.events.reduce(fold, begin(stored.record)));
+  const result = describeResult(stored.record, stateOf(stored));
   await io.outText(
     await draw(
       () => runMermaid(stored.record, result),

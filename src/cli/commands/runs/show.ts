@@ -3,8 +3,7 @@ import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
-import { fold } from "../../../core/engine/fold/fold.ts";
-import { begin } from "../../../core/engine/fold/state.ts";
+import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { projectOptions } from "../../flags.ts";
@@ -43,7 +42,7 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
 };
 
 function finishedOf({ record, events }: StoredRun) {
-  const state = events.reduce(fold, begin(record));
+  const state = stateOf({ record, events });
   return { record, events, state, result: describeResult(record, state) };
 }
 

@@ -3,13 +3,14 @@ import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
+import type { StoredRun } from "../ports.ts";
 import { noteActive } from "./active.ts";
 import { degradedInside, placed } from "./degraded-in.ts";
 import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
-import { outermost, prefixOf, type State, withOuter } from "./state.ts";
+import { begin, outermost, prefixOf, type State, withOuter } from "./state.ts";
 import type { Lesson, Visit } from "./visit.ts";
 
 /** Updates the state with one event. */
@@ -72,6 +73,11 @@ const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<
   "approval:asked": foldAsked,
   "sources:resolved": () => undefined,
 };
+
+/** Returns the state of a stored run. */
+export function stateOf({ record, events }: Pick<StoredRun, "record" | "events">): State {
+  return events.reduce(fold, begin(record));
+}
 
 function foldTime(state: State, event: RunEvent): void {
   const last = state.run.lastEvent;

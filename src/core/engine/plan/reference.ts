@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema, stringsIn } from "../../base/values.ts";
 
 /** References in an operation's input to results of earlier operations: `${op-3.url}`. */
 
@@ -9,13 +9,8 @@ const isLone = new RegExp(LONE);
 
 /** Returns the distinct operations that an input refers to, in order of appearance. */
 export function referencesIn(input: Json): string[] {
-  const found = textsOf(input).flatMap((text) => [...text.matchAll(REFERENCE)].flatMap(([, , id]) => id ?? []));
+  const found = stringsIn(input).flatMap((text) => [...text.matchAll(REFERENCE)].flatMap(([, , id]) => id ?? []));
   return [...new Set(found)];
-}
-
-function textsOf(value: Json): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
 /** Returns the result of an operation, or undefined if there is none. */

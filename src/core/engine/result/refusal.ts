@@ -3,8 +3,7 @@ import { type Diagnostic, fieldPath } from "../../base/diagnostic.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { runErrorSchema } from "../event/end.ts";
-import { fold } from "../fold/fold.ts";
-import { begin } from "../fold/state.ts";
+import { stateOf } from "../fold/fold.ts";
 import type { StoredRun } from "../ports.ts";
 import { describeResult, type RunResult } from "./result.ts";
 
@@ -52,7 +51,7 @@ export function describeRefusal(error: unknown, workflow: string | undefined): R
 /** Describes the result of a run that an error broke off. */
 export function describeBrokenOff({ record, events }: StoredRun, error: unknown): RunResult {
   const { exitCode, error: reason } = describeRefusal(error, undefined);
-  return { ...describeResult(record, events.reduce(fold, begin(record))), exitCode, error: reason };
+  return { ...describeResult(record, stateOf({ record, events })), exitCode, error: reason };
 }
 
 function publicShape({ path, field: _, ...found }: Diagnostic): Refusal["diagnostics"][number] {

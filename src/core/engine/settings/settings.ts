@@ -2,7 +2,7 @@ import { deepEqual, defined } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
 import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../../document/model-name.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
-import type { RunEvent } from "../event/event.ts";
+import type { EventBody, RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
 import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
 
@@ -68,10 +68,15 @@ function first<Value>(
 
 /** Returns the latest settings of a run. */
 export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
+  return { ...recorded, ...settingChanges(events) };
+}
+
+/** Returns the settings that resumes and approvals change. Later ones win. */
+export function settingChanges(events: readonly EventBody[]): Partial<Settings> {
   const changes = events.flatMap((event) =>
     event.type === "run:resume" || event.type === "approval:given" ? event.settings : [],
   );
-  return Object.assign({}, recorded, ...changes);
+  return Object.assign({}, ...changes);
 }
 
 /** Returns the settings that a resume changes: given flags, and bounds that files or variables tighten. */

@@ -76,8 +76,3 @@ export function applyDelta(known: States, { id, states }: StateDelta, now: Date)
   });
   return new Map([...changed, [APPLIED, mergeChanges(applied, [mark], { limits: APPLIED_LIMITS, now: ms })]]);
 }
-
-/** Reports whether a delta contains no changes. */
-export function isEmpty({ states }: StateDelta): boolean {
-  return Object.values(states).every(({ changes }) => changes.length === 0);
-}
