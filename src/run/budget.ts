@@ -41,8 +41,9 @@ export interface Budget {
   close(): void;
 }
 
-/** Opens the budget of a step. `state` is that of its run or inner run. Parallel steps pass their own alarms. */
-export function openBudget(run: Timed, state: State, key: StepKey, alarm: Alarm = run.alarm): Budget {
+/** Opens the budget of a step. `state` is that of its run or inner run. */
+export function openBudget(run: Timed, state: State, key: StepKey): Budget {
+  const { alarm } = run;
   const stop = new Stop();
   let ending: Entry | undefined;
   const endWith = (body: Entry) => {

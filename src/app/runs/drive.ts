@@ -72,12 +72,8 @@ export async function startRun(workspace: Workspace, prepared: PreparedRun, watc
   const day = await countedDay(workspace, prepared.record, prepared.record);
   const record = { ...prepared.record, ...day };
   const journal = await workspace.store.create(record);
-  return drive(workspace, { ...prepared, record }, watch, {
-    record,
-    journal,
-    events: [],
-    afterwards: replay?.afterwards ?? [],
-  });
+  const afterwards = replay?.afterwards ?? [];
+  return drive(workspace, { ...prepared, record }, { record, journal, events: [], afterwards, watch });
 }
 
 /**
@@ -96,34 +92,35 @@ export async function resumeRun(
     if (settled && from === undefined && settled.result.status === "succeeded") return settled;
     if (settled) return resumeRun(workspace, prepared, watch, { from, said });
   }
+  const opened = { record, journal, events, watch };
   const afterwards = afterwardsIn(events);
-  const ended = endOf(events) !== undefined;
-  const changes = await closingOnFailure(journal, () =>
-    changesNow(workspace, prepared.choices, { record: prepared.record, events }),
-  );
-  const skills = changedSkills(events, prepared.changed);
-  const waits = waitsIn(events).length > 0 && from === undefined;
-  if (waits || said) {
-    const now = Date.now();
-    const given = await closingOnFailure(journal, () => [
-      ...(said ? [wordOf(events, said, { now, settings: changes })] : []),
-      ...lateWords(events, now),
-    ]);
-    const words = given.map((word) => ({ ...word, body: { ...word.body, ...skills } }));
-    if (words.length > 0 || laterWords(events).length === 0)
-      return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
-  }
-  const day = ended
-    ? await closingOnFailure(journal, () => dayAgain(workspace, { record, events }, changes))
-    : undefined;
-  const again = resumption(events, { from, settings: changes, ...skills, ...day });
-  if (ended) return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, again] });
-  if (from === undefined && Object.keys(changes).length === 0 && !skills && !isHalted(events)) {
-    return drive(workspace, prepared, watch, { record, journal, events, afterwards });
-  }
+  const more = await closingOnFailure(journal, () => continuation(workspace, prepared, { record, events, from, said }));
+  if (more) return drive(workspace, prepared, { ...opened, afterwards: [...afterwards, ...more] });
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
-  await drive(workspace, prepared, gone, { record, journal, events, afterwards });
+  await drive(workspace, prepared, { ...opened, watch: gone, afterwards });
   return resumeRun(workspace, prepared, watch, { from });
+}
+
+/** Returns the events that continue a run. Undefined if a crashed run must end before its changes apply. */
+async function continuation(
+  workspace: Workspace,
+  { record, choices, changed }: PreparedRun,
+  { from, said, ...stored }: StoredRun & Onwards,
+): Promise<readonly Afterwards[] | undefined> {
+  const { events } = stored;
+  const changes = changesNow(workspace, choices, { record, events });
+  const skills = changedSkills(events, changed);
+  if (said || (waitsIn(events).length > 0 && from === undefined)) {
+    const now = Date.now();
+    const given = [...(said ? [wordOf(events, said, { now, settings: changes })] : []), ...lateWords(events, now)];
+    const words = given.map((word) => ({ ...word, body: { ...word.body, ...skills } }));
+    if (words.length > 0 || laterWords(events).length === 0) return words;
+  }
+  if (endOf(events)) {
+    const day = await dayAgain(workspace, stored, changes);
+    return [resumption(events, { from, settings: changes, ...skills, ...day })];
+  }
+  return from === undefined && Object.keys(changes).length === 0 && !skills && !isHalted(events) ? [] : undefined;
 }
 
 /** Options for continuing a recorded run. */
@@ -184,7 +181,7 @@ export async function settleRun(workspace: Workspace, run: string): Promise<void
 async function settle(
   workspace: Workspace,
   watch: Pick<Watch, "observers" | "onOpened">,
-  opened: Omit<Opened, "afterwards">,
+  opened: Omit<Opened, "afterwards" | "watch">,
 ): Promise<FinishedRun | undefined> {
   const { record, journal, events } = opened;
   const state = events.reduce(fold, begin(record, journal.epoch));
@@ -228,6 +225,7 @@ interface Opened {
   readonly journal: Awaited<ReturnType<Store["create"]>>;
   readonly events: readonly RunEvent[];
   readonly afterwards: readonly Afterwards[];
+  readonly watch: Watch;
 }
 
 interface Paced {
@@ -245,7 +243,8 @@ async function closingOnFailure<Value>(journal: Journal, work: () => Value | Pro
   }
 }
 
-async function drive(workspace: Workspace, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
+async function drive(workspace: Workspace, prepared: PreparedRun, opened: Opened): Promise<FinishedRun> {
+  const { watch } = opened;
   watch.onOpened?.();
   const { observers, signal } = watch;
   const onProgress = (node: string | undefined, message: string) => {
@@ -253,7 +252,7 @@ async function drive(workspace: Workspace, prepared: PreparedRun, watch: Watch, 
     tellProgress(observers, node ?? opened.record.workflow.entry, told);
   };
   const pace = openPace(workspace, onProgress);
-  const work = () => driveOpened(workspace, prepared, watch, { ...opened, onProgress, pace });
+  const work = () => driveOpened(workspace, prepared, { ...opened, onProgress, pace });
   const finished = await (pace ? pace.run(signal, work) : work()).finally(() => opened.journal.close());
   if (!prepared.choices.offline) {
     const warn = (message: string) => tellWarning(watch.observers, prepared.redactor.text(message));
@@ -262,14 +261,9 @@ async function drive(workspace: Workspace, prepared: PreparedRun, watch: Watch, 
   return finished;
 }
 
-async function driveOpened(
-  workspace: Workspace,
-  prepared: PreparedRun,
-  watch: Watch,
-  opened: Opened & Paced,
-): Promise<FinishedRun> {
+async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: Opened & Paced): Promise<FinishedRun> {
   const { record, redactor, choices } = prepared;
-  const { pace, onProgress } = opened;
+  const { pace, onProgress, watch } = opened;
   const { host } = workspace;
   const settings = {
     ...recordedSettings(record.settings, opened.events),

@@ -72,7 +72,7 @@ export function openSite(workspace: Workspace): Site {
       return { report, html, isUnderWay: underWay };
     },
     result: async (id) => (await read(id)).result,
-    follow: (id, after, signal) => follow(workspace, id, after, signal),
+    follow: (id, after, signal) => follow(workspace, { id, after }, signal),
   };
 }
 
@@ -87,7 +87,13 @@ function tailOf({ storeDirectory, queue }: Workspace, id: string) {
   return storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
 }
 
-async function* follow(workspace: Workspace, id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
+interface From {
+  readonly id: string;
+  /** Position of the last event that is known. */
+  readonly after: number;
+}
+
+async function* follow(workspace: Workspace, { id, after }: From, signal: AbortSignal): AsyncGenerator<RunEvent> {
   const { store } = workspace;
   let seen = -1;
   const whole = async () => (await store.read(id)).events.slice(seen + 1);

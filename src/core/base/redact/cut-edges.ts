@@ -1,3 +1,4 @@
+import { groupBy } from "../values.ts";
 import type { Found } from "./form-search.ts";
 import type { Form } from "./secret-forms.ts";
 
@@ -41,16 +42,6 @@ function createWindow(passes: (place: number) => boolean): (from: number, to: nu
 const CUT = /\n?\[?…(?:[^\n[\]…]*\]\n?)?/g;
 
 type Groups = ReadonlyMap<string, readonly Form[]>;
-
-function groupBy(forms: readonly Form[], keyOf: (form: Form) => string): Groups {
-  const groups = new Map<string, Form[]>();
-  for (const form of forms) {
-    const group = groups.get(keyOf(form));
-    if (group) group.push(form);
-    else groups.set(keyOf(form), [form]);
-  }
-  return groups;
-}
 
 function headBefore(text: string, end: number, starts: readonly number[], begins: Groups): Found[] {
   for (const start of starts) {

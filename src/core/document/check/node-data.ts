@@ -31,7 +31,7 @@ export function findInline(workflow: Workflow): FindInner {
 export function dataShapes(workflow: Workflow, find: FindInner, input?: JsonSchema): DataShapes {
   const known = new Map<string, JsonSchema | undefined>();
   return (root) => {
-    if (!known.has(root)) known.set(root, shapeOf(root, workflow, find, input));
+    if (!known.has(root)) known.set(root, shapeOf(root, { workflow, find }, input));
     return known.get(root);
   };
 }
@@ -41,7 +41,7 @@ export function itemInput({ map, with: given = {} }: WorkflowNode): JsonSchema |
   return map && closed(Object.fromEntries([...Object.keys(given), map.as].map((name) => [name, {}])));
 }
 
-function shapeOf(root: string, workflow: Workflow, find: FindInner, input?: JsonSchema): JsonSchema | undefined {
+function shapeOf(root: string, { workflow, find }: Inner, input?: JsonSchema): JsonSchema | undefined {
   const node = Object.hasOwn(workflow.nodes, root) ? workflow.nodes[root] : undefined;
   if (node) return shapeOfNode(node, find(root));
   if (root === "skills") return closed({ available: LIST_OF_TEXT, missing: LIST_OF_TEXT });

@@ -1,6 +1,6 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
-import { deepEqual, type JsonSchema, nearest } from "../../base/values.ts";
+import { deepEqual, groupBy, type JsonSchema, nearest } from "../../base/values.ts";
 import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
@@ -28,11 +28,11 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
     ...checkDefaults(workflow.edges),
     ...checkConditions(workflow, shapes),
     ...checkInlineSkills(workflow),
-    ...[...nodes].flatMap(([id, node]) => checkNode(id, node, workflow, knownSkills)),
+    ...[...nodes].flatMap((entry) => checkNode(entry, workflow, knownSkills)),
     ...checkPaths(workflow, shapes),
     ...checkProviders(workflow),
     ...checkJudgeBudget(workflow),
-    ...[...nodes].flatMap(([id, node]) => checkInline(id, node, workflow, knownSkills)),
+    ...[...nodes].flatMap((entry) => checkInline(entry, workflow, knownSkills)),
   ];
 }
 
@@ -43,8 +43,10 @@ export function checkPathsInto(workflow: Workflow, find: FindInner): Diagnostic[
   return check(dataShapes(workflow, find)).filter((found) => !known.has(JSON.stringify(found)));
 }
 
+type NodeEntry = readonly [id: string, node: WorkflowNode];
+
 /** Checks a map's inline workflow. Skips findings about inherited parts, which the outer check reports. */
-function checkInline(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
+function checkInline([id, node]: NodeEntry, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
   if (!node.nodes) return [];
   const own = ["nodes", "edges", "entry"];
   return checkWorkflow(inlineWorkflow(workflow, id, node), knownSkills, itemInput(node))
@@ -101,7 +103,7 @@ function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, Workfl
 }
 
 function checkReach(entry: string, nodes: ReadonlyMap<string, WorkflowNode>, edges: readonly IndexedEdge[]) {
-  const targets = targetsOf(edges);
+  const targets = groupBy(edges, ({ from }) => from);
   const reached = new Set([entry]);
   for (const id of reached) for (const edge of targets.get(id) ?? []) reached.add(edge.to);
   const lost = [...nodes.keys()].filter((id) => !reached.has(id));
@@ -115,20 +117,10 @@ function checkReach(entry: string, nodes: ReadonlyMap<string, WorkflowNode>, edg
   );
 }
 
-function targetsOf(edges: readonly IndexedEdge[]): Map<string, IndexedEdge[]> {
-  const targets = new Map<string, IndexedEdge[]>();
-  for (const edge of edges) {
-    const list = targets.get(edge.from);
-    if (list) list.push(edge);
-    else targets.set(edge.from, [edge]);
-  }
-  return targets;
-}
-
 /** Finds cycles without a bounded edge. Iterative, so that long chains cannot overflow the stack. */
 function checkCycles(edges: readonly IndexedEdge[]): Diagnostic[] {
   const unbounded = edges.filter((edge) => edge.max_iterations === undefined && edge.from !== edge.to);
-  const targets = targetsOf(unbounded);
+  const targets = groupBy(unbounded, ({ from }) => from);
   const found: Diagnostic[] = [];
   const done = new Set<string>();
   for (const start of targets.keys()) {
@@ -185,7 +177,7 @@ function checkInlineSkills({ skills = {} }: Workflow): Diagnostic[] {
   });
 }
 
-function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
+function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
   const path = ["nodes", id];
   const found: Diagnostic[] = [];
   if (id === "input")

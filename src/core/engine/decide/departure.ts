@@ -39,7 +39,7 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
     ),
   );
   const key = `${leaving.key}/undecided/${leaving.answers.length}`;
-  const warned = warnOnce(state, key, leaving.node, undecided);
+  const warned = warnOnce(state, { key, node: leaving.node }, undecided);
   if (warned) return warned;
   const choice = chooseRoute(edges, leaving.failed);
   if (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined)) {
@@ -61,8 +61,7 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
 /** Records warnings that the run does not have yet; undefined if it has them all. */
 function warnOnce(
   state: State,
-  key: string,
-  node: string | undefined,
+  { key, node }: { readonly key: string; readonly node: string | undefined },
   messages: readonly string[],
 ): SingleStep | undefined {
   const unsaid = messages.filter((message) => !state.run.warned.has(message));
@@ -99,7 +98,7 @@ function askRoute(
     return view.data;
   });
   const key = `${leaving.key}/route/${leaving.answers.length}`;
-  const warned = warnOnce(state, `${key}/warn`, undefined, missing);
+  const warned = warnOnce(state, { key: `${key}/warn`, node: undefined }, missing);
   if (warned) return warned;
   const model = program.node(leaving.node).model ?? program.workflow.model ?? state.run.settings.model;
   const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
@@ -109,16 +108,16 @@ function askRoute(
 
 /** Ends a run successfully before it enters a node. */
 export function finishEarly(program: Program, state: State, why: string): SingleStep {
-  return end(program, state, "succeeded", { reason: why });
+  return end(program, state, { status: "succeeded", reason: why });
 }
 
 function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
   const { failed, node, error } = leaving;
-  if (failed) return end(program, state, "failed", { reason: `node ${node} failed`, error });
+  if (failed) return end(program, state, { status: "failed", reason: `node ${node} failed`, error });
   const idle = state.inside ? undefined : idleness(program.record, state);
-  if (idle) return end(program, state, "failed", { reason: "no work was done", error: idle });
+  if (idle) return end(program, state, { status: "failed", reason: "no work was done", error: idle });
   const unrouted = describeUnrouted(program, state, node);
-  return end(program, state, "succeeded", { reason: why || "the last node is done", unrouted });
+  return end(program, state, { status: "succeeded", reason: why || "the last node is done", unrouted });
 }
 
 /** Returns an error if no visit did any work. If the skills changed, checks only the visits since then. */
@@ -171,12 +170,13 @@ function endUnrouted(program: Program, state: State, leaving: Leaving): SingleSt
     node: leaving.node,
   };
   const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
-  return end(program, state, "failed", { reason: `no route out of ${leaving.node}`, error });
+  return end(program, state, { status: "failed", reason: `no route out of ${leaving.node}`, error });
 }
 
 export function endHalted(program: Program, state: State): SingleStep {
   const halt = state.halt ?? { status: "stopped", reason: "" };
-  if (halt.status === "failed") return end(program, state, "failed", { reason: halt.reason, error: halt.error });
+  if (halt.status === "failed")
+    return end(program, state, { status: "failed", reason: halt.reason, error: halt.error });
   const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
   const hint = limit?.endsWith("_per_day")
@@ -184,25 +184,24 @@ export function endHalted(program: Program, state: State): SingleStep {
     : limit && limit !== "timeout"
       ? `raise ${limit} and resume`
       : undefined;
-  return end(program, state, status, { reason, error: { code, message: reason, ...(hint ? { hint } : {}) } });
+  return end(program, state, { status, reason, error: { code, message: reason, ...(hint ? { hint } : {}) } });
 }
 
 /** Ends a run that was started during the cool-down. It does nothing. */
 export function endSkipped(program: Program, state: State, { run, at, verdict }: Skipped): SingleStep {
   const found = verdict === undefined ? "" : `, which found ${verdict}`;
-  return end(program, state, "skipped", { reason: `within the cool-down after run ${run} of ${at}${found}` });
+  return end(program, state, { status: "skipped", reason: `within the cool-down after run ${run} of ${at}${found}` });
 }
 
-type Ending = Exclude<RunStatus, "waiting">;
-
-interface How {
+interface Ending {
+  readonly status: Exclude<RunStatus, "waiting">;
   readonly reason: string;
   readonly error?: RunError | undefined;
   readonly unrouted?: Unrouted | undefined;
 }
 
-function end(program: Program, state: State, status: Ending, { reason, error, unrouted }: How): SingleStep {
-  if (state.inside) return endInside(program, state, state.inside, error);
+function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
+  if (state.inside) return endInside(program, state, { inside: state.inside, failure: error });
   const results = Object.fromEntries(state.results);
   const verdict = verdictOf(program, state);
   const warnings: EventBody[] =
@@ -227,8 +226,13 @@ function end(program: Program, state: State, status: Ending, { reason, error, un
   };
 }
 
+interface EndedInside {
+  readonly inside: Inside;
+  readonly failure: RunError | undefined;
+}
+
 /** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
-function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
+function endInside(program: Program, state: State, { inside, failure }: EndedInside): SingleStep {
   const { node, at: inner, key, parent, prefix } = inside;
   const error = failure && namingLimit(state, failure);
   const verdict = verdictOf(program, state);

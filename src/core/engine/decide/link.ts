@@ -1,4 +1,4 @@
-import { defined, parseDuration } from "../../base/values.ts";
+import { defined, groupBy, parseDuration } from "../../base/values.ts";
 import { parseCondition } from "../../document/condition.ts";
 import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
@@ -201,15 +201,11 @@ function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
 }
 
 function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {
-  const groups = new Map<string, NumberedEdge[]>();
-  for (const [index, edge] of edges.entries()) {
-    const { if: written, ...plain } = edge;
-    const when = edge.when?.trim() ? edge.when : undefined;
-    const group = groups.get(edge.from) ?? [];
-    group.push({ ...plain, when, index, ...(written === undefined ? {} : { condition: ruleOf(written) }) });
-    groups.set(edge.from, group);
-  }
-  return groups;
+  const numbered = edges.map(({ if: written, when, ...plain }, index): NumberedEdge => {
+    const condition = written === undefined ? {} : { condition: ruleOf(written) };
+    return { ...plain, when: when?.trim() ? when : undefined, index, ...condition };
+  });
+  return groupBy(numbered, ({ from }) => from);
 }
 
 /** Parses a condition, which validation has already accepted. */

@@ -52,18 +52,17 @@ export function carryOut(scene: Scene): SingleStep {
     return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)), isDoubt: true };
   }
   const calls = group.flatMap((call): Call[] => {
-    const tool = tools.find(call.tool, call.input);
-    const made = tool && madeFor(tool, call.input, state.run.made);
+    const { key, ref, input } = call;
+    const tool = tools.find(call.tool, input);
+    if (!tool) return [];
+    const skills = program.skills(visit.node, state.run.changed);
     const own = {
-      ...defined("made", made),
+      ...defined("made", madeFor(tool, input, state.run.made)),
       ...defined("again", readAgain(scene, call, tools)),
-      ...defined(
-        "reading",
-        tool && instructionRead(tool, call.input, program.skills(visit.node, state.run.changed), tools.all),
-      ),
-      ...defined("recalled", tool && isStateTool(tool) ? recall(tool, call.input, memoryOf(scene)) : undefined),
+      ...defined("reading", instructionRead({ tool, input }, skills, tools.all)),
+      ...defined("recalled", isStateTool(tool) ? recall(tool, input, memoryOf(scene)) : undefined),
     };
-    return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
+    return [{ key, ...defined("ref", ref), tool, input, ...own }];
   });
   return { kind: "call", key, node: visit.node, calls };
 }
@@ -71,14 +70,8 @@ export function carryOut(scene: Scene): SingleStep {
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
   const { ref, key, tool } = call;
-  const result: EventBody = {
-    type: "tool:result",
-    node,
-    tool: tool.exposed,
-    ...outcome,
-    ...defined("ref", ref),
-    id: key,
-  };
+  const named = { type: "tool:result", node, tool: tool.exposed } as const;
+  const result: EventBody = { ...named, ...outcome, ...defined("ref", ref), id: key };
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 

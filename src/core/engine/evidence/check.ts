@@ -1,8 +1,8 @@
 import { shortText } from "../../base/preview.ts";
-import type { JsonObject } from "../../base/values.ts";
+import { groupBy, type JsonObject } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
-import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } from "./claims.ts";
+import { type CheckedCite, type CheckedClaim, type Cite, citesOf, claimsOf, claimText } from "./claims.ts";
 import { type Quote, readQuote } from "./quote.ts";
 import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";
 
@@ -26,21 +26,20 @@ export function citedRefs(rule: EvidenceRule, data: JsonObject): Set<string> {
   return new Set(claims.flatMap((claim) => citesOf(rule, claim).map(({ ref }) => ref)));
 }
 
-export function examine(
-  rule: EvidenceRule,
-  data: JsonObject,
-  evidenceOf: (ref: string) => Evidence,
-  mostOfExcerpt: number,
-): Examined {
+interface Examining {
+  readonly evidenceOf: (ref: string) => Evidence;
+  readonly mostOfExcerpt: number;
+}
+
+type Searched = Cite & { readonly read: Quote; found?: Found | undefined };
+
+export function examine(rule: EvidenceRule, data: JsonObject, { evidenceOf, mostOfExcerpt }: Examining): Examined {
   const claims = claimsOf(rule, data);
   if ("missing" in claims) return { claims: [], missing: claims.missing, excerpts: new Map() };
-  const cited = claims.map((claim) => citesOf(rule, claim).map((cite) => ({ ...cite, read: readQuote(cite.quote) })));
-  const byRef = new Map<string, { readonly read: Quote; found?: Found | undefined }[]>();
-  for (const cite of cited.flat()) {
-    const others = byRef.get(cite.ref);
-    if (others) others.push(cite);
-    else byRef.set(cite.ref, [cite]);
-  }
+  const cited = claims.map((claim) =>
+    citesOf(rule, claim).map((cite): Searched => ({ ...cite, read: readQuote(cite.quote) })),
+  );
+  const byRef = groupBy(cited.flat(), ({ ref }) => ref);
   const excerpts = new Map<string, string>();
   const known = new Map<string, Evidence>();
   for (const [ref, cites] of byRef) {
@@ -57,9 +56,9 @@ export function examine(
   }
   const checked = claims.map((claim, index): CheckedClaim => {
     const cites = (cited[index] ?? []).map((cite): CheckedCite & { readonly isTeam: boolean } => {
-      const { ref, quote, read, found } = cite as typeof cite & { found?: Found };
+      const { ref, quote } = cite;
       const evidence = known.get(ref);
-      const problem = problemOf(ref, read, evidence, found);
+      const problem = problemOf(cite, evidence);
       return { ref, quote, isTeam: evidence?.isTeam ?? false, ...(problem === undefined ? {} : { problem }) };
     });
     const supported = cites.some(({ problem, isTeam }) => problem === undefined && (isTeam || !rule.independent));
@@ -68,11 +67,11 @@ export function examine(
   return { claims: checked, excerpts };
 }
 
-function problemOf(ref: string, quote: Quote, evidence: Evidence | undefined, found: Found | undefined) {
+function problemOf({ ref, read, found }: Searched, evidence: Evidence | undefined): string | undefined {
   if (evidence && "problem" in evidence) return evidence.problem;
-  if (quote.kind === "refused") return quote.problem;
+  if (read.kind === "refused") return read.problem;
   if (found) return undefined;
-  return quote.kind === "field"
+  return read.kind === "field"
     ? `its quote is shorter than 8 characters and no whole field of ${ref}`
     : `its quote does not occur in ${ref}`;
 }

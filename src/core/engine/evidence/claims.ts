@@ -54,8 +54,7 @@ function refOf(text: string): string {
 
 /** Removes unsupported claims from the answer (drop), or marks each claim (mark). Removes invalid citations. */
 export function withoutUnsupported(
-  rule: EvidenceRule,
-  mode: "drop" | "mark",
+  { rule, mode }: { readonly rule: EvidenceRule; readonly mode: "drop" | "mark" },
   data: JsonObject,
   checked: readonly CheckedClaim[],
 ): JsonObject {

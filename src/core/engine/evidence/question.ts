@@ -35,7 +35,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
       ? evidenceIn(result, blobs)
       : { problem: `${ref || "nothing"} is no result of this run`, isTeam: false };
   };
-  const { claims, missing, excerpts } = examine(evaluator.rule, data, evidenceOf, mostOfExcerpt);
+  const { claims, missing, excerpts } = examine(evaluator.rule, data, { evidenceOf, mostOfExcerpt });
   return {
     type: "evidence:checked",
     node,

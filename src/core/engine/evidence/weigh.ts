@@ -32,7 +32,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
   return {
     pass,
     reasoning,
-    data: mode === "fail" || missing !== undefined ? data : withoutUnsupported(rule, mode, data, claims),
+    data: mode === "fail" || missing !== undefined ? data : withoutUnsupported({ rule, mode }, data, claims),
     counts,
     complaints: pass ? [] : complaints,
   };

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { type Effect, EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import type { Call } from "../event/call.ts";
 import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import { READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
@@ -171,8 +172,7 @@ export function givesStrangersText(tool: ToolDescriptor): boolean {
 
 /** Returns the instruction that a call reads, or undefined for other calls. */
 export function instructionRead(
-  tool: ToolDescriptor,
-  input: Json,
+  { tool, input }: Pick<Call, "tool" | "input">,
   skills: readonly SkillRecord[],
   all: readonly ToolDescriptor[],
 ): string | undefined {

@@ -1,3 +1,4 @@
+import { groupBy } from "../../base/values.ts";
 import type { Edge } from "../../document/workflow/node.ts";
 
 /**
@@ -5,15 +6,10 @@ import type { Edge } from "../../document/workflow/node.ts";
  * it. Maps each reachable node to its nearest starting node.
  */
 export function spread(beginnings: Iterable<string>, edges: readonly Edge[]): ReadonlyMap<string, string> {
-  const targets = new Map<string, string[]>();
-  for (const { from, to } of edges) {
-    const known = targets.get(from);
-    if (known) known.push(to);
-    else targets.set(from, [to]);
-  }
+  const targets = groupBy(edges, ({ from }) => from);
   const reached = new Map([...beginnings].map((node) => [node, node]));
   for (const [node, beginning] of reached) {
-    for (const to of targets.get(node) ?? []) if (!reached.has(to)) reached.set(to, beginning);
+    for (const { to } of targets.get(node) ?? []) if (!reached.has(to)) reached.set(to, beginning);
   }
   return reached;
 }

@@ -27,7 +27,7 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   for (const [index, evaluator] of (node.eval ?? []).entries()) {
     if (evaluator.kind === "evidence") {
       const found = visit.examined.get(index);
-      if (!found) return examineStep(scene, data, index, evaluator);
+      if (!found) return examineStep(scene, data, [index, evaluator]);
       const weighed = weigh(evaluator, data, found);
       data = weighed.data;
       evals.push(evalResult(evaluator, weighed.pass, weighed.reasoning));
@@ -54,7 +54,11 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
 }
 
 /** Checks evidence: at once, or in an `examine` step if a cited result is stored as blobs. */
-export function examineStep(scene: Scene, data: JsonObject, index: number, evaluator: EvidenceEvaluator): SingleStep {
+function examineStep(
+  scene: Scene,
+  data: JsonObject,
+  [index, evaluator]: readonly [number, EvidenceEvaluator],
+): SingleStep {
   const { visit, node } = scene;
   const key = `${visit.key}/${visit.attempt}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
