@@ -16,7 +16,6 @@ interface Calling {
 
 /** Calls that were started but not recorded yet. */
 export interface Running {
-  /** Calls by step key. */
   readonly calls: Map<StepKey, RunningCall>;
   /** Stops all the calls. Replaced after use. */
   stop: Stop;

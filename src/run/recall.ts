@@ -99,7 +99,6 @@ const AFTER_THE_END: ReadonlySet<string> = new Set([
   "state:written",
 ]);
 
-/** Returns an event without its envelope. */
 export function bodyOf<Event extends RunEvent>(event: Event): Omit<Event, keyof Envelope> {
   const {
     seq: _seq,

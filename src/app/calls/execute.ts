@@ -210,13 +210,13 @@ function completed(output: Json, blobs: readonly string[], logs: string): Execut
     summary: `completed with ${describe(output)}`,
     output,
     output_blobs: blobs,
-    logs_preview: preview(logs),
+    logs_preview: cutMiddle(logs, LOG_PREVIEW),
   };
 }
 
 function failed(error: { readonly type: string; readonly message: string }, logs: string): ExecutionReport {
   const summary = `failed: ${error.type}: ${error.message.split("\n")[0]?.slice(0, 200)}`;
-  return { status: "failed", run_id: newRunId(), summary, error, logs_preview: preview(logs) };
+  return { status: "failed", run_id: newRunId(), summary, error, logs_preview: cutMiddle(logs, LOG_PREVIEW) };
 }
 
 function newRunId(): string {
@@ -229,9 +229,4 @@ function describe(output: Json): string {
   if (typeof output !== "object") return `a ${typeof output}`;
   const keys = Object.keys(output);
   return keys.length === 0 ? "an empty object" : `an object of ${keys.slice(0, 8).join(", ")}`;
-}
-
-/** Shortens logs in the middle, because a traceback is at the end. */
-function preview(logs: string): string {
-  return cutMiddle(logs, LOG_PREVIEW);
 }

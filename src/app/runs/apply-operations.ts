@@ -125,7 +125,6 @@ async function endOf(one: PlannedOperation, { ledger, tool, outcome }: Ended): P
   return { status: existing.existing ? "already_applied" : "applied", result: output, ...existing };
 }
 
-/** Returns the tool as it is now. */
 function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | undefined {
   if (isStatePut(bareOf(operation))) return plannedPut();
   const id = skillOf(operation);

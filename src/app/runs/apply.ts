@@ -53,7 +53,6 @@ export interface AppliedOperation {
   readonly error?: string;
 }
 
-/** Plan that can be reviewed. */
 export interface ReviewedPlan {
   readonly stored: StoredRun;
   readonly operations: readonly Operation[];

@@ -17,7 +17,6 @@ import { completeReport } from "../views/reports.ts";
 
 export type { NodeVisits, RunDiff };
 
-/** Returns the report of a stored run. */
 export function reportOf({ record, events }: StoredRun): Report {
   return { record, events, result: describeResult(record, stateOf({ record, events })) };
 }

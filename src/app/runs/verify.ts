@@ -14,7 +14,6 @@ export interface Verification {
   /** True if the run has ended and the record has no problems. */
   readonly ok: boolean;
   readonly ended: boolean;
-  /** Number of complete records. */
   readonly records: number;
   /** Digest of the last record, to store elsewhere. Null if the run has no digests. */
   readonly digest: string | null;

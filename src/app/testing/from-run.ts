@@ -66,8 +66,9 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
     ? readFileSync(file, "utf8")
     : [record, ...events].map((line) => `${JSON.stringify(line)}\n`).join("");
   const root = rootOfTest(host, place);
+  const head = `# Made from run ${record.run} by skillflow test --from.\n`;
   return [
-    { path: test, text: `${headOf(record.run)}${stringify(document, { lineWidth: 120 })}`, root },
+    { path: test, text: `${head}${stringify(document, { lineWidth: 120 })}`, root },
     { path: recording, text: lines, root },
   ];
 }
@@ -89,10 +90,6 @@ function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["a
     }
   }
   return approvals;
-}
-
-function headOf(run: string): string {
-  return `# Made from run ${run} by skillflow test --from.\n`;
 }
 
 /** Returns the path of the run's workflow. Throws if it is outside of the project, because a record is untrusted. */

@@ -96,17 +96,10 @@ async function loadTest(
   return { loaded, test, document, workflow, models: own.models, files };
 }
 
-interface Owned {
-  /** Path of the test. */
-  readonly path: string;
-  readonly model: string | undefined;
-  readonly root: string;
-}
-
 /** Opens the model that the test names. File names are relative to the test's folder. */
 function openOwn(
   workspace: Workspace,
-  { path: test, model, root }: Owned,
+  { path: test, model, root }: { readonly path: string; readonly model: string | undefined; readonly root: string },
 ): { readonly models: readonly TestModel[] } | { readonly diagnostics: readonly Diagnostic[] } {
   if (model === undefined) return { models: [{ name: undefined, serving: undefined }] };
   const refuse = (found: Pick<Diagnostic, "code" | "message" | "hint">) => {

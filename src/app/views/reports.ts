@@ -65,7 +65,6 @@ export const REPORT_KINDS = Object.keys(KINDS) as readonly ReportKind[];
 
 export const PLAN_REPORTS = ["md", "html"] as const;
 
-/** Renders a plan as a file. */
 export async function renderPlan(kind: (typeof PLAN_REPORTS)[number], plan: PlanView): Promise<string> {
   if (kind === "html") return (await import("../../reports/html/plan.ts")).planPage(plan);
   return (await import("../../reports/plan-markdown.ts")).planMarkdown(plan);

@@ -92,7 +92,6 @@ export interface RecordProblem {
 export interface RecordCheck {
   /** The run as far as it can be read. Undefined if the record does not begin with the run's own line. */
   readonly run: StoredRun | undefined;
-  /** Number of complete records. */
   readonly records: number;
   /** Last digest of the chain. It covers all earlier events. Undefined if the run has no chain. */
   readonly digest: string | undefined;
@@ -122,7 +121,6 @@ export interface Store {
   remove(run: string): Promise<void>;
 }
 
-/** Retention limits of a state. */
 export interface StateLimits {
   readonly keepMs?: number | undefined;
   readonly maxEntries?: number | undefined;
@@ -156,7 +154,6 @@ export interface StateChanges {
   readonly limits: StateLimits;
 }
 
-/** Entries by the name of their state. */
 export type States = ReadonlyMap<string, readonly StateEntry[]>;
 
 /**
@@ -206,7 +203,6 @@ export interface QueueWorker {
 }
 
 export interface QueueState {
-  /** Postgres version. */
   readonly version: string;
   /** Milliseconds by which the database's clock is ahead of the local one. */
   readonly clockMs: number;
@@ -219,7 +215,6 @@ export interface QueueState {
 
 /** Queue that accepts runs and drives them when there is capacity. */
 export interface Intake extends Pick<RunQueue, "enqueue" | "requeue" | "work"> {
-  /** Returns the number of waiting runs. */
   waiting(): Promise<number>;
 }
 
@@ -247,7 +242,6 @@ export interface RunQueue {
   work(worker: QueueWorker, stop: AbortSignal, onReady: () => void): Promise<void>;
 }
 
-/** A log message from a skill. */
 export interface SkillLog {
   readonly skill: string;
   readonly level: keyof Logger;

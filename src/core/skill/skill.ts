@@ -203,7 +203,6 @@ interface ToolDefinition<Input extends InputSchema>
   readonly handler: (input: InputOf<Input>, context: ToolContext) => unknown;
 }
 
-/** Zod 4, zod 3 or JSON Schema. */
 type InputSchema = ZodType | Zod3Type | JsonSchema;
 type InputOf<Input> = Input extends ZodType
   ? z.infer<Input>
@@ -274,11 +273,6 @@ function legalName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** Returns legal names that are unique in the skill. */
-function exposedNames(skill: string, tools: readonly string[]): string[] {
-  return numberNames(tools.map((tool) => exposedName(skill, tool)));
-}
-
 /** Makes names unique by numbering later duplicates. */
 export function numberNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
@@ -315,10 +309,7 @@ export interface ToolDescriptor extends ToolReach {
 
 /** Describes the tools as offered, in order. */
 export function describeTools(skill: Skill, tools: readonly Tool[]): ToolDescriptor[] {
-  const names = exposedNames(
-    skill.id,
-    tools.map((tool) => tool.name),
-  );
+  const names = numberNames(tools.map((tool) => exposedName(skill.id, tool.name)));
   return tools.map((tool, index) => describeTool(skill, tool, names[index] ?? tool.name));
 }
 
@@ -353,7 +344,6 @@ function reachOf({ category }: Skill, { effect, origin, audience, reads }: Tool)
 /** Categories whose tools read private data unless they declare otherwise. */
 const PRIVATE: ReadonlySet<Category> = new Set(["observability", "git", "tasks"]);
 
-/** Checks whether a tool reads private data. */
 export function readsPrivate({ reads }: ToolDescriptor): boolean {
   return reads === "private";
 }
@@ -385,7 +375,6 @@ export function refusedCall(error: string, code: CallCode): Failure {
   return { error, code, acted: "no" };
 }
 
-/** Creates the failure for an error that a tool threw. */
 export function failureOf({ effect }: Pick<Tool, "effect">, error: unknown): Failure {
   return { error: messageOf(error), code: callCodeOf(error), acted: effect === "read" ? "no" : actedOf(error) };
 }

@@ -257,7 +257,6 @@ export function isByte(value: unknown): value is number {
 }
 
 interface BytesRun extends Run {
-  /** Returns the run without some of its first and last numbers. */
   without(first: number, last: number): Run;
 }
 

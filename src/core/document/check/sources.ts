@@ -41,7 +41,6 @@ function sourcesOf(sources: NodeSources | undefined): readonly unknown[] {
   return Array.isArray(sources) ? sources : sources.sources;
 }
 
-/** Returns runtime Sources as a list. */
 function runtimeSources(input: JsonObject, name: string): readonly unknown[] {
   const value = Object.hasOwn(input, name) ? input[name] : undefined;
   if (value === undefined || value === null) return [];

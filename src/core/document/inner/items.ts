@@ -7,7 +7,6 @@ import { encodeKey } from "./place.ts";
 
 export interface Chosen {
   readonly key: string;
-  /** Position in the list. */
   readonly index: number;
   /** Reason why the item does not run. */
   readonly skipped_reason?: string;

@@ -248,16 +248,10 @@ function endInside(program: Program, state: State, { inside, failure }: EndedIns
   };
 }
 
-interface Came {
-  readonly inside: Inside;
-  readonly data: JsonObject;
-  readonly error: RunError | undefined;
-}
-
 function cameOf(
   program: Program,
   state: State,
-  { inside, data, error }: Came,
+  { inside, data, error }: { readonly inside: Inside; readonly data: JsonObject; readonly error: RunError | undefined },
 ): Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error" | "judged"> {
   if (!error) return { status: "success", data, ...judgedIn(program, state, inside) };
   if (program.parent?.node(inside.node).map?.on_error === "skip") {

@@ -32,11 +32,8 @@ function linkInner(record: RunRecord, path: string, inside: Program["inside"]): 
   const document = Object.hasOwn(record.inner ?? {}, path) ? record.inner?.[path] : undefined;
   if (!document) throw new RangeError(`the run has no workflow for ${path}`);
   const { workflow, sources } = document;
-  return link({ record: { ...record, workflow, sources }, path, parent: inside(parentOf(path)), inside });
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  const parent = inside(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+  return link({ record: { ...record, workflow, sources }, path, parent, inside });
 }
 
 function innerLimits(limits: WorkflowNode["limits"] = {}): InnerLimits {

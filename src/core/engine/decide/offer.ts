@@ -100,7 +100,6 @@ function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescripto
   return skill.id === TOOL_MAKER ? [...tools, ...made.map(({ tool }) => tool as ToolDescriptor)] : tools;
 }
 
-/** Sorts the offered tools by place. */
 export function inOrder({ all, offered }: ToolSet, place: (tool: ToolDescriptor) => number): ToolSet {
   return toolSet(
     all,

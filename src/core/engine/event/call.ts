@@ -25,7 +25,6 @@ export interface Call {
   readonly recalled?: Json;
 }
 
-/** A recorded call and its result. */
 export interface RecordedCall {
   readonly ref: string;
   readonly node: string;

@@ -25,7 +25,6 @@ const envelope = lazy(() => ({
 /** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */
 export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string | undefined };
 
-/** The published schema of an event. */
 export const eventSchema = lazy((): z.ZodType => {
   const [first, ...others] = bodies();
   return z.discriminatedUnion("type", [first.extend(envelope()), ...others.map((body) => body.extend(envelope()))]);

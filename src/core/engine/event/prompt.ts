@@ -10,7 +10,7 @@ export interface Prompt {
   /** The run's context, which follows the sections. Rendered only when sent. */
   readonly context?: RunContext;
   readonly turns: readonly Turn[];
-  readonly tools: readonly ToolOffer[];
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly input_schema: JsonSchema }[];
   /** Schema of the structured output that is requested. */
   readonly output?: JsonSchema;
 }
@@ -28,12 +28,6 @@ export interface ChangedPrompt {
   /** Undefined if this version can no longer rebuild the prompt. */
   readonly recorded: Prompt | undefined;
   readonly now: Prompt;
-}
-
-interface ToolOffer {
-  readonly name: string;
-  readonly description: string;
-  readonly input_schema: JsonSchema;
 }
 
 export type Turn =

@@ -118,7 +118,6 @@ export function describeUnsupported(claims: readonly CheckedClaim[], independent
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }
 
-/** Returns the unsupported claims with their reasons. */
 function unsupportedClaims(claims: readonly CheckedClaim[], independent: boolean) {
   return claims.flatMap(({ claim, supported, cites }) => {
     if (supported) return [];

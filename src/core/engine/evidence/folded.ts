@@ -151,7 +151,6 @@ function numberOf(written: string): string {
   return `${kept}e${power}`;
 }
 
-/** A growable list of codes. */
 class Codes {
   length = 0;
   #codes: Uint16Array;

@@ -11,7 +11,6 @@ type Skill = Pick<SkillRecord, "id" | "available" | "reason" | "cause"> & {
   readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
 };
 
-/** A visit that ends. */
 interface Ending {
   readonly node: Pick<WorkflowNode, "skills" | "map">;
   readonly result: Outcome;

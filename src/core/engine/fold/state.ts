@@ -78,7 +78,6 @@ export interface State {
   /** Undefined for the run itself. */
   readonly inside: Inside | undefined;
   started: boolean;
-  /** Number of node visits. */
   visits: number;
   /** Number of node visits, including those of inner runs. */
   entered: number;
@@ -283,7 +282,6 @@ export function withOuter(state: State): State[] {
   return inside === undefined ? [state] : [state, ...withOuter(inside.parent)];
 }
 
-/** Returns the outermost run. */
 export function outermost(state: State): State {
   return state.inside ? outermost(state.inside.parent) : state;
 }

@@ -106,7 +106,6 @@ export interface Word {
 /** Answer of a failed attempt, and feedback for the next one. */
 export interface Lesson {
   readonly answer: string;
-  /** Reason for the failure. */
   readonly reason: string;
   readonly feedback: string;
   /** Calls whose results the attempt had. */
@@ -124,7 +123,6 @@ export interface PendingCall {
   readonly input: Json;
   /** Whether its arguments were invalid JSON, so that it cannot run. */
   readonly broken: boolean;
-  /** Epoch in which it was announced. */
   announced: number | undefined;
   /** Reference under which it was announced. */
   ref: string | undefined;
@@ -135,7 +133,6 @@ export interface PendingCall {
   /** Error of a service that did not report the audience. It would refuse the write too. */
   refusal?: Failure;
   outcome: { readonly output: Json } | { readonly error: string; readonly acted?: "unknown" } | undefined;
-  /** Images in its output. */
   images?: readonly ShownImage[];
 }
 

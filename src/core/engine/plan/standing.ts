@@ -26,16 +26,11 @@ export const UNTOUCHED: Application = { standing: "planned" };
 export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string, Application> {
   const applications = new Map<string, Application>();
   for (const event of events) {
-    const operation = operationOf(event);
-    if (operation !== undefined)
-      applications.set(operation, standAfter(applications.get(operation) ?? UNTOUCHED, event));
+    if (event.type === "operation:planned" || !("operation" in event)) continue;
+    const { operation } = event;
+    applications.set(operation, standAfter(applications.get(operation) ?? UNTOUCHED, event));
   }
   return applications;
-}
-
-/** Returns the id of the operation whose status an event changes. */
-function operationOf(event: RunEvent): string | undefined {
-  return event.type !== "operation:planned" && "operation" in event ? event.operation : undefined;
 }
 
 /** Updates an operation's status with an event. */

@@ -66,7 +66,6 @@ function first<Value>(
   return files.map(pick).find((value) => value !== undefined);
 }
 
-/** Returns the latest settings of a run. */
 export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
   return { ...recorded, ...settingChanges(events) };
 }

@@ -6,18 +6,13 @@ import { byLastSeen } from "./entries.ts";
 
 export const DEFAULT_FOUND = 10;
 
-interface Wanted {
-  readonly text?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
 /**
  * Ranks entries: exact key or `data.fingerprint` first, then prefixes, then word matches. Rare words count more, and
  * words in the key count most. Without a text, returns the most recently seen entries.
  */
 export function searchEntries(
   entries: readonly StateEntry[],
-  { text = "", limit = DEFAULT_FOUND }: Wanted,
+  { text = "", limit = DEFAULT_FOUND }: { readonly text?: string | undefined; readonly limit?: number | undefined },
 ): { readonly found: readonly StateEntry[]; readonly total: number } {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return { found: [...entries].sort(byLastSeen).slice(0, limit), total: entries.length };
@@ -45,14 +40,9 @@ function wordsOf(text: string): string[] {
 
 const KEY_WEIGHT = 3;
 
-/** Bit masks of the words that an entry contains. */
-interface Held {
-  readonly inKey: number;
-  readonly inData: number;
-}
-
 function weigher(entries: readonly StateEntry[], words: readonly string[]): (entry: StateEntry) => number {
-  const held = new Map<StateEntry, Held>();
+  // Bit masks of the words that each entry contains.
+  const held = new Map<StateEntry, { readonly inKey: number; readonly inData: number }>();
   const holders = words.map(() => 0);
   for (const entry of entries) {
     const inKey = bitsOf(words, entry.key.toLowerCase());

@@ -114,7 +114,6 @@ export function placedPut(states: readonly string[], input: Json): Json {
 }
 
 export interface Memory {
-  /** The states of the node. */
   readonly states: readonly string[];
   /** Returns the entries of a state at the start of the run. */
   readonly found: (state: string) => readonly StateEntry[];

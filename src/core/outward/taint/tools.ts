@@ -16,7 +16,6 @@ export interface DeclaredSkill {
   readonly unknown: readonly ToolDescriptor[];
 }
 
-/** The tools of a node. */
 export interface NodeTools {
   readonly open: readonly ToolDescriptor[];
   /** Also includes the tools of what was not opened. */

@@ -14,7 +14,6 @@ export interface CaseOutcome {
   readonly path: readonly string[];
   /** Visits including those in inner runs, in the order of entry: `each[fp-81]/look`. */
   readonly everyPath: readonly string[];
-  /** Data by node. */
   readonly data: JsonObject;
   /** The last data of each node of inner runs, by the inner run's path and then by node. */
   readonly inside: ReadonlyMap<string, JsonObject>;

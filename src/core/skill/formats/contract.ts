@@ -62,7 +62,6 @@ function schemasIn(schema: Json): JsonSchema[] {
   return [schema as JsonSchema, ...Object.values(schema as JsonSchema).flatMap(schemasIn)];
 }
 
-/** Returns the properties with a default. */
 function ownDefaults({ properties }: JsonSchema): string[] {
   const entries = isObject(properties) ? Object.entries(properties) : [];
   return entries.flatMap(([name, part]) => (isObject(part) && Object.hasOwn(part, "default") ? [name] : []));

@@ -47,18 +47,12 @@ export interface DescriptorFinding {
   readonly message: string;
 }
 
-interface DescriptorText {
-  readonly tools: unknown;
-  readonly allowlist: unknown;
-  readonly execution: unknown;
-}
-
 /**
  * Reads the parts of a descriptor. A malformed entry drops its tool, or with `seed` the whole descriptor. `binGroup` is
  * the index of the group of required programs that was found. It selects executions.
  */
 export function parseDescriptor(
-  parts: DescriptorText,
+  parts: { readonly tools: unknown; readonly allowlist: unknown; readonly execution: unknown },
   profile: DescriptorProfile,
   binGroup: number | undefined,
 ): { readonly descriptor: Descriptor | undefined; readonly findings: readonly DescriptorFinding[] } {
