@@ -61,7 +61,7 @@ export function createCall(options: CallOptions): CallTool {
     if (!handler) return refusedCall(`the skill ${call.tool.skill} is no longer available`, "tool.unknown");
     const carryOut = () => {
       onBegin?.();
-      return runHandler(means, handler, call, stopping);
+      return runHandler(means, [handler, call], stopping);
     };
     // Errors of the handler are outcomes, so an error here means that the handler did not start.
     const outcome = await inTurn(carryOut, stopping).catch((error: unknown) => {
@@ -100,7 +100,11 @@ export function createReach(options: CallOptions): AskReach {
     if (!handler) return "public";
     const ending = openEnding(Math.min(options.timeoutMs, MOST_REACH_MS), stopping);
     const ask = async () =>
-      audienceOf(handler.tool, copyJson(call.input), contextOf(means, handler, call, { ending, sent: nothingSent() }));
+      audienceOf(
+        handler.tool,
+        copyJson(call.input),
+        contextOf(means, [handler, call], { ending, sent: nothingSent() }),
+      );
     try {
       return await ending.orFailure(suspected(ending, ask));
     } catch (error) {
@@ -116,14 +120,16 @@ interface Means extends CallOptions {
   readonly shared: ReturnType<typeof sharedParts>;
 }
 
+type Handled = readonly [handler: Handler, call: Call];
+
 /** Runs a handler and turns its errors into outcomes. No handler runs anywhere else. */
-async function runHandler(means: Means, handler: Handler, call: Call, outer: Stopping): Promise<Outcome> {
+async function runHandler(means: Means, [handler, call]: Handled, outer: Stopping): Promise<Outcome> {
   const ending = openEnding(means.timeoutMs, outer);
   const acted = call.tool.effect === "write" ? "unknown" : "no";
   const sent = nothingSent();
   try {
     const input = copyJson(call.input);
-    const work = () => callHandler(handler.tool, input, contextOf(means, handler, call, { ending, sent }));
+    const work = () => callHandler(handler.tool, input, contextOf(means, [handler, call], { ending, sent }));
     const given = await ending.orFailure(suspected(ending, work));
     const outcome = checked(given, call.tool.output_schema);
     return typeof outcome === "string" ? { error: outcome, code: "output.invalid", acted } : outcome;
@@ -143,7 +149,7 @@ interface Watching {
   readonly sent: Sent;
 }
 
-function contextOf(means: Means, { config }: Handler, call: Call, { ending, sent }: Watching): ToolContext {
+function contextOf(means: Means, [{ config }, call]: Handled, { ending, sent }: Watching): ToolContext {
   const { run, workDir, offline = false, shared } = means;
   const guarded: typeof fetch = (input, init) => {
     const { signal } = ending;

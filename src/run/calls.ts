@@ -39,8 +39,7 @@ export function noCalls(): Running {
 export async function performCalls(
   run: Calling,
   step: Extract<SingleStep, { kind: "call" }>,
-  running: Running,
-  budget: Budget,
+  { running, budget }: { readonly running: Running; readonly budget: Budget },
 ): Promise<readonly Entry[]> {
   if (!budget.ended()) for (const call of step.calls) if (!running.calls.has(call.key)) startCall(run, call, running);
   try {

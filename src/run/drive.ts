@@ -84,7 +84,7 @@ async function driveSteps(run: Drive): Promise<State> {
     }
     const isRepeatable = step.kind === "decide" && step.isRepeatable;
     const keys = step.kind === "together" ? step.steps.map(({ key }) => key) : step.key;
-    const events = await journal.record(keys, () => performed(run, state, step, position), isRepeatable);
+    const events = await journal.record(keys, () => performed(run, state, [step, position]), isRepeatable);
     for (const event of events) {
       state = fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
@@ -123,7 +123,11 @@ function afterwardsStep(run: Run, state: State): SingleStep | undefined {
 }
 
 /** Performs a step and redacts its result before it is recorded, so that a resumed run sees the same data. */
-async function performed(run: Drive, state: State, step: Step, position: number): Promise<readonly Entry[]> {
+async function performed(
+  run: Drive,
+  state: State,
+  [step, position]: readonly [Step, number],
+): Promise<readonly Entry[]> {
   if (step.kind === "together" || run.underWay.has(step.key)) {
     const entries = await performBeside(run, state, step);
     return run.untold.length === 0 ? entries : [...entries, ...heard(run, run.untold.splice(0))];
@@ -235,7 +239,7 @@ async function reachOut(
     if (step.kind === "ask") return await performAsk(run, step, budget);
     const running = run.running.get(step.at) ?? noCalls();
     run.running.set(step.at, running);
-    const entries = await performCalls(run, step, running, budget);
+    const entries = await performCalls(run, step, { running, budget });
     if (running.calls.size === 0) run.running.delete(step.at);
     return entries;
   } finally {

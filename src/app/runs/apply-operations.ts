@@ -36,7 +36,8 @@ export async function applyPlan(
     const { planned, operations } = reviewPlan(opened, undefined);
     holdToReview(prepared.reviewed.operations, operations);
     const ledger = await openLedger(opened);
-    const call = callerOf(workspace, prepared, request, recordedSettings(record.settings, opened.events));
+    const { tool_timeout_ms: timeoutMs } = recordedSettings(record.settings, opened.events);
+    const call = callerOf(workspace, prepared, { ...request, timeoutMs });
     const outcomes: AppliedOperation[] = [];
     for (const one of planned) {
       // Yields to the event loop, so that signals and timers are handled and schema checks get a new time limit.
@@ -148,8 +149,7 @@ const MOST_RESULT = 1024 * 1024;
 function callerOf(
   workspace: Workspace,
   { reviewed, entries, redactor }: PreparedApply,
-  { signal, loggerFor }: ApplyRequest,
-  { tool_timeout_ms: timeoutMs }: { readonly tool_timeout_ms: number },
+  { signal, loggerFor, timeoutMs }: ApplyRequest & { readonly timeoutMs: number },
 ): CallOperation {
   const { record } = reviewed.stored;
   const blobs = workspace.store.blobs(record.run);

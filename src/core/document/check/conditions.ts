@@ -17,8 +17,8 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
     if (edge.if === undefined) return [];
     const rule = parseCondition(edge.if);
     const mistake = typeof edge.if === "string" ? conditionMistake(edge.if, roots) : undefined;
-    if (mistake) return [found("error", "SCHEMA", index, `the condition ${mistake.message}`, mistake.hint)];
-    if (typeof rule === "string") return [found("error", "SCHEMA", index, `the condition ${rule}`)];
+    if (mistake) return [found("SCHEMA", index, { message: `the condition ${mistake.message}`, hint: mistake.hint })];
+    if (typeof rule === "string") return [found("SCHEMA", index, { message: `the condition ${rule}` })];
     const before = earlier.get(edge.from) ?? [];
     const misfit = findMisfit(rule, index, shapes);
     const findings = [...misfit, ...isShadowed({ edge, rule, index }, before)];
@@ -37,9 +37,13 @@ interface Ruled {
   readonly index: number;
 }
 
-type Severity = Diagnostic["severity"];
+interface Found {
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
 
-function found(severity: Severity, code: DiagnosticCode, index: number, message: string, hint?: string): Diagnostic {
+function found(code: DiagnosticCode, index: number, { message, hint }: Found): Diagnostic {
+  const severity = code === "SCHEMA" ? "error" : "warning";
   return { severity, code, path: ["edges", index, "if"], message, ...(hint ? { hint } : {}) };
 }
 
@@ -53,26 +57,17 @@ function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnos
     const text = namedBy(match)?.find((value) => isWrittenAsText(value, types));
     if (text !== undefined) {
       const message = `${shown} compares a ${types?.join(" or ")} with the text ${JSON.stringify(text)}`;
-      return [
-        found(
-          "error",
-          "SCHEMA",
-          index,
-          message,
-          `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`,
-        ),
-      ];
+      const hint = `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`;
+      return [found("SCHEMA", index, { message, hint })];
     }
     const hint = hintFor(match, shape);
     if (!canHold(match, shape)) {
-      return [
-        found("warning", "EDGE_NEVER", index, `${shown} cannot hold: the data there never has such a value`, hint),
-      ];
+      const message = `${shown} cannot hold: the data there never has such a value`;
+      return [found("EDGE_NEVER", index, { message, hint })];
     }
     if (match.not && hint !== undefined) {
-      return [
-        found("warning", "EDGE_ALWAYS", index, `${shown} always holds: the data there never has that value`, hint),
-      ];
+      const message = `${shown} always holds: the data there never has that value`;
+      return [found("EDGE_ALWAYS", index, { message, hint })];
     }
   }
   return [];
@@ -189,7 +184,7 @@ function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnosti
   });
   if (!cover) return [];
   const message = `edge ${cover.index} is taken wherever "${showCondition(rule)}" holds, so this one never is`;
-  return [found("warning", "EDGE_SHADOWED", index, message, "put the narrower condition first")];
+  return [found("EDGE_SHADOWED", index, { message, hint: "put the narrower condition first" })];
 }
 
 /** Checks whether every value that satisfies `match` also satisfies `wider`. */
