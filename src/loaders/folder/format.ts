@@ -56,8 +56,21 @@ export interface FolderFormat {
   readonly format: Format;
   /** Checks a folder by its file names, and by the outer shape of a file where names are ambiguous. */
   recognises(folder: SkillFolder): boolean;
-  /** Reads the folder without importing or running code. Returns a diagnostic if the whole skill is skipped. */
-  load(folder: SkillFolder, host: LoaderHost): LoadedSkill | Diagnostic;
+  /** Reads the folder without importing or running code. */
+  read(folder: SkillFolder, host: LoaderHost): Reading;
+}
+
+/** Result of reading a folder once: the skill, and what the rules of its format report. */
+export interface Reading {
+  /** A diagnostic if the whole skill is skipped. */
+  readonly loaded: LoadedSkill | Diagnostic;
+  /** Format whose rules `lint` applies. */
+  readonly format: Format;
+  /**
+   * Returns every violation of the format's rules. A run does not need most of them, so they are found on demand.
+   * `known` are the ids of the skills that the files may refer to.
+   */
+  lint(known: ReadonlySet<string>): readonly Diagnostic[];
 }
 
 /** Skill as read from its folder. */
@@ -90,3 +103,18 @@ export interface LoadedSkill {
   readonly importCode?: () => Promise<Skill>;
   readonly diagnostics: readonly Diagnostic[];
 }
+
+/** Turns a run's findings into those of the lint: what makes a skill or tool unusable is an error. */
+export function strictly(found: readonly Diagnostic[]): Diagnostic[] {
+  const aboutSkill = found.filter(({ code }) => code !== "DESCRIPTOR_SCRIPTS"); // The operator decides about scripts.
+  return aboutSkill.map((each) => (ADVICE.has(each.code) ? each : { ...each, severity: "error" }));
+}
+
+/** Findings that stay warnings in the lint. */
+const ADVICE: ReadonlySet<string> = new Set([
+  "SKILL_FOLDER_NAME",
+  "DESCRIPTOR_LAUNCHER",
+  "MANIFEST_KEY_UNKNOWN",
+  "TOOL_DOUBTFUL",
+  "SKILL_NOT_IMPORTABLE",
+]);

@@ -8,7 +8,7 @@ import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../core/skill/mcp-server.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill/skill.ts";
 import { isWithin, openPlainNow } from "../../files/files.ts";
-import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
+import { type Frontmatter, type NoFrontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
 import { readNetwork } from "./declared-network.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
@@ -27,6 +27,21 @@ export interface SkillFolder {
   readonly contents: Contents;
   /** Returns a file's text, or undefined if there is none. Throws if it is too large, not UTF-8, or outside. */
   read(path: string): string | undefined;
+}
+
+/** Returns a file's text, or undefined if it is missing or unreadable. */
+export function readIfPossible({ read }: SkillFolder, path: string): string | undefined {
+  try {
+    return read(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks whether a readable file does not contain a word. */
+export function lacksWord(folder: SkillFolder, file: string, word: string): boolean {
+  const text = readIfPossible(folder, file);
+  return text !== undefined && !new RegExp(`\\b${word.replace(/\W/g, "\\$&")}\\b`).test(text);
 }
 
 const MOST_BYTES = 1024 * 1024;
@@ -95,18 +110,54 @@ export interface SkillDocument {
   position(path: readonly (string | number)[]): Place;
 }
 
-/** Reads a folder's SKILL.md leniently. Returns a diagnostic if the skill is skipped. */
-export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnostic {
-  const file = join(folder.directory, "SKILL.md");
+/** SKILL.md of a folder, read and parsed once, or the reason why it has no frontmatter. */
+export type OpenDocument =
+  | { readonly file: string; readonly text: string; readonly parsed: Frontmatter }
+  | { readonly file: string; readonly fault: DocumentFault };
+export interface DocumentFault extends Place {
+  readonly lacks: NoFrontmatter["lacks"] | "file" | "text";
+  readonly message: string;
+  /** Text after the frontmatter, as far as it could be read. */
+  readonly body: string;
+}
+
+export function openDocument({ directory, read }: SkillFolder): OpenDocument {
+  const file = join(directory, "SKILL.md");
+  const refuse = (lacks: "file" | "text", message: string) => ({ file, fault: { lacks, message, body: "" } });
   try {
-    const text = folder.read("SKILL.md");
-    if (text === undefined) return skipped(file, "there is no such file");
+    const text = read("SKILL.md");
+    if (text === undefined) return refuse("file", "there is no such file");
     const parsed = parseFrontmatter(text);
-    if ("message" in parsed) return { ...skipped(file, parsed.message), ...placeOf(parsed) };
-    return readFields(folder, file, parsed);
+    return "message" in parsed ? { file, fault: parsed } : { file, text, parsed };
   } catch (error) {
-    return skipped(file, messageOf(error).split("\n")[0] ?? "");
+    return refuse("text", messageOf(error).split("\n")[0] ?? "");
   }
+}
+
+interface LooseParts {
+  readonly fields: Frontmatter["fields"];
+  /** Text after the frontmatter, trimmed. */
+  readonly body: string;
+  readonly fault: DocumentFault | undefined;
+}
+
+/** Returns a document's parts for formats that require no frontmatter. Frontmatter with YAML errors has no fields. */
+export function looseParts(document: OpenDocument): LooseParts {
+  if ("fault" in document) return { fields: {}, body: document.fault.body.trim(), fault: document.fault };
+  const { fields, repaired, ...rest } = document.parsed;
+  const body = rest.body.trim();
+  if (!repaired) return { fields, body, fault: undefined };
+  return { fields: {}, body, fault: { ...repaired, lacks: "yaml", body } };
+}
+
+/** Reads a folder's SKILL.md leniently. Returns a diagnostic if the skill is skipped. */
+export function readSkillDocument(
+  folder: SkillFolder,
+  document: OpenDocument = openDocument(folder),
+): SkillDocument | Diagnostic {
+  if ("parsed" in document) return readFields(folder, document.file, document.parsed);
+  const { message, ...fault } = document.fault;
+  return { ...skipped(document.file, message), ...placeOf(fault) };
 }
 
 /** Reports that a whole skill is skipped. */
@@ -114,7 +165,7 @@ export function skipped(file: string, message: string): Diagnostic {
   return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
 }
 
-function placeOf({ line, column }: Place): Place {
+export function placeOf({ line, column }: Place): Place {
   return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 

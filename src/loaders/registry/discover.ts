@@ -5,7 +5,7 @@ import { messageOf } from "../../core/base/errors.ts";
 import { describeReserved, isReservedTool } from "../../core/engine/tools/own-tools.ts";
 import type { Skill } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
-import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { FolderFormat, LoadedSkill, Reading } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Discovery, FoundSkill, SkillLevel } from "../folder/level.ts";
 import {
@@ -16,6 +16,8 @@ import {
   skipped,
   UNNAMED,
 } from "../folder/skill-folder.ts";
+import { skillDocument } from "../formats/agent-skills/skill-document.ts";
+import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
 
 const MOST_FOLDERS = 2000;
 const MOST_DEPTH = 4;
@@ -25,7 +27,7 @@ export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat
   const found: FoundSkill[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const path of skillFolders(level, diagnostics)) {
-    const loaded = named(level, loadFolder(path, formats, host));
+    const loaded = named(level, readFolder(path, formats, host).loaded);
     if ("severity" in loaded) diagnostics.push(loaded);
     else found.push({ path: path.directory, loaded, contents: path.contents });
   }
@@ -41,24 +43,28 @@ function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSk
   return { ...about, code: "SKILL_SKIPPED", message: `skipped: ${found.message}` };
 }
 
-/** Loads a folder with the first format that recognises it. Returns a diagnostic if the folder is skipped. */
-export function loadFolder(
-  folder: SkillFolder,
-  formats: readonly FolderFormat[],
-  host: LoaderHost,
-): LoadedSkill | Diagnostic {
+/** Reads a folder with the first format that recognises it. */
+export function readFolder(folder: SkillFolder, formats: readonly FolderFormat[], host: LoaderHost): Reading {
+  const { directory } = folder;
   try {
     const format = formats.find((candidate) => candidate.recognises(folder));
-    const loaded = format?.load(folder, host) ?? skipped(folder.directory, almostSkill(folder) ?? "it is no skill");
-    return "severity" in loaded ? loaded : withoutReservedTools(loaded, folder);
+    if (format) return withoutReservedTools(format.read(folder, host), folder);
+    const loaded = skipped(directory, almostSkill(folder) ?? "it is not a skill");
+    const nearest = folder.names.has("tools.json") ? toolDescriptor : skillDocument;
+    return { ...nearest.read(folder, host), loaded };
   } catch (error) {
-    return skipped(folder.directory, messageOf(error).split("\n")[0] ?? "");
+    const loaded = skipped(directory, messageOf(error).split("\n")[0] ?? "");
+    return { loaded, format: "agent-skills", lint: () => [{ ...loaded, severity: "error" }] };
   }
 }
 
-function withoutReservedTools(loaded: LoadedSkill, folder: SkillFolder): LoadedSkill {
+function withoutReservedTools(reading: Reading, folder: SkillFolder): Reading {
+  const { loaded, lint } = reading;
+  if ("severity" in loaded) return reading;
   const { skill, findings } = leaveOutReserved(loaded.skill, (tool) => placeOf(tool, folder));
-  return findings.length === 0 ? loaded : { ...loaded, skill, diagnostics: [...loaded.diagnostics, ...findings] };
+  if (findings.length === 0) return reading;
+  const diagnostics = [...loaded.diagnostics, ...findings];
+  return { ...reading, loaded: { ...loaded, skill, diagnostics }, lint: (known) => [...lint(known), ...findings] };
 }
 
 /** Removes tools that would replace skillflow's own. */

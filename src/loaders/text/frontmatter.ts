@@ -15,13 +15,22 @@ export interface Frontmatter {
   position(path: readonly (string | number)[]): Place;
 }
 
+/** Reason why a document has no frontmatter that can be used, with its place. */
+export interface NoFrontmatter extends YamlProblem {
+  readonly lacks: "markers" | "yaml" | "mapping";
+  /** Text after the frontmatter, or the whole text if it has none. */
+  readonly body: string;
+}
+
 /** Maps to strings in Agent Skills: the version 1.10 must not become 1.1. */
 const METADATA = "metadata";
 
 /** Returns the parts of a document, or the error that makes it unreadable, with its place. */
-export function parseFrontmatter(text: string): Frontmatter | YamlProblem {
+export function parseFrontmatter(text: string): Frontmatter | NoFrontmatter {
   const parts = splitFrontmatter(text);
-  if (!parts) return { message: missingFrontmatter(text), line: 1, column: 1 };
+  const start = { line: 1, column: 1 };
+  if (!parts) return { message: missingFrontmatter(text), ...start, lacks: "markers", body: text };
+  const { body } = parts;
   const plain = parsePlainYaml(parts.frontmatter);
   if (plain) {
     // Positions need a second parse, so it runs only when a finding asks for one.
@@ -34,8 +43,10 @@ export function parseFrontmatter(text: string): Frontmatter | YamlProblem {
   const first = parseYaml(parts.frontmatter, METADATA);
   const [problem] = first.problems;
   const yaml = problem ? parseYaml(quoteColons(parts.frontmatter), METADATA) : first;
-  if (problem && yaml.problems.length > 0) return below(problem);
-  if (!isObject(yaml.value)) return { message: "its frontmatter is no map of keys", line: 1, column: 1 };
+  if (problem && yaml.problems.length > 0) return { ...below(problem), lacks: "yaml", body };
+  if (!isObject(yaml.value)) {
+    return { message: "the frontmatter must be a YAML mapping", ...start, lacks: "mapping", body };
+  }
   const repaired = problem && below(problem);
   return { ...document(text, parts.body, yaml.value, (path) => below(yaml.position(path))), repaired };
 }

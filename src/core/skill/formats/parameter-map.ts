@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../base/diagnostic.ts";
+import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
 
@@ -7,30 +7,29 @@ import { isObject, type Json, type JsonObject, type JsonSchema } from "../../bas
 /** Converts a parameter map to JSON Schema strictly. Returns the problems as a string if there are any. */
 export function parameterSchema(map: Json): JsonSchema | string {
   const { schema, diagnostics } = translateParameters(map);
-  const wrong = diagnostics
-    .filter(({ path }) => path.at(-1) !== "description")
-    .map(({ message }) => message.replace("tool skipped: ", ""));
+  const wrong = diagnostics.filter(({ path }) => path.at(-1) !== "description").map(({ message }) => message);
   return schema && wrong.length === 0 ? schema : wrong.join("; ");
 }
 
 /** Converts a parameter map to a tool's input schema. The schema is undefined if the map cannot be understood. */
 export function translateParameters(parameters: unknown): {
   readonly schema: JsonSchema | undefined;
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly ToolFinding[];
 } {
-  if (!isObject(parameters)) {
-    return { schema: undefined, diagnostics: [skippedTool([], "the parameters must be a map of parameters")] };
-  }
+  const refuse = (message: string) => ({
+    schema: undefined,
+    diagnostics: [skippedTool([], message, "TOOL_PARAMETERS")],
+  });
+  if (!isObject(parameters)) return refuse("the parameters must be a map of parameters");
   // A map with a string `type` is a JSON Schema: a parameter called `type` would have a map here.
   if (typeof parameters.type === "string") {
-    const message = "the parameters are a JSON Schema; write a map of name to {type, description, optional?}";
-    return { schema: undefined, diagnostics: [skippedTool([], message)] };
+    return refuse("the parameters are a JSON Schema; write a map of name to {type, description, optional?}");
   }
   const entries = Object.entries(parameters).filter(([name]) => name !== WORK_DIR);
   const translated = entries.map(([name, definition]) => ({ name, ...translateParameter(name, definition) }));
   const diagnostics = translated.flatMap(({ name, diagnostics }) => diagnostics.map((found) => below(name, found)));
   if (Object.hasOwn(parameters, WORK_DIR)) {
-    diagnostics.push(doubtful([WORK_DIR], "is given by the program, and not asked of the model"));
+    diagnostics.push(doubtful([WORK_DIR], "is given by the program, and not asked of the model", "TOOL_PARAMETERS"));
   }
   const sound = translated.flatMap(({ parameter }) => parameter ?? []);
   if (sound.length < entries.length) return { schema: undefined, diagnostics };
@@ -69,16 +68,18 @@ const WORK_DIR = "__workDir";
 function translateParameter(
   name: string,
   definition: unknown,
-): { readonly parameter?: Parameter; readonly diagnostics: readonly Diagnostic[] } {
-  const refuse = (path: Diagnostic["path"], message: string) => ({ diagnostics: [skippedTool(path, message)] });
+): { readonly parameter?: Parameter; readonly diagnostics: readonly ToolFinding[] } {
+  const refuse = (...about: Parameters<typeof skippedTool>) => ({ diagnostics: [skippedTool(...about)] });
   // Providers reject a whole request if one name is invalid.
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name) || name === "__proto__") {
     return refuse([], `"${name}" is no parameter name: letters, digits, _, . and -, 64 at most`);
   }
-  if (!isObject(definition)) return refuse([], `the parameter "${name}" must be an object with a type`);
+  if (!isObject(definition)) {
+    return refuse([], `the parameter "${name}" must be an object with a type`, "TOOL_PARAMETERS");
+  }
   const { type, description, enum: values, optional, ...rest } = definition as JsonObject;
   if (typeof type !== "string") {
-    return refuse(["type"], `the parameter "${name}" must have a type: ${TYPES.join(", ")}`);
+    return refuse(["type"], `the parameter "${name}" must have a type: ${TYPES.join(", ")}`, "PARAMETER_TYPE");
   }
   const own: JsonSchema = {
     ...(KNOWN_TYPES.includes(type) ? { type } : {}),
@@ -114,17 +115,20 @@ interface Doubted {
   readonly left: readonly string[];
 }
 
-function doubts(name: string, { type, description, values, optional, left }: Doubted): Diagnostic[] {
-  const found: Diagnostic[] = [];
+function doubts(name: string, { type, description, values, optional, left }: Doubted): ToolFinding[] {
+  const found: ToolFinding[] = [];
   if (!TYPES.includes(type)) {
-    found.push(doubtful(["type"], `"${name}" has the type "${type}", which is none of ${TYPES.join(", ")}`));
+    const message = `"${name}" has the type "${type}", which is none of ${TYPES.join(", ")}`;
+    found.push(doubtful(["type"], message, "PARAMETER_TYPE"));
   }
-  if (!isText(description)) found.push(doubtful(["description"], `the parameter "${name}" has no description`));
+  if (!isText(description)) {
+    found.push(doubtful(["description"], `the parameter "${name}" has no description`, "PARAMETER_DESCRIPTION"));
+  }
   if (values !== undefined && !isFilledList(values)) {
-    found.push(doubtful(["enum"], `the enum of "${name}" must be an array of values`));
+    found.push(doubtful(["enum"], `the enum of "${name}" must be an array of values`, "PARAMETER_ENUM"));
   }
   if (optional !== undefined && typeof optional !== "boolean") {
-    found.push(doubtful(["optional"], `"${name}" is required: only true makes it optional`));
+    found.push(doubtful(["optional"], `"${name}" is required: only true makes it optional`, "PARAMETER_OPTIONAL"));
   }
   if (left.length > 0)
     found.push(doubtful([], `of "${name}", this is no JSON Schema and left out: ${left.join(", ")}`));
@@ -133,17 +137,25 @@ function doubts(name: string, { type, description, values, optional, left }: Dou
 
 // ---- findings
 
+/** Finding about a tool: as a run reports it, by its effect on the tool, and as the lint does, by the violated rule. */
+export interface ToolFinding extends Diagnostic {
+  /** Code in the lint. Undefined if it is the same. */
+  readonly rule?: DiagnosticCode | undefined;
+  /** Severity in the lint, if it differs. */
+  readonly strict?: "error";
+}
+
 /** Creates an error that skips one tool. */
-export function skippedTool(path: Diagnostic["path"], message: string): Diagnostic {
-  return { severity: "error", code: "TOOL_SKIPPED", path, message: `tool skipped: ${message}` };
+export function skippedTool(path: Diagnostic["path"], message: string, rule?: DiagnosticCode): ToolFinding {
+  return { severity: "error", code: "TOOL_SKIPPED", path, message, rule };
 }
 
 /** Creates a warning that keeps the tool. */
-export function doubtful(path: Diagnostic["path"], message: string): Diagnostic {
-  return { severity: "warning", code: "TOOL_DOUBTFUL", path, message };
+export function doubtful(path: Diagnostic["path"], message: string, rule?: DiagnosticCode): ToolFinding {
+  return { severity: "warning", code: "TOOL_DOUBTFUL", path, message, rule };
 }
 
-export function below(key: string | number, found: Diagnostic): Diagnostic {
+export function below(key: string | number, found: ToolFinding): ToolFinding {
   return { ...found, path: [key, ...found.path] };
 }
 

@@ -3,16 +3,21 @@ import { join } from "node:path";
 import { parseDocument, visit } from "yaml";
 import * as z from "zod";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
-import { messageOf } from "../../../core/base/errors.ts";
 import { isObject } from "../../../core/base/values.ts";
-import { REACH_MAPS } from "../../../core/skill/formats/tool-reach.ts";
+import { REACH_MAPS, readReachMaps } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
 import { CATEGORIES, type Format } from "../../../core/skill/skill.ts";
 import { readNetwork } from "../../folder/declared-network.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
-import { type Complain, checkShape, complainer, unknownKey } from "../../folder/lint-manifest.ts";
-import { isSkillId, type SkillFolder } from "../../folder/skill-folder.ts";
-import { type Frontmatter, parseFrontmatter, splitFrontmatter } from "../../text/frontmatter.ts";
+import { type Complain, checkShape, complainer, unknownKey } from "../../folder/manifest.ts";
+import {
+  type DocumentFault,
+  isSkillId,
+  type OpenDocument,
+  placeOf,
+  type SkillFolder,
+} from "../../folder/skill-folder.ts";
+import { type Frontmatter, splitFrontmatter } from "../../text/frontmatter.ts";
 
 interface Document extends Frontmatter {
   readonly folder: SkillFolder;
@@ -21,30 +26,33 @@ interface Document extends Frontmatter {
 }
 
 /** Checks a skill's SKILL.md against the rules of the skill's format. */
-export function checkDocument(folder: SkillFolder, format: Format): Diagnostic[] {
-  const file = join(folder.directory, "SKILL.md");
-  const refuse = (code: DiagnosticCode, message: string, place: object = {}): Diagnostic[] => [
-    { severity: "error", code, path: [], message, file, ...place },
-  ];
-  try {
-    const text = folder.read("SKILL.md");
-    if (text === undefined) return refuse("SKILL_MISSING", missingDocument(folder));
-    const parsed = parseFrontmatter(text);
-    if ("message" in parsed) {
-      if (format === "tool-descriptor") return [];
-      const { message, ...place } = parsed;
-      return refuse("SKILL_FRONTMATTER", message, place);
-    }
-    const document = { ...parsed, folder, format, problem: complainer(file, parsed.position) };
-    return [...checkText(document, text), ...checkFields(document), ...checkBody(document)];
-  } catch (error) {
-    return refuse("SKILL_UNREADABLE", messageOf(error));
-  }
+export function checkDocument(folder: SkillFolder, document: OpenDocument, format: Format): Diagnostic[] {
+  const { file } = document;
+  if ("fault" in document) return checkFault(folder, document.fault, { file, format });
+  const { text, parsed } = document;
+  const whole = { ...parsed, folder, format, problem: complainer(file, parsed.position) };
+  return [...checkText(whole, text), ...checkFields(whole), ...checkBody(whole)];
 }
 
-function missingDocument({ names }: SkillFolder): string {
+const FAULTS: Readonly<Record<DocumentFault["lacks"], DiagnosticCode>> = {
+  file: "SKILL_MISSING",
+  text: "SKILL_UNREADABLE",
+  markers: "SKILL_FRONTMATTER",
+  yaml: "SKILL_FRONTMATTER",
+  mapping: "SKILL_FRONTMATTER",
+};
+
+function checkFault(
+  { names }: SkillFolder,
+  fault: DocumentFault,
+  { file, format }: { readonly file: string; readonly format: Format },
+): Diagnostic[] {
+  const code = FAULTS[fault.lacks];
+  if (code === "SKILL_FRONTMATTER" && format === "tool-descriptor") return [];
   const other = [...names].find((name) => name.toLowerCase() === "skill.md");
-  return other ? `the file is named ${other}; its name must be SKILL.md` : "there is no SKILL.md";
+  const isMisnamed = fault.lacks === "file" && other !== undefined;
+  const message = isMisnamed ? `the file is named ${other}; its name must be SKILL.md` : fault.message;
+  return [{ severity: "error", code, path: [], message, file, ...placeOf(fault) }];
 }
 
 /** Formats whose SKILL.md must be a strict Agent Skill, so that every other program can read it. */
@@ -56,7 +64,7 @@ function checkText({ problem, repaired, format }: Document, text: string): Diagn
   if (repaired)
     found.push({
       ...problem("error", "SKILL_FRONTMATTER", [], { message: repaired.message, hint }),
-      ...placed(repaired),
+      ...placeOf(repaired),
     });
   if (!STRICT.has(format)) return found;
   const first = { line: 1, column: 1 };
@@ -69,10 +77,6 @@ function checkText({ problem, repaired, format }: Document, text: string): Diagn
     found.push({ ...problem("warning", "SKILL_YAML_FANCY", [], message), line: yaml.line + 1, column: 1 });
   }
   return found;
-}
-
-function placed({ line, column }: { readonly line?: number; readonly column?: number }) {
-  return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 
 /** Finds the first YAML syntax that strict readers reject: lists and maps in brackets, anchors, aliases. */
@@ -106,7 +110,15 @@ function checkFields(document: Document): Diagnostic[] {
     ...checkCategory(document),
     ...checkConfig(document),
     ...("mcp" in fields ? checkServer(document) : []),
+    ...(OWN_KEYS.has(format) ? [] : checkReach(document)),
   ];
+}
+
+/** Formats whose tools state their reach elsewhere. */
+const OWN_KEYS: ReadonlySet<Format> = new Set(["tool-descriptor", "module"]);
+
+function checkReach({ fields, problem }: Document): Diagnostic[] {
+  return readReachMaps(fields).faults.map(({ path, message }) => problem("error", "SKILL_KEY_TYPE", path, message));
 }
 
 function checkKeys({ format, fields, problem }: Document): Diagnostic[] {

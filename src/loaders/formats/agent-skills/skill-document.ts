@@ -2,20 +2,31 @@ import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import type { Skill } from "../../../core/skill/skill.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
-import { readSkillDocument, type SkillDocument } from "../../folder/skill-folder.ts";
+import {
+  type OpenDocument,
+  openDocument,
+  readSkillDocument,
+  type SkillDocument,
+  type SkillFolder,
+} from "../../folder/skill-folder.ts";
+import { checkDocument } from "./lint.ts";
 
 /** Loads folders with a SKILL.md: Agent Skills, and the custom skills of the workflow format. */
 export const skillDocument: FolderFormat = {
   format: "agent-skills",
   recognises: (folder) => folder.names.has("SKILL.md"),
-  load(folder) {
-    const document = readSkillDocument(folder);
-    return "severity" in document ? document : instructionSkill(document, folder.directory, folder.name);
+  read(folder) {
+    const document = openDocument(folder);
+    const format = "parsed" in document ? documentFormat(document.parsed.fields) : "agent-skills";
+    const loaded = instructionSkill(folder, document);
+    return { loaded, format, lint: () => checkDocument(folder, document, format) };
   },
 };
 
 /** Builds the skill of a SKILL.md: instructions, config and an MCP server, but no tools of its own. */
-export function instructionSkill(document: SkillDocument, directory: string, folderName: string): LoadedSkill {
+export function instructionSkill(folder: SkillFolder, open: OpenDocument): LoadedSkill | Diagnostic {
+  const document = readSkillDocument(folder, open);
+  if ("severity" in document) return document;
   const { id, description, category, config, instruction, mcp, frontmatter, diagnostics } = document;
   const skill: Skill = {
     id,
@@ -33,18 +44,18 @@ export function instructionSkill(document: SkillDocument, directory: string, fol
     kind: mcp ? "tools" : "instruction",
     frontmatter,
     runsCode: false,
-    diagnostics: [...diagnostics, ...(id === folderName ? [] : [otherName(document, directory, folderName)])],
+    diagnostics: [...diagnostics, ...(id === folder.name ? [] : [otherName(document, folder)])],
   };
 }
 
 /** Determines the format from keys that only one format has. */
-export function documentFormat(frontmatter: LoadedSkill["frontmatter"]): LoadedSkill["format"] {
+function documentFormat(frontmatter: LoadedSkill["frontmatter"]): LoadedSkill["format"] {
   if (["category", "config"].some((key) => Object.hasOwn(frontmatter, key))) return "sweny";
   return Object.hasOwn(frontmatter, "mcp") ? "mcp" : "agent-skills";
 }
 
-function otherName({ id, position }: SkillDocument, directory: string, folder: string): Diagnostic {
-  const message = `the skill is named "${id}", its folder "${folder}"`;
+function otherName({ id, position }: SkillDocument, { directory, name }: SkillFolder): Diagnostic {
+  const message = `the skill is named "${id}", its folder "${name}"`;
   const hint = "give both the same name: other programs refuse the skill";
   const file = join(directory, "SKILL.md");
   return { severity: "warning", code: "SKILL_FOLDER_NAME", path: ["name"], message, hint, file, ...position(["name"]) };

@@ -14,7 +14,7 @@ import {
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { type Manifest, readManifest } from "../../folder/manifest.ts";
+import { type Fields, type Manifest, openMapping, skippedManifest, type Unreadable } from "../../folder/manifest.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
@@ -35,30 +35,37 @@ interface BindingRead {
   /** Undefined if the binding is missing or invalid. */
   readonly binding: Binding | undefined;
   readonly findings: readonly Diagnostic[];
+  /** Undefined if there is no file. */
+  readonly manifest: Manifest<Fields> | Unreadable | undefined;
 }
 
 /** Reads the contract's binding, which must be exactly one of function, command, tool, mcp and a2a. */
 export function readBinding(folder: SkillFolder): BindingRead {
-  const manifest = readManifest(folder, ["binding.yml", "binding.yaml", "binding.json"]);
-  if (!manifest) return { binding: undefined, findings: [] };
-  if ("severity" in manifest) return refuse({ ...manifest, severity: "error", code: "SKILL_MANIFEST" });
+  const name = ["binding.yml", "binding.yaml", "binding.json"].find((file) => folder.names.has(file));
+  const manifest = name === undefined ? undefined : openMapping(folder, name);
+  if (!manifest) return { binding: undefined, findings: [], manifest };
+  const binding = "fault" in manifest ? brokenBinding(manifest) : bindingOf(manifest, folder);
+  return "severity" in binding
+    ? { binding: undefined, findings: [binding], manifest }
+    : { binding, findings: [], manifest };
+}
+
+function brokenBinding(manifest: Unreadable): Diagnostic {
+  return { ...skippedManifest(manifest), severity: "error", code: "SKILL_MANIFEST" };
+}
+
+function bindingOf(manifest: Manifest<Fields>, folder: SkillFolder): Binding | Diagnostic {
   const { value, finding } = manifest;
   const kinds = KINDS.filter((kind) => value[kind] !== undefined && value[kind] !== null);
   const [kind, another] = kinds;
-  if (!kind) return refuse(finding([], `needs one of ${KINDS.join(", ")}`));
-  if (another)
-    return refuse(finding([another], `has ${kinds.join(" and ")}: it needs exactly one of ${KINDS.join(", ")}`));
-  const binding = READERS[kind](manifest, folder);
-  return "severity" in binding ? refuse(binding) : { binding, findings: [] };
+  if (!kind) return finding([], `needs one of ${KINDS.join(", ")}`);
+  if (another) return finding([another], `has ${kinds.join(" and ")}: it needs exactly one of ${KINDS.join(", ")}`);
+  return READERS[kind](manifest, folder);
 }
 
 const KINDS = ["function", "command", "tool", "mcp", "a2a"] as const;
 
-function refuse(finding: Diagnostic): BindingRead {
-  return { binding: undefined, findings: [finding] };
-}
-
-type Reader = (manifest: Manifest, folder: SkillFolder) => Binding | Diagnostic;
+type Reader = (manifest: Manifest<Fields>, folder: SkillFolder) => Binding | Diagnostic;
 const READERS: Readonly<Record<(typeof KINDS)[number], Reader>> = {
   function: readFunction,
   command: readCommand,
@@ -67,7 +74,7 @@ const READERS: Readonly<Record<(typeof KINDS)[number], Reader>> = {
   a2a: readAgent,
 };
 
-function readFunction({ value, finding }: Manifest, folder: SkillFolder): Binding | Diagnostic {
+function readFunction({ value, finding }: Manifest<Fields>, folder: SkillFolder): Binding | Diagnostic {
   const text = value.function;
   const [, file, name] = typeof text === "string" ? (/^(?:\.\/)?([^#]+)(?:#(.+))?$/.exec(text) ?? []) : [];
   if (file === undefined) return finding(["function"], "needs a function such as ./file.mjs#export");
@@ -99,7 +106,7 @@ function faultOfFile(folder: SkillFolder, file: string): string | undefined {
   }
 }
 
-function readCommand({ value, finding }: Manifest, folder: SkillFolder): Binding | Diagnostic {
+function readCommand({ value, finding }: Manifest<Fields>, folder: SkillFolder): Binding | Diagnostic {
   const { command } = value;
   const { binary, args = [] } = isObject(command) ? command : {};
   if (typeof binary !== "string" || binary === "")
@@ -122,13 +129,13 @@ function faultOfBinary(folder: SkillFolder, binary: string): string | undefined 
   return fault === undefined ? undefined : `which ${fault}`;
 }
 
-function readTool({ value, finding }: Manifest): Binding | Diagnostic {
+function readTool({ value, finding }: Manifest<Fields>): Binding | Diagnostic {
   const [, skill, tool] = typeof value.tool === "string" ? (/^([^/\s]+)(?:\/(\S+))?$/.exec(value.tool) ?? []) : [];
   if (skill === undefined) return finding(["tool"], "needs a tool as skill/tool");
   return { kind: "tool", skill, ...(tool === undefined ? {} : { tool }) };
 }
 
-function readMcp({ value, finding }: Manifest): Binding | Diagnostic {
+function readMcp({ value, finding }: Manifest<Fields>): Binding | Diagnostic {
   const { tool, ...server } = isObject(value.mcp) ? value.mcp : {};
   const parsed = mcpServerSchema().safeParse(server);
   if (!parsed.success) return finding(["mcp"], "needs an mcp server with a command or a url, and a tool");
@@ -136,7 +143,7 @@ function readMcp({ value, finding }: Manifest): Binding | Diagnostic {
   return { kind: "mcp", server: withoutLoosenings(parsed.data), tool };
 }
 
-function readAgent({ value: { a2a }, finding }: Manifest): Binding | Diagnostic {
+function readAgent({ value: { a2a }, finding }: Manifest<Fields>): Binding | Diagnostic {
   const { url: text, ...rest } = isObject(a2a) ? a2a : {};
   const url = agentUrl(text);
   if (url === undefined) return finding(["a2a"], "needs an a2a agent with a url of http or https");

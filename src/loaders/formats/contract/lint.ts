@@ -1,27 +1,38 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../../../core/base/values.ts";
-import { type Complain, openManifest, type Path, unknownKeys } from "../../folder/lint-manifest.ts";
-import type { SkillFolder } from "../../folder/skill-folder.ts";
+import {
+  type Complain,
+  type Fields,
+  type Manifest,
+  type Path,
+  type Unreadable,
+  unknownKeys,
+  unreadable,
+} from "../../folder/manifest.ts";
+import { lacksWord, type SkillFolder } from "../../folder/skill-folder.ts";
+import { parseJsonText } from "../../text/json-text.ts";
 
-const CONTRACT_FILES = ["contract.yml", "contract.yaml", "contract.json"];
-const BINDING_FILES = ["binding.yml", "binding.yaml", "binding.json"];
 const CONTRACT_KEYS = ["id", "version", "description", "input", "output", "metadata"];
 const BINDING_KEYS = ["function", "command", "tool", "mcp", "a2a", "network"];
 
-/** Checks what the contract loader does not. `known` are the ids of the skills that a binding may name. */
-export function checkContract(folder: SkillFolder, known: ReadonlySet<string>): Diagnostic[] {
-  const name = CONTRACT_FILES.find((file) => folder.names.has(file)) ?? "contract.yml";
-  const manifest = openManifest(folder, name);
-  if ("severity" in manifest) return [manifest];
+/** Checks what no run needs to know of a contract: unknown keys, strict JSON, and defaults. */
+export function checkDetails(manifest: Manifest<Fields>): Diagnostic[] {
   const { value, problem } = manifest;
-  if (!isObject(value)) return [problem("error", "CONTRACT_SHAPE", [], `${name} must be a map of fields`)];
   return [
+    ...checkJson(manifest),
     ...unknownKeys(problem, value, { known: CONTRACT_KEYS, severity: "error" }),
     ...checkDefaults(problem, value.input, ["input"]),
     ...checkDefaults(problem, value.output, ["output"]),
-    ...checkBinding(folder, known, problem),
   ];
+}
+
+/** Reports JSON that only a YAML parser accepts. */
+function checkJson({ file, text }: Manifest): Diagnostic[] {
+  const { problem } = file.endsWith(".json") ? parseJsonText(text) : {};
+  if (!problem) return [];
+  const { message, ...place } = problem;
+  return [unreadable({ file, fault: message, place })];
 }
 
 const MOST_DEPTH = 50;
@@ -51,17 +62,26 @@ function misfits(schema: JsonSchema): readonly string[] {
   }
 }
 
-function checkBinding(folder: SkillFolder, known: ReadonlySet<string>, contract: Complain): Diagnostic[] {
-  const name = BINDING_FILES.find((file) => folder.names.has(file));
-  if (!name) {
-    const said = { message: "nothing carries the contract out", hint: "write a binding.yml beside it" };
-    return [contract("warning", "BINDING_MISSING", [], said)];
+interface Surroundings {
+  readonly folder: SkillFolder;
+  /** Ids of the skills that a binding may name. */
+  readonly known: ReadonlySet<string>;
+  readonly contract: Manifest;
+}
+
+/** Checks what no run needs to know of a binding. */
+export function checkBinding(
+  { folder, known, contract }: Surroundings,
+  binding: Manifest<Fields> | Unreadable | undefined,
+): Diagnostic[] {
+  if (!binding) {
+    const said = { message: "the contract has no implementation", hint: "write a binding.yml next to it" };
+    return [contract.problem("warning", "BINDING_MISSING", [], said)];
   }
-  const manifest = openManifest(folder, name);
-  if ("severity" in manifest) return [manifest];
-  const { value, problem } = manifest;
-  if (!isObject(value)) return [];
+  if ("fault" in binding) return binding.isRefused ? [] : [unreadable(binding)];
+  const { value, problem } = binding;
   return [
+    ...checkJson(binding),
     ...unknownKeys(problem, value, { known: BINDING_KEYS, severity: "error" }),
     ...checkExport(folder, problem, value.function),
     ...checkTarget(known, problem, value.tool),
@@ -72,17 +92,8 @@ function checkBinding(folder: SkillFolder, known: ReadonlySet<string>, contract:
 function checkExport(folder: SkillFolder, problem: Complain, target: unknown): Diagnostic[] {
   const [, file = "", name] = typeof target === "string" ? (/^(?:\.\/)?([^#]+)#(.+)$/.exec(target) ?? []) : [];
   if (name === undefined) return [];
-  const text = textOf(folder, file);
-  if (text === undefined || new RegExp(`\\b${name.replace(/\W/g, "\\$&")}\\b`).test(text)) return [];
+  if (!lacksWord(folder, file, name)) return [];
   return [problem("error", "BINDING_TARGET", ["function"], `${file} exports nothing named ${name}`)];
-}
-
-function textOf(folder: SkillFolder, file: string): string | undefined {
-  try {
-    return folder.read(file);
-  } catch {
-    return undefined;
-  }
 }
 
 function checkTarget(known: ReadonlySet<string>, problem: Complain, target: unknown): Diagnostic[] {

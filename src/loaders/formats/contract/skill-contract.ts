@@ -1,44 +1,71 @@
 import valid from "semver/functions/valid.js";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../../../core/base/values.ts";
 import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/skill/formats/contract.ts";
 import { readReach } from "../../../core/skill/formats/tool-reach.ts";
 import type { Skill, Tool } from "../../../core/skill/skill.ts";
-import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
+import { type FolderFormat, type LoadedSkill, strictly } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { type Manifest, readManifest } from "../../folder/manifest.ts";
-import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import {
+  type Fields,
+  type Manifest,
+  openMapping,
+  skippedManifest,
+  type Unreadable,
+  unreadable,
+} from "../../folder/manifest.ts";
+import { looseParts, openDocument, placeOf, readConfig, type SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
 import { mountOf } from "../../programs/package-run.ts";
-import { splitFrontmatter } from "../../text/frontmatter.ts";
-import { readYaml } from "../../text/yaml-text.ts";
 import { UNASKED } from "./agent-call.ts";
 import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
+import { checkBinding, checkDetails } from "./lint.ts";
 
 /** Loads folders with a declarative contract: the interface of a tool, separate from its implementation. */
 export const skillContract: FolderFormat = {
   format: "contract",
-  recognises: (folder) => CONTRACTS.some((name) => folder.names.has(name)),
-  load(folder, host) {
-    const manifest = readManifest(folder, CONTRACTS);
-    if (!manifest) return skipped(folder.directory, "it has no contract");
-    if ("severity" in manifest) return manifest;
+  recognises: (folder) => nameOf(folder) !== undefined,
+  read(folder, host) {
+    const manifest = openMapping(folder, nameOf(folder) ?? "contract.yml");
+    if ("fault" in manifest) {
+      const found = manifest.isRefused
+        ? { ...unreadable(manifest), code: "CONTRACT_SHAPE" as const }
+        : unreadable(manifest);
+      return { loaded: skippedManifest(manifest), format: "contract", lint: () => [found] };
+    }
     const { id } = manifest.value;
-    return isContractId(id) ? loadContract(folder, manifest, id, host) : refuseId(manifest);
+    const read = readBinding(folder);
+    const loaded = isContractId(id) ? loadContract({ folder, host, manifest, read }, id) : refuseId(manifest);
+    const found = "severity" in loaded ? [loaded] : loaded.diagnostics;
+    return {
+      loaded,
+      format: "contract",
+      lint: (known) => [
+        ...checkDetails(manifest),
+        ...checkBinding({ folder, known, contract: manifest }, read.manifest),
+        ...strictly(found.filter((each) => !isOf(read.manifest, each))),
+      ],
+    };
   },
 };
 
+const nameOf = ({ names }: SkillFolder) => CONTRACTS.find((name) => names.has(name));
 const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
+
+/** Checks whether a finding only repeats that the binding cannot be parsed. */
+function isOf(binding: Manifest | Unreadable | undefined, { file }: Diagnostic): boolean {
+  return binding !== undefined && "fault" in binding && !binding.isRefused && binding.file === file;
+}
 
 /** Accepts ids such as `filesystem.search`. The first character rules out flags and paths. */
 function isContractId(id: unknown): id is string {
   return typeof id === "string" && /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(id);
 }
 
-function refuseId({ value, finding }: Manifest): Diagnostic {
+function refuseId({ value, finding }: Manifest<Fields>): Diagnostic {
   const what = value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is no id of a contract`;
   return {
     ...finding(["id"], `skipped: ${what}: use letters, digits, ".", "-" and "_", 128 at most`),
@@ -47,9 +74,16 @@ function refuseId({ value, finding }: Manifest): Diagnostic {
   };
 }
 
-function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host: LoaderHost): LoadedSkill {
+interface OpenContract {
+  readonly folder: SkillFolder;
+  readonly host: LoaderHost;
+  readonly manifest: Manifest<Fields>;
+  readonly read: ReturnType<typeof readBinding>;
+}
+
+function loadContract({ folder, host, manifest, read }: OpenContract, id: string): LoadedSkill {
   const document = readDocument(folder);
-  const { binding, findings } = readBinding(folder);
+  const { binding, findings } = read;
   const diagnostics = [...checkContract(manifest), ...findings, ...document.findings];
   const fault = diagnostics.find((found) => found.severity === "error");
   const { description, version, input, output, metadata } = manifest.value;
@@ -121,7 +155,7 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, carry
   };
 }
 
-function checkContract({ value, finding }: Manifest): Diagnostic[] {
+function checkContract({ value, finding }: Manifest<Fields>): Diagnostic[] {
   const { version, description, input, output, metadata } = value;
   const found: Diagnostic[] = [];
   if (typeof version !== "string") found.push(finding(["version"], `needs a version as text, such as "1.0.0"`));
@@ -159,23 +193,15 @@ function checkMetadata(metadata: unknown, finding: Manifest["finding"]): Diagnos
   return [...hints, ...reach];
 }
 
-/** Reads the config and the instructions from a contract's SKILL.md. Its name is ignored. */
+/** Reads the config and the instructions from a contract's SKILL.md, which needs no frontmatter. Ignores its name. */
 function readDocument(folder: SkillFolder) {
-  try {
-    const text = folder.read("SKILL.md") ?? "";
-    const parts = splitFrontmatter(text);
-    const frontmatter: unknown = parts ? readYaml(parts.frontmatter, "metadata") : {};
-    const body = (parts?.body ?? text).trim();
-    const config = readConfig(isObject(frontmatter) ? frontmatter.config : undefined);
-    return { config, instruction: body === "" ? undefined : body, findings: [] };
-  } catch (error) {
-    const finding: Diagnostic = {
-      severity: "warning",
-      code: "SKILL_DOCUMENT",
-      path: [],
-      message: `the document of the contract is not used: ${messageOf(error)}`,
-      file: `${folder.directory}/SKILL.md`,
-    };
+  const document = openDocument(folder);
+  const { fields, body, fault } = looseParts(document);
+  if (fault?.lacks === "yaml" || fault?.lacks === "text") {
+    const message = `the contract's SKILL.md is not used: ${fault.message}`;
+    const at = { path: [], file: document.file, ...placeOf(fault) };
+    const finding: Diagnostic = { severity: "warning", code: "SKILL_DOCUMENT", message, ...at };
     return { config: {}, instruction: undefined, findings: [finding] };
   }
+  return { config: readConfig(fields.config), instruction: body === "" ? undefined : body, findings: [] };
 }

@@ -2,46 +2,32 @@ import { join } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
-import { isObject, type JsonSchema } from "../../../core/base/values.ts";
+import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { describeReserved, isReservedTool } from "../../../core/engine/tools/own-tools.ts";
 import { type DefinitionFault, definitionFaults } from "../../../core/skill/formats/skill-definition.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { readDefinition, type ToldDefinition, UNTOLD } from "./module-source.ts";
 
-const FILES = ["skill.ts", "skill.mts", "skill.js", "skill.mjs"];
-
 /** Checks a skill module from its source text. Imports nothing. */
-export function checkModule(folder: SkillFolder): Diagnostic[] {
-  const name = FILES.find((file) => folder.names.has(file)) ?? "skill.ts";
-  const file = join(folder.directory, name);
-  const refuse = (code: DiagnosticCode, message: string, hint?: string): Diagnostic => ({
-    severity: "error",
-    code,
-    path: [],
-    message,
-    ...(hint ? { hint } : {}),
-    file,
-  });
-  try {
-    const text = folder.read(name) ?? "";
-    const hint = "export default defineSkill({ id, name, description, category, config, tools })";
-    if (!/\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\b|\bexport\s*\{[^{}]*\bdefault\b/.test(text)) {
-      return [refuse("MODULE_EXPORT", `${name} exports nothing by default`, hint)];
-    }
-    const told = readDefinition(text);
-    const faults = told ? toldFaults(told) : [];
-    const others = faults.filter(({ path }) => path[0] !== "id" || hasId(told?.value));
-    const unsaid = refuse("MODULE_ID", `the id of the skill does not stand in ${name}`, `id: "${folder.name}"`);
-    const isSaid = hasId(told?.value) || /\bid\s*:\s*["'`][^"'`]+["'`]/.test(told ? "" : text);
-    const ids = others.length < faults.length ? [unsaid] : isSaid ? [] : [{ ...unsaid, severity: "warning" as const }];
-    return [
-      ...ids,
-      ...others.map(({ message }) => refuse("MODULE_DEFINITION", `${name}: ${message}`)),
-      ...reservedTools(told?.value, folder.name).map((tool) => refuse("TOOL_RESERVED", describeReserved(tool))),
-    ];
-  } catch (error) {
-    return [refuse("MODULE_UNREADABLE", messageOf(error))];
+export function checkModule({ directory, name: id }: SkillFolder, name: string, text: string): Diagnostic[] {
+  const refuse = (code: DiagnosticCode, message: string, hint?: string): Diagnostic => {
+    return { severity: "error", code, path: [], message, ...defined("hint", hint), file: join(directory, name) };
+  };
+  const hint = "export default defineSkill({ id, name, description, category, config, tools })";
+  if (!/\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\b|\bexport\s*\{[^{}]*\bdefault\b/.test(text)) {
+    return [refuse("MODULE_EXPORT", `${name} exports nothing by default`, hint)];
   }
+  const told = readDefinition(text);
+  const faults = told ? toldFaults(told) : [];
+  const others = faults.filter(({ path }) => path[0] !== "id" || hasId(told?.value));
+  const unsaid = refuse("MODULE_ID", `the id of the skill is not in ${name}`, `id: "${id}"`);
+  const isSaid = hasId(told?.value) || /\bid\s*:\s*["'`][^"'`]+["'`]/.test(told ? "" : text);
+  const ids = others.length < faults.length ? [unsaid] : isSaid ? [] : [{ ...unsaid, severity: "warning" as const }];
+  return [
+    ...ids,
+    ...others.map(({ message }) => refuse("MODULE_DEFINITION", `${name}: ${message}`)),
+    ...reservedTools(told?.value, id).map((tool) => refuse("TOOL_RESERVED", describeReserved(tool))),
+  ];
 }
 
 /** Returns the names of the skill's tools that are reserved for our own. */

@@ -1,4 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
 import { readSmall } from "../../../files/files.ts";
@@ -6,8 +7,17 @@ import { resolveInside } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { Discovery, SkillLevel } from "../../folder/level.ts";
 import { type Contents, openContents } from "../../folder/skill-contents.ts";
-import { openSkillFolder, readSkillDocument, type SkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
+import {
+  openDocument,
+  openSkillFolder,
+  readSkillDocument,
+  type SkillDocument,
+  type SkillFolder,
+  skipped,
+} from "../../folder/skill-folder.ts";
 import { parseYaml } from "../../text/yaml-text.ts";
+import { checkDocument } from "../agent-skills/lint.ts";
+import { checkModule } from "./lint.ts";
 import { findModule, type ModulePlace, type NoModule, skillFile } from "./module-place.ts";
 import { readModuleId } from "./module-source.ts";
 import { importSkill } from "./skill-module.ts";
@@ -16,14 +26,36 @@ import { importSkill } from "./skill-module.ts";
 export const moduleFolder: FolderFormat = {
   format: "module",
   recognises: (folder) => ["skill.ts", "skill.mts", "skill.js", "skill.mjs"].some((name) => folder.names.has(name)),
-  load(folder) {
+  read(folder) {
     const { directory, name } = folder;
     const entry = skillFile(directory) ?? directory;
-    // Throws if the file is a link that leads out of the folder.
-    folder.read(entry.slice(directory.length + 1));
-    return moduleSkill({ path: directory, entry, name }, folder, folder.contents);
+    const file = entry.slice(directory.length + 1);
+    const document = folder.names.has("SKILL.md") ? openDocument(folder) : undefined;
+    const aboutDocument = () => (document ? checkDocument(folder, document, "module") : []);
+    const source = openSource(folder, file);
+    if ("severity" in source) {
+      return { loaded: skipped(directory, source.message), format: "module", lint: () => [source, ...aboutDocument()] };
+    }
+    return {
+      loaded: moduleSkill({ path: directory, entry, name }, folder.contents, {
+        text: source.text,
+        document: document && readSkillDocument(folder, document),
+      }),
+      format: "module",
+      lint: () => [...checkModule(folder, file, source.text), ...aboutDocument()],
+    };
   },
 };
+
+/** Reads the code. Refuses a link that leads out of the folder. */
+function openSource({ directory, read }: SkillFolder, file: string): { readonly text: string } | Diagnostic {
+  try {
+    return { text: read(file) ?? "" };
+  } catch (error) {
+    const message = messageOf(error).split("\n")[0] ?? "";
+    return { severity: "error", code: "MODULE_UNREADABLE", path: [], message, file: join(directory, file) };
+  }
+}
 
 /** Finds the skill that an entry of `skills.modules` names, or reports why there is none. */
 export function discoverModule(level: SkillLevel): Discovery {
@@ -32,7 +64,9 @@ export function discoverModule(level: SkillLevel): Discovery {
   try {
     const folder = openSkillFolder(place.path);
     const contents = folder?.contents ?? openContents({ path: realpathSync.native(place.path) });
-    return { found: [{ path: place.path, loaded: moduleSkill(place, folder, contents), contents }], diagnostics: [] };
+    const document = folder?.names.has("SKILL.md") ? readSkillDocument(folder) : undefined;
+    const loaded = moduleSkill(place, contents, { text: readSmall(place.entry) ?? "", document });
+    return { found: [{ path: place.path, loaded, contents }], diagnostics: [] };
   } catch (error) {
     return { found: [], diagnostics: [notFound(level, { missing: messageOf(error) })] };
   }
@@ -50,11 +84,16 @@ function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnosti
   };
 }
 
+interface ModuleText {
+  readonly text: string;
+  readonly document: SkillDocument | Diagnostic | undefined;
+}
+
 /** Builds the skill from what is known before its code runs: its id and its SKILL.md. */
-function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined, { verify }: Contents): LoadedSkill {
-  const document = folder?.names.has("SKILL.md") ? readSkillDocument(folder) : undefined;
+function moduleSkill(place: ModulePlace, { verify }: Contents, { text, document }: ModuleText): LoadedSkill {
   const said = document && "id" in document ? document : undefined;
-  const id = idOf(place, said);
+  // The id in the code, or else in the document, or else the name of the file, folder or package.
+  const id = readModuleId(text) ?? said?.id ?? place.name;
   let imported: Promise<LoadedSkill["skill"]> | undefined;
   return {
     skill: {
@@ -78,11 +117,6 @@ function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined, { veri
     },
     diagnostics: document && "severity" in document ? [document] : [],
   };
-}
-
-/** Returns the id in the code, or else in the document, or else the name of the file, folder or package. */
-function idOf({ entry, name }: ModulePlace, document: SkillDocument | undefined): string {
-  return readModuleId(readSmall(entry) ?? "") ?? document?.id ?? name;
 }
 
 /** Imports the code, after checking that it is still inside the folder. */

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute } from "node:path";
 import { describeNetwork } from "../../../core/base/address/declared-host.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { actedOf, messageOf } from "../../../core/base/errors.ts";
 import type { Json, JsonObject } from "../../../core/base/values.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
@@ -9,44 +10,55 @@ import type { Tool, ToolContext } from "../../../core/skill/skill.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { readSkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
+import { openManifest } from "../../folder/manifest.ts";
+import { openDocument, type SkillFolder } from "../../folder/skill-folder.ts";
 import { mountOf } from "../../programs/package-run.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { declaredNetwork } from "../../programs/skill-script.ts";
+import { checkDocument } from "../agent-skills/lint.ts";
 import { instructionSkill } from "../agent-skills/skill-document.ts";
-import {
-  type CheckScript,
-  invalidManifest,
-  type Manifest,
-  parseManifest,
-  type ToolDeclaration,
-} from "./tool-manifest.ts";
+import { checkDetails } from "./lint.ts";
+import { type CheckScript, type ReadTools, readTools, type ToolDeclaration } from "./tool-manifest.ts";
 
 /** Loads Skill Tools 1.0.0: a SKILL.md, and a tools.json that lists tools with a script each. */
 export const skillTools: FolderFormat = {
   format: "skill-tools",
   recognises: ({ names }) => names.has("SKILL.md") && names.has("tools.json"),
-  load(folder, host) {
-    const document = readSkillDocument(folder);
-    if ("severity" in document) return document;
-    const loaded = instructionSkill(document, folder.directory, folder.name);
-    const { tools, diagnostics } = readManifest(folder);
+  read(folder, host) {
+    const document = openDocument(folder);
+    const manifest = openManifest(folder, "tools.json", "json");
+    const read = readTools(manifest, checkScriptOf(folder));
     return {
-      ...loaded,
+      loaded: withTools(instructionSkill(folder, document), read, { folder, host }),
       format: "skill-tools",
-      kind: tools.length > 0 ? "tools" : loaded.kind,
-      skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
-      runsCode: tools.some(({ script }) => script !== undefined),
-      effects: claimedEffects(
-        tools.filter(({ script }) => script !== undefined),
-        loaded.frontmatter,
-      ),
-      code: reachOf(loaded.frontmatter),
-      mounts: mountsOf(loaded.skill.id, tools, folder),
-      diagnostics: [...loaded.diagnostics, ...diagnostics],
+      lint: () => [
+        ...checkDocument(folder, document, "skill-tools"),
+        ...read.strict(),
+        ...("fault" in manifest ? [] : checkDetails(folder, document, manifest)),
+      ],
     };
   },
 };
+
+function withTools(
+  loaded: LoadedSkill | Diagnostic,
+  { tools, diagnostics }: ReadTools,
+  { folder, host }: Pick<Surroundings, "folder" | "host">,
+): LoadedSkill | Diagnostic {
+  if ("severity" in loaded) return loaded;
+  const scripts = tools.filter(({ script }) => script !== undefined);
+  return {
+    ...loaded,
+    format: "skill-tools",
+    kind: tools.length > 0 ? "tools" : loaded.kind,
+    skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
+    runsCode: scripts.length > 0,
+    effects: claimedEffects(scripts, loaded.frontmatter),
+    code: reachOf(loaded.frontmatter),
+    mounts: mountsOf(loaded.skill.id, tools, folder),
+    diagnostics: [...loaded.diagnostics, ...diagnostics],
+  };
+}
 
 /** Returns the Python handlers to mount. A single one has the skill's name, several have `skill.tool`. */
 function mountsOf(id: string, tools: readonly ToolDeclaration[], folder: SkillFolder) {
@@ -54,23 +66,6 @@ function mountsOf(id: string, tools: readonly ToolDeclaration[], folder: SkillFo
   return python.flatMap(({ name, script = "" }) =>
     mountOf(python.length === 1 ? id : `${id}.${name}`, folder, { file: script, export: "handler" }),
   );
-}
-
-function readManifest(folder: SkillFolder): Manifest {
-  const file = join(folder.directory, "tools.json");
-  const { tools, diagnostics } = readTools(folder);
-  return { tools, diagnostics: diagnostics.map((found) => ({ ...found, file })) };
-}
-
-function readTools(folder: SkillFolder): Manifest {
-  try {
-    const text = folder.read("tools.json");
-    return text === undefined
-      ? { tools: [], diagnostics: [invalidManifest([], "it is no file")] }
-      : parseManifest(text, checkScriptOf(folder));
-  } catch (error) {
-    return { tools: [], diagnostics: [invalidManifest([], messageOf(error))] };
-  }
 }
 
 /** Checks a script synchronously at load time. Every call checks it again. */

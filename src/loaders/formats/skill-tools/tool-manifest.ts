@@ -1,20 +1,19 @@
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
-import { isObject, type Json, type JsonSchema } from "../../../core/base/values.ts";
+import { isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { RESERVED_TOOLS } from "../../../core/engine/tools/own-tools.ts";
 import {
   below,
   doubtful,
   isText,
   skippedTool,
+  type ToolFinding,
   translateParameters,
 } from "../../../core/skill/formats/parameter-map.ts";
 import { readReach } from "../../../core/skill/formats/tool-reach.ts";
 import type { ToolReach } from "../../../core/skill/skill.ts";
-import { type JsonText, parseJsonText } from "../../text/json-text.ts";
+import { type Manifest, type Unreadable, unreadable } from "../../folder/manifest.ts";
 
-/** Parser for the tools.json of Skill Tools 1.0.0. */
-
-/** Tool that a manifest declares. */
+/** Tool that a tools.json of Skill Tools 1.0.0 declares. */
 export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
@@ -26,38 +25,60 @@ export interface ToolDeclaration {
   readonly effect: unknown;
 }
 
-export interface Manifest {
+export interface ReadTools {
   readonly tools: readonly ToolDeclaration[];
-  /** Findings without a file name. */
+  /** Findings as a run reports them. */
   readonly diagnostics: readonly Diagnostic[];
+  /** Returns the same findings as the lint reports them. */
+  strict(): Diagnostic[];
 }
 
 /** Reports why a script cannot be called. Paths outside the folder are `refused`; a missing file may still appear. */
 export type CheckScript = (script: string) => { readonly refused: boolean; readonly message: string } | undefined;
 
-/** Parses the tools of a tools.json. An invalid tool is skipped. An invalid manifest has no tools. */
-export function parseManifest(text: string, checkScript: CheckScript): Manifest {
-  const json = parseJsonText(text);
-  if (json.problem) {
-    const { message, ...place } = json.problem;
-    return { tools: [], diagnostics: [{ ...invalidManifest([], `it is no JSON: ${message}`), ...place }] };
+/** Reads the tools of a tools.json (sections 4 and 5). An invalid tool is skipped. An invalid manifest has no tools. */
+export function readTools(manifest: Manifest | Unreadable, checkScript: CheckScript): ReadTools {
+  if ("fault" in manifest) {
+    const { file, fault, place } = manifest;
+    const message = noTools(place.line === undefined ? fault : `it is no JSON: ${fault}`);
+    const found: Diagnostic = { severity: "error", code: "TOOLS_INVALID", path: [], message, file, ...place };
+    return { tools: [], diagnostics: [found], strict: () => [unreadable(manifest)] };
   }
-  const { tools, diagnostics } = checkManifest(json.value as Json, checkScript);
-  return { tools, diagnostics: diagnostics.map((found) => located(found, json)) };
+  const { value, problem } = manifest;
+  if (!Array.isArray(value)) {
+    const fault = "it must be an array of tools";
+    const found = problem("error", "TOOLS_INVALID", [], noTools(fault));
+    return {
+      tools: [],
+      diagnostics: [found],
+      strict: () => [problem("error", "TOOLS_SHAPE", [], `tools.json: ${fault}`)],
+    };
+  }
+  const { tools, findings } = checkTools(value, checkScript);
+  return {
+    tools,
+    diagnostics: findings.map(({ severity, code, path, message }) =>
+      problem(severity, code, path, severity === "error" ? `tool skipped: ${message}` : message),
+    ),
+    strict: () =>
+      findings.map(({ severity, strict, code, rule, path, message }) =>
+        problem(strict ?? severity, rule ?? code, path, message),
+      ),
+  };
 }
 
-// ---- the manifest
+function noTools(fault: string): string {
+  return `no tools: ${fault}; the skill's instructions stay`;
+}
 
-function checkManifest(root: Json, checkScript: CheckScript): Manifest {
-  if (!Array.isArray(root)) return { tools: [], diagnostics: [invalidManifest([], "it must be an array of tools")] };
-  const entries: readonly Json[] = root;
+function checkTools(entries: readonly unknown[], checkScript: CheckScript) {
   const tools = new Map<string, ToolDeclaration>();
-  const diagnostics = entries.flatMap((entry, index) => {
-    const { tool, diagnostics } = checkTool(entry, { before: tools, checkScript });
+  const findings = entries.flatMap((entry, index) => {
+    const { tool, findings } = checkTool(entry, { before: tools, checkScript });
     if (tool) tools.set(tool.name, tool);
-    return diagnostics.map((found) => below(index, found));
+    return findings.map((found) => below(index, found));
   });
-  return { tools: [...tools.values()], diagnostics };
+  return { tools: [...tools.values()], findings };
 }
 
 interface ToolSurroundings {
@@ -67,59 +88,53 @@ interface ToolSurroundings {
 }
 
 function checkTool(
-  entry: Json,
+  entry: unknown,
   { before, checkScript }: ToolSurroundings,
-): { readonly tool?: ToolDeclaration; readonly diagnostics: readonly Diagnostic[] } {
-  if (!isObject(entry)) return { diagnostics: [skippedTool([], "a tool must be an object")] };
+): { readonly tool?: ToolDeclaration; readonly findings: readonly ToolFinding[] } {
+  if (!isObject(entry)) return { findings: [skippedTool([], "a tool must be an object", "TOOLS_SHAPE")] };
   const { name, description, script, parameters = {} } = entry;
   const { schema, diagnostics: found } = translateParameters(parameters);
   const { reach, faults } = readReach(entry);
-  const diagnostics = [
+  const findings = [
     ...nameProblems(name, before),
-    ...(isText(description) ? [] : [skippedTool(["description"], "a tool must have a description")]),
+    ...(isText(description)
+      ? []
+      : [skippedTool(["description"], "a tool must have a description", "TOOL_DESCRIPTION")]),
     ...scriptProblems(script, checkScript),
-    ...found.map((diagnostic) => below("parameters", diagnostic)),
+    ...found.map((each) => below("parameters", each)),
     ...faults.map(({ path, message }) => doubtful([...path], `says nothing: ${message}`)),
   ];
-  if (hasErrors(diagnostics) || !schema) return { diagnostics };
+  if (hasErrors(findings) || !schema) return { findings };
   const tool = {
     name: String(name),
     description: String(description),
     input_schema: schema,
     reach,
     effect: entry.effect,
+    script: typeof script === "string" ? script : undefined,
   };
-  return { tool: { ...tool, script: typeof script === "string" ? script : undefined }, diagnostics };
+  return { tool, findings };
 }
 
-function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): Diagnostic[] {
-  const refuse = (message: string) => [skippedTool(["name"], message)];
-  if (!isText(name)) return refuse("a tool must have a name");
-  if (!TOOL_NAME.test(name))
-    return refuse(`"${name}" is no tool name: lowercase letters, digits and _, a letter first`);
+function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): ToolFinding[] {
+  const refuse = (message: string, code?: "TOOL_NAME" | "TOOL_NAME_TWICE") => [skippedTool(["name"], message, code)];
+  if (!isText(name)) return refuse("a tool must have a name", "TOOL_NAME");
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+    return refuse(`"${name}" is no tool name: lowercase letters, digits and _, a letter first`, "TOOL_NAME");
+  }
   if (RESERVED_TOOLS.includes(name)) return refuse(`"${name}" is the name of a built-in tool`);
-  return before.has(name) ? refuse(`a tool before it is named "${name}" too`) : [];
+  return before.has(name) ? refuse(`a tool before it is named "${name}" too`, "TOOL_NAME_TWICE") : [];
 }
 
-const TOOL_NAME = /^[a-z][a-z0-9_]*$/;
-
-function scriptProblems(script: unknown, checkScript: CheckScript): Diagnostic[] {
+function scriptProblems(script: unknown, checkScript: CheckScript): ToolFinding[] {
+  const path = ["script"];
   if (script === undefined) return [];
-  if (!isText(script)) return [skippedTool(["script"], "the script must be a path relative to the skill's folder")];
+  if (!isText(script)) {
+    return [skippedTool(path, "the script must be a path relative to the skill's folder", "TOOL_SCRIPT")];
+  }
   const problem = checkScript(script);
   if (!problem) return [];
   const message = `the script ${script} ${problem.message}`;
-  return [problem.refused ? skippedTool(["script"], message) : doubtful(["script"], message)];
-}
-
-// ---- findings
-
-/** Reports that the whole manifest is unusable. */
-export function invalidManifest(path: Diagnostic["path"], message: string): Diagnostic {
-  const text = `no tools: ${message}; the skill's instructions stay`;
-  return { severity: "error", code: "TOOLS_INVALID", path, message: text };
-}
-
-function located(found: Diagnostic, { position }: JsonText): Diagnostic {
-  return { ...found, ...position(found.path) };
+  if (problem.refused) return [skippedTool(path, message, "TOOL_SCRIPT")];
+  return [{ ...doubtful(path, message, "TOOL_SCRIPT"), strict: "error" }];
 }

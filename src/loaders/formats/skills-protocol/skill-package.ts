@@ -1,9 +1,8 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { parse, TomlError } from "smol-toml";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
-import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
 import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import {
@@ -15,37 +14,75 @@ import {
 } from "../../../core/skill/formats/skill-package.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
 import type { Skill, Tool } from "../../../core/skill/skill.ts";
-import type {
-  FolderFormat,
-  LoadedSkill,
-  PackageDocument,
-  PackageRuntime,
-  RunnablePackage,
-  SkillPackage,
+import {
+  type FolderFormat,
+  type LoadedSkill,
+  type PackageDocument,
+  type PackageRuntime,
+  type RunnablePackage,
+  type SkillPackage,
+  strictly,
 } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
-import { type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import {
+  type Fields,
+  type Manifest,
+  openMapping,
+  skippedManifest,
+  type Unreadable,
+  unknownKeys,
+  unreadable,
+} from "../../folder/manifest.ts";
+import {
+  lacksWord,
+  looseParts,
+  type OpenDocument,
+  openDocument,
+  placeOf,
+  type SkillFolder,
+} from "../../folder/skill-folder.ts";
 import { keepMade, runPackage } from "../../programs/package-run.ts";
-import { splitFrontmatter } from "../../text/frontmatter.ts";
-import { parsePlainYaml } from "../../text/plain-yaml.ts";
-import { readYaml } from "../../text/yaml-text.ts";
+import { checkDocument } from "../agent-skills/lint.ts";
 
 /** Loads folders with a skill.toml: Skills Protocol packages. */
 export const skillPackage: FolderFormat = {
   format: "skills-protocol",
   recognises: (folder) => folder.names.has(MANIFEST),
-  load(folder, host) {
-    const found = readPackage(folder);
-    return "severity" in found ? found : packageSkill(found, host);
+  read(folder, host) {
+    const open = openPackage(folder);
+    const found = readOpen(folder, open);
+    const loaded = "severity" in found ? found : packageSkill(found, host);
+    return {
+      loaded,
+      format: "skills-protocol",
+      lint: () => lintPackage(folder, open, "severity" in found ? [found] : found.diagnostics),
+    };
   },
 };
 
 const MANIFEST = "skill.toml";
 
+/** Files of a package, each parsed once. */
+interface OpenPackage {
+  readonly manifest: Manifest<Fields> | Unreadable;
+  readonly document: OpenDocument;
+}
+
+function openPackage(folder: SkillFolder): OpenPackage {
+  const file = join(folder.directory, MANIFEST);
+  const manifest = folder.isLink(MANIFEST)
+    ? { file, fault: "it is a link", place: {}, isRefused: true as const }
+    : openMapping(folder, MANIFEST, "toml");
+  return { manifest, document: openDocument(folder) };
+}
+
 /** Reads a folder with a skill.toml. Returns a diagnostic if it is not a package at all. */
 export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {
-  const manifest = readToml(folder);
-  if ("severity" in manifest) return manifest;
+  return readOpen(folder, openPackage(folder));
+}
+
+function readOpen(folder: SkillFolder, { manifest, document: open }: OpenPackage): SkillPackage | Diagnostic {
+  if ("fault" in manifest) return skippedManifest(manifest);
   const { value, finding } = manifest;
   const { name, version, description, kind } = value;
   if (!isPackageName(name)) {
@@ -55,7 +92,7 @@ export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {
   const runtime = kind === "action" ? readRuntime(folder, manifest) : undefined;
   const permissions = readPermissions(manifest);
   const input = readInput(manifest);
-  const document = readDocument(folder);
+  const document = readDocument(open);
   const found = [
     ...checkFields(manifest),
     ...(runtime && "findings" in runtime ? runtime.findings : []),
@@ -149,52 +186,11 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
 /** Backstop only: the caller's signal ends a call much earlier. */
 const MOST_MS = 3_600_000;
 
-interface TomlManifest {
-  readonly value: { readonly [key: string]: unknown };
-  finding(path: Diagnostic["path"], message: string): Diagnostic;
-}
-
-function readToml(folder: SkillFolder): TomlManifest | Diagnostic {
-  const file = join(folder.directory, MANIFEST);
-  try {
-    if (folder.isLink(MANIFEST)) return skipped(file, "it is a link");
-    const text = folder.read(MANIFEST);
-    if (text === undefined) return skipped(file, "it is no file");
-    const value = parse(text);
-    const finding: TomlManifest["finding"] = (path, message) => ({
-      severity: "error",
-      code: "SKILL_MANIFEST",
-      path,
-      message: `${MANIFEST} ${message}`,
-      file,
-      ...placeOf(text, path),
-    });
-    return { value, finding };
-  } catch (error) {
-    if (!(error instanceof TomlError)) return skipped(file, messageOf(error));
-    const { line, column } = error;
-    return { ...skipped(file, (error.message.split("\n")[0] ?? "").trim()), line, column };
-  }
-}
-
-/** Finds the line of a key, or of the table that lacks it. The parser does not keep positions. */
-function placeOf(text: string, path: Diagnostic["path"]): { readonly line?: number; readonly column?: number } {
-  const lines = text.split(/\r?\n/);
-  const [first = "", second] = path.map(String);
-  const header = lines.findIndex((line) => new RegExp(`^\\s*\\[${first}(?:\\.|\\])`).test(line));
-  const isKey = (key: string) => (line: string) => new RegExp(`^\\s*${key}\\s*=`).test(line);
-  const firstTable = lines.findIndex((line) => /^\s*\[/.test(line));
-  const top = lines.slice(0, firstTable === -1 ? undefined : firstTable).findIndex(isKey(first));
-  const inner = header === -1 || second === undefined ? -1 : lines.slice(header + 1).findIndex(isKey(second));
-  const line = inner === -1 ? (header === -1 ? top : header) : header + 1 + inner;
-  return { line: Math.max(0, line) + 1, column: 1 };
-}
-
 function skippedAt(finding: Diagnostic): Diagnostic {
   return { ...finding, severity: "warning", code: "SKILL_SKIPPED" };
 }
 
-function checkFields({ value, finding }: TomlManifest): Diagnostic[] {
+function checkFields({ value, finding }: Manifest<Fields>): Diagnostic[] {
   const { version, description, kind, namespace } = value;
   const found: Diagnostic[] = [];
   if (!isPackageVersion(version)) found.push(finding(["version"], `needs a version as "major.minor.patch"`));
@@ -215,7 +211,7 @@ interface Faulty {
   readonly findings: readonly Diagnostic[];
 }
 
-function readRuntime(folder: SkillFolder, { value, finding }: TomlManifest): PackageRuntime | Faulty {
+function readRuntime(folder: SkillFolder, { value, finding }: Manifest<Fields>): PackageRuntime | Faulty {
   const { runtime } = value;
   if (!isObject(runtime)) return { findings: [finding(["runtime"], "needs a [runtime]: an action runs code")] };
   const { language, entrypoint, export: name } = runtime;
@@ -258,7 +254,7 @@ function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | u
 
 type Permissions = Pick<RunnablePackage, "secrets" | "network">;
 
-function readPermissions({ value, finding }: TomlManifest): Permissions & Faulty {
+function readPermissions({ value, finding }: Manifest<Fields>): Permissions & Faulty {
   const { permissions = {} } = value;
   const table = isObject(permissions) ? permissions : {};
   const { secrets = [], network = false } = table;
@@ -283,7 +279,7 @@ function areTexts(list: unknown): list is readonly string[] {
   return Array.isArray(list) && list.every((text) => typeof text === "string" && text !== "");
 }
 
-function readInput({ value, finding }: TomlManifest) {
+function readInput({ value, finding }: Manifest<Fields>) {
   const key = value.input === undefined ? "inputs" : "input";
   const schema = readInputSchema(value[key]);
   const refuse = (message: string) => ({ schema: { type: "object" }, findings: [finding([key], message)] });
@@ -294,43 +290,76 @@ function readInput({ value, finding }: TomlManifest) {
   return { schema, findings: [] };
 }
 
-function readDocument(folder: SkillFolder): PackageDocument & Faulty {
-  const file = join(folder.directory, "SKILL.md");
+function readDocument(document: OpenDocument): PackageDocument & Faulty {
+  const { file } = document;
   const finding = (severity: Diagnostic["severity"], message: string): Diagnostic => {
     return { severity, code: "SKILL_DOCUMENT", path: [], message, file };
   };
-  const nothing = { title: undefined, shortDescription: undefined, tags: [], frontmatter: {}, body: "" };
-  try {
-    const text = folder.read("SKILL.md");
-    if (text === undefined) return { ...nothing, findings: [finding("error", "a package needs a SKILL.md")] };
-    const parts = splitFrontmatter(text);
-    const frontmatter: unknown = parts
-      ? (parsePlainYaml(parts.frontmatter) ?? readYaml(parts.frontmatter, "metadata"))
-      : {};
-    if (!isObject(frontmatter)) throw new Error("its frontmatter is no map");
-    const { name, short_description, tags } = frontmatter;
-    const isTold = typeof short_description === "string" && short_description.trim() !== "";
-    return {
-      title: typeof name === "string" && name.trim() !== "" ? name.trim() : undefined,
-      shortDescription: isTold ? short_description.trim() : undefined,
-      tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
-      frontmatter,
-      body: (parts?.body ?? text).trim(),
-      findings: isTold ? [] : [finding("warning", "SKILL.md has no short_description")],
-    };
-  } catch (error) {
-    return { ...nothing, findings: [finding("error", `SKILL.md cannot be read: ${messageOf(error)}`)] };
+  const { fields, body, fault } = looseParts(document);
+  if (fault && fault.lacks !== "markers") {
+    const message = fault.lacks === "file" ? "a package needs a SKILL.md" : `SKILL.md cannot be read: ${fault.message}`;
+    const nothing = { title: undefined, shortDescription: undefined, tags: [], frontmatter: {}, body: "" };
+    return { ...nothing, findings: [{ ...finding("error", message), ...placeOf(fault) }] };
   }
+  const { name, short_description, tags } = fields;
+  const isTold = typeof short_description === "string" && short_description.trim() !== "";
+  return {
+    title: typeof name === "string" && name.trim() !== "" ? name.trim() : undefined,
+    shortDescription: isTold ? short_description.trim() : undefined,
+    tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
+    frontmatter: fields,
+    body,
+    findings: isTold ? [] : [finding("warning", "SKILL.md has no short_description")],
+  };
 }
 
 function checkImportable(
   name: string,
   runtime: PackageRuntime | Faulty | undefined,
-  finding: TomlManifest["finding"],
+  finding: Manifest["finding"],
 ): Diagnostic[] {
   const isPython = runtime && "language" in runtime && runtime.language === "python";
   const segments = isPython ? unimportableSegments(name) : [];
   if (segments.length === 0) return [];
   const message = `has a name that other code cannot import as skills.${name}: ${segments.join(", ")}`;
   return [{ ...finding(["name"], message), severity: "warning", code: "SKILL_NOT_IMPORTABLE" }];
+}
+
+// ---- lint
+
+const KEYS = ["name", "version", "description", "kind", "namespace", "runtime", "permissions", "inputs", "input"];
+const TABLE_KEYS: Readonly<Record<string, readonly string[]>> = {
+  runtime: ["language", "entrypoint", "export"],
+  permissions: ["secrets", "network"],
+};
+
+/** Checks a package: its document, what no run needs to know of its manifest, and what a run `found`. */
+function lintPackage(folder: SkillFolder, open: OpenPackage, found: readonly Diagnostic[]): Diagnostic[] {
+  const document = checkDocument(folder, open.document, "skills-protocol");
+  const isTold = hasErrors(document); // Then the rules of the document replace the run's less specific findings.
+  const other = strictly(found.filter(({ code }) => !(isTold && code === "SKILL_DOCUMENT")));
+  const { manifest } = open;
+  if ("fault" in manifest) return [...document, ...(manifest.isRefused ? other : [unreadable(manifest)])];
+  const { value, problem } = manifest;
+  const tables = Object.entries(TABLE_KEYS).flatMap(([table, known]) =>
+    unknownKeys(problem, value[table], { known, path: [table] }),
+  );
+  return [
+    ...document,
+    ...unknownKeys(problem, value, { known: KEYS }),
+    ...tables,
+    ...checkRuntime(folder, manifest),
+    ...other,
+  ];
+}
+
+function checkRuntime(folder: SkillFolder, { value, problem }: Manifest<Fields>): Diagnostic[] {
+  const { kind, runtime } = value;
+  if (kind === "instruction" && runtime !== undefined) {
+    return [problem("error", "PACKAGE_RUNTIME", ["runtime"], "an instruction has no runtime: it is not run")];
+  }
+  const { entrypoint, export: name } = isObject(runtime) ? runtime : {};
+  if (typeof entrypoint !== "string" || typeof name !== "string") return [];
+  if (!lacksWord(folder, entrypoint.replace(/^\.\//, ""), name)) return [];
+  return [problem("error", "PACKAGE_RUNTIME", ["runtime", "export"], `${entrypoint} has nothing named ${name}`)];
 }

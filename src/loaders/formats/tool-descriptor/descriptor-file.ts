@@ -1,6 +1,4 @@
-import { join } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
-import { messageOf } from "../../../core/base/errors.ts";
 import { isObject, type Json, parseJson } from "../../../core/base/values.ts";
 import {
   type Descriptor,
@@ -9,8 +7,8 @@ import {
   parseDescriptor,
 } from "../../../core/skill/formats/descriptor.ts";
 import type { FormatOptions } from "../../folder/host.ts";
-import type { SkillFolder } from "../../folder/skill-folder.ts";
-import { type JsonText, parseJsonText } from "../../text/json-text.ts";
+import { type Manifest, openManifest, type Unreadable } from "../../folder/manifest.ts";
+import { readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
 
 /**
  * Determines what a tools.json is, even if it is invalid. An array is Skill Tools, unless it has companion files or
@@ -18,20 +16,11 @@ import { type JsonText, parseJsonText } from "../../text/json-text.ts";
  */
 export function descriptorRoot(folder: SkillFolder): "descriptor" | "list" | "other" {
   if (COMPANIONS.some((name) => folder.names.has(name))) return "descriptor";
-  const text = readTools(folder).replace(/^\uFEFF/, "");
+  const text = (readIfPossible(folder, "tools.json") ?? "").replace(/^\uFEFF/, "");
   const value = parseJson(text);
   if (value === undefined) return /^\s*\[/.test(text) ? "list" : "descriptor";
   if (Array.isArray(value)) return value.length > 0 && value.every(isDescribed) ? "descriptor" : "list";
   return hasParts(value) ? "descriptor" : "other";
-}
-
-/** Returns an empty string on errors, which reading the descriptor reports. */
-function readTools(folder: SkillFolder): string {
-  try {
-    return folder.read("tools.json") ?? "";
-  } catch {
-    return "";
-  }
 }
 
 const COMPANIONS = ["allowlist.json", "execution.json"];
@@ -46,109 +35,103 @@ function hasParts(value: unknown): boolean {
   return isObject(value) && PARTS.some((part) => Object.hasOwn(value, part));
 }
 
+const PARTS: readonly DescriptorPart[] = ["tools", "allowlist", "execution"];
+
+/** Part of a descriptor and the file that it is in. */
+export interface Source {
+  readonly manifest: Manifest;
+  readonly value: unknown;
+  /** Path of the part in its file. */
+  readonly base: readonly string[];
+}
+
+/** Files of a descriptor, each parsed once: tools.json alone, or with its two companions. */
+export interface OpenDescriptor {
+  readonly tools: Manifest | Unreadable;
+  /** Undefined if there is no file. Read only next to a list of tools. */
+  readonly execution: Manifest | Unreadable | undefined;
+  readonly isWhole: boolean;
+  readonly isList: boolean;
+  readonly sources: Readonly<Record<DescriptorPart, Source>> | undefined;
+  /** Reasons why there are no sources. */
+  readonly faults: readonly Diagnostic[];
+}
+
+export function openDescriptor(folder: SkillFolder): OpenDescriptor {
+  const tools = openManifest(folder, "tools.json", "json");
+  const none = { tools, execution: undefined, isWhole: false, isList: false, sources: undefined };
+  if ("fault" in tools) return { ...none, faults: [unreadableFile(tools)] };
+  const { value } = tools;
+  if (hasParts(value)) {
+    const sources = {
+      tools: partOf(tools, "tools"),
+      allowlist: partOf(tools, "allowlist"),
+      execution: partOf(tools, "execution"),
+    };
+    return { ...none, isWhole: true, sources, faults: [] };
+  }
+  if (!Array.isArray(value)) return { ...none, faults: [invalid(tools, [], "tools.json must be a list of tools")] };
+  const missing = COMPANIONS.filter((name) => !folder.names.has(name));
+  const isList = missing.length < COMPANIONS.length;
+  const [allowlist, execution] = COMPANIONS.map((name) => openManifest(folder, name, "json"));
+  if (missing.length > 0 || !allowlist || !execution) {
+    const message = `tools.json is a list of tools that needs ${missing.join(" and ")} next to it`;
+    return { ...none, isList, execution, faults: [invalid(tools, [], message)] };
+  }
+  const faults = [allowlist, execution].flatMap((each) => ("fault" in each ? [unreadableFile(each)] : []));
+  if ("fault" in allowlist || "fault" in execution) return { ...none, isList, execution, faults };
+  const sources = { tools: partOf(tools), allowlist: partOf(allowlist), execution: partOf(execution) };
+  return { ...none, isList, execution, sources, faults };
+}
+
+function partOf(manifest: Manifest, part?: DescriptorPart): Source {
+  const { value } = manifest;
+  if (part === undefined) return { manifest, value, base: [] };
+  const own = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+  return { manifest, value: own, base: [part] };
+}
+
+function unreadableFile({ file, fault, place }: Unreadable): Diagnostic {
+  return {
+    ...descriptorFinding("DESCRIPTOR_INVALID", { path: [], message: `cannot be read: ${fault}`, file }),
+    ...place,
+  };
+}
+
 interface ReadDescriptor {
   /** Undefined if the descriptor is unusable. The skill's instructions remain. */
   readonly descriptor: Descriptor | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-interface Source {
-  readonly file: string;
-  readonly text: JsonText;
-  /** Path of the part in its file. */
-  readonly base: readonly string[];
-}
-
-/** Reads tools.json, alone or with its companions. Each finding has its file, line and column. */
+/** Reads the parts of a descriptor. Each finding has its file, line and column. */
 export function readDescriptor(
-  folder: SkillFolder,
+  { sources, faults }: OpenDescriptor,
   options: FormatOptions,
   binGroup: number | undefined,
 ): ReadDescriptor {
-  const sources = readSources(folder);
-  if ("diagnostics" in sources) return sources;
-  const partOf = (part: DescriptorPart) => valueAt(sources[part]);
-  const parts = { tools: partOf("tools"), allowlist: partOf("allowlist"), execution: partOf("execution") };
-  const strangers = options.descriptor === "seed" ? strangeKeys(sources.tools) : [];
+  if (!sources) return { descriptor: undefined, diagnostics: faults };
+  const { tools, allowlist, execution } = sources;
+  const parts = { tools: tools.value, allowlist: allowlist.value, execution: execution.value };
+  const strangers = options.descriptor === "seed" ? strangeKeys(tools.manifest) : [];
   const { descriptor, findings } = parseDescriptor(parts, options.descriptor, binGroup);
   const kept = strangers.length === 0 ? descriptor : undefined;
-  const scripts = kept && !options.allowScripts ? heldScripts(kept, sources.execution) : [];
+  const scripts = kept && !options.allowScripts ? heldScripts(kept, execution.manifest.file) : [];
   return {
     descriptor: kept,
     diagnostics: [...strangers, ...findings.map((each) => located(each, sources)), ...scripts],
   };
 }
 
-/** Reads the file of each part, or reports why there is no descriptor. */
-function readSources(folder: SkillFolder): Readonly<Record<DescriptorPart, Source>> | ReadDescriptor {
-  const open = (name: string): Source => ({
-    file: join(folder.directory, name),
-    text: readText(folder, name),
-    base: [],
-  });
-  const refuse = (...diagnostics: Diagnostic[]): ReadDescriptor => ({ descriptor: undefined, diagnostics });
-  const tools = open("tools.json");
-  const { value } = tools.text;
-  if (tools.text.problem) return refuse(...problemsOf(tools));
-  if (hasParts(value)) {
-    return {
-      tools: within(tools, "tools"),
-      allowlist: within(tools, "allowlist"),
-      execution: within(tools, "execution"),
-    };
-  }
-  if (!Array.isArray(value)) return refuse(invalid(tools, "must be a list of tools"));
-  const missing = COMPANIONS.filter((name) => !folder.names.has(name));
-  if (missing.length > 0)
-    return refuse(invalid(tools, `is a list of tools that needs ${missing.join(" and ")} beside it`));
-  const [allowlist, execution] = [open("allowlist.json"), open("execution.json")];
-  const problems = [allowlist, execution].flatMap(problemsOf);
-  return problems.length > 0 ? refuse(...problems) : { tools, allowlist, execution };
-}
-
-function readText(folder: SkillFolder, name: string): JsonText {
-  try {
-    return parseJsonText(folder.read(name) ?? "");
-  } catch (error) {
-    return { value: undefined, problem: { message: messageOf(error) }, position: () => ({}) };
-  }
-}
-
-const PARTS: readonly DescriptorPart[] = ["tools", "allowlist", "execution"];
-
-function within(source: Source, part: DescriptorPart): Source {
-  return { ...source, base: [part] };
-}
-
-function valueAt({ text: { value }, base: [key] }: Source): unknown {
-  if (key === undefined) return value;
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-function problemsOf({ file, text }: Source): Diagnostic[] {
-  if (!text.problem) return [];
-  const { message, ...place } = text.problem;
-  const found = { path: [], message: `cannot be read: ${message}`, file };
-  return [{ ...descriptorFinding("DESCRIPTOR_INVALID", found), ...place }];
-}
-
 /** Reports unknown keys at the root. The seed format allows only three. */
-function strangeKeys(source: Source): Diagnostic[] {
-  const { value } = source.text;
-  const keys = isObject(value) ? Object.keys(value) : [];
+function strangeKeys(manifest: Manifest): Diagnostic[] {
+  const keys = isObject(manifest.value) ? Object.keys(manifest.value) : [];
   const strange = keys.filter((key) => !PARTS.some((part) => part === key));
-  return strange.map((key) => ({
-    ...descriptorFinding("DESCRIPTOR_INVALID", {
-      path: [key],
-      message: `${key} is no key of the format`,
-      file: source.file,
-    }),
-    ...source.text.position([key]),
-  }));
+  return strange.map((key) => invalid(manifest, [key], `${key} is not a key of this format`));
 }
 
 /** Reports parameters that a script resolves, which needs the operator's --allow-scripts. */
-function heldScripts({ tools }: Descriptor, { file }: Source): Diagnostic[] {
+function heldScripts({ tools }: Descriptor, file: string): Diagnostic[] {
   return tools.flatMap(({ name, executions }) => {
     const mappings = executions.flatMap(({ args }) => args).filter(({ resolveCommand }) => resolveCommand?.script);
     return mappings.map(({ param, resolveCommand }) => {
@@ -162,16 +145,12 @@ function located(
   { code, part, path, message }: DescriptorFinding,
   sources: Readonly<Record<DescriptorPart, Source>>,
 ): Diagnostic {
-  const { file, text, base } = sources[part];
-  const whole = [...base, ...path];
-  return { ...descriptorFinding(code, { path: whole, message, file }), ...text.position(whole) };
+  const { manifest, base } = sources[part];
+  return manifest.problem("warning", code, [...base, ...path], message);
 }
 
-function invalid({ file, text }: Source, message: string): Diagnostic {
-  return {
-    ...descriptorFinding("DESCRIPTOR_INVALID", { path: [], message: `tools.json ${message}`, file }),
-    ...text.position([]),
-  };
+function invalid({ problem }: Manifest, path: readonly string[], message: string): Diagnostic {
+  return problem("warning", "DESCRIPTOR_INVALID", path, message);
 }
 
 /** Builds a warning. An invalid descriptor costs tools, but never stops the run. */

@@ -1,52 +1,40 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { isObject } from "../../../core/base/values.ts";
-import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
+import { strictly } from "../../folder/format.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
-import { type Manifest, openManifest, type Path, unknownKeys } from "../../folder/lint-manifest.ts";
+import { type Manifest, type Path, unknownKeys, unreadable } from "../../folder/manifest.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
-
-const ROOT_KEYS = ["tools", "allowlist", "execution"];
-const TOOL_KEYS = ["name", "description", "parameters", "effect", ...REACH_KEYS];
-const EXECUTION_KEYS = [
-  ...["tool", "binary", "subcommand", "args"],
-  ...["binaryWrapper", "condition", "paramCondition", "successExitCodes", "postProcess"],
-  ...["hintConditions", "sideRead", "maxOutputLines", "truncationHint"],
-];
-const ARGUMENT_KEYS = [
-  ...["param", "kind", "flag", "flagIfTrue", "flagIfFalse", "normalizeNewlines", "resolveCommand"],
-  ...["optional", "split", "absentDefault", "subcommandOverride", "denyPattern", "value"],
-  ...["readPath", "writePath", "unsafePath", "denyResolveCommand", "denyAlwaysResolve"],
-  "disambiguateAfterSkippedPositionals",
-];
-const RESOLVE_KEYS = ["script", "binary", "subcommand", "args"];
+import type { OpenDescriptor } from "./descriptor-file.ts";
 
 type Entry = { readonly [key: string]: unknown };
 
-/** Checks what the descriptor loader does not: unknown keys, and arguments that do not match their parameters. */
-export function checkToolDescriptor(folder: SkillFolder): Diagnostic[] {
-  const manifest = openManifest(folder, "tools.json");
-  if ("severity" in manifest) return [manifest];
-  if (Array.isArray(manifest.value)) return checkThreeFiles(folder, manifest);
-  if (!isObject(manifest.value)) {
-    return [manifest.problem("error", "TOOLS_SHAPE", [], "tools.json must be an object or an array of tools")];
-  }
-  const { tools, execution } = manifest.value;
-  return [
-    ...unknownKeys(manifest.problem, manifest.value, { known: ROOT_KEYS }),
-    ...checkTools(manifest, tools, ["tools"]),
-    ...checkExecutions({ folder, manifest, path: ["execution"] }, { tools, execution }),
+/** Checks a descriptor: what a run `found`, missing descriptions, and arguments that do not match their parameters. */
+export function checkDescriptor(folder: SkillFolder, open: OpenDescriptor, found: readonly Diagnostic[]): Diagnostic[] {
+  const { tools, execution } = open;
+  if ("fault" in tools) return strictly(found);
+  const { value } = tools;
+  const whole = open.isWhole && isObject(value) ? value : undefined;
+  const listed = whole ? whole.tools : value;
+  const place = whole ? { folder, manifest: tools, path: ["execution"] } : undefined;
+  const strict = [
+    ...unknownKeys(tools.problem, whole, { known: ["tools", "allowlist", "execution"] }),
+    ...checkTools(tools, listed, whole ? ["tools"] : []),
+    ...(place ? checkExecutions(place, { tools: listed, execution: whole?.execution }) : []),
+    ...(whole ? [] : checkCompanions(folder, tools, execution)),
   ];
+  const files = new Set(strict.flatMap(({ code, file }) => (WHOLE.has(code) ? [file] : [])));
+  return [...strict, ...strictly(found.filter(({ file }) => !files.has(file)))];
 }
 
-/** Checks a tools.json that is an array of tools, with their executions in two files next to it. */
-function checkThreeFiles(folder: SkillFolder, manifest: Manifest): Diagnostic[] {
-  const found = checkTools(manifest, manifest.value, []);
-  if (!folder.names.has("allowlist.json")) {
-    found.push(manifest.problem("error", "TOOLS_SHAPE", [], "allowlist.json is missing beside tools.json"));
-  }
-  const execution = openManifest(folder, "execution.json");
-  if ("severity" in execution) return [...found, execution];
-  const parts = { tools: manifest.value, execution: execution.value };
+/** Findings that make a whole file unusable, and replace all others about it. */
+const WHOLE: ReadonlySet<string> = new Set(["MANIFEST_UNREADABLE", "TOOLS_SHAPE"]);
+
+function checkCompanions(folder: SkillFolder, tools: Manifest, execution: OpenDescriptor["execution"]): Diagnostic[] {
+  const message = "allowlist.json is missing next to tools.json";
+  const found = folder.names.has("allowlist.json") ? [] : [tools.problem("error", "TOOLS_SHAPE", [], message)];
+  if (!execution) return found;
+  if ("fault" in execution) return [...found, unreadable(execution)];
+  const parts = { tools: tools.value, execution: execution.value };
   return [...found, ...checkExecutions({ folder, manifest: execution, path: [] }, parts)];
 }
 
@@ -56,16 +44,11 @@ function entriesOf(list: unknown): readonly (readonly [index: number, entry: Ent
   );
 }
 
-function checkTools(manifest: Manifest, tools: unknown, base: Path): Diagnostic[] {
-  return entriesOf(tools).flatMap(([index, tool]) => {
-    const path = [...base, index];
-    const { name, description } = tool;
-    const isDescribed = typeof description === "string" && description.trim() !== "";
-    const message = `tool ${String(name ?? index + 1)} has no description: a model cannot tell what it is for`;
-    return [
-      ...unknownKeys(manifest.problem, tool, { known: TOOL_KEYS, path }),
-      ...(isDescribed ? [] : [manifest.problem("warning", "TOOL_DESCRIPTION", path, message)]),
-    ];
+function checkTools({ problem }: Manifest, tools: unknown, base: Path): Diagnostic[] {
+  return entriesOf(tools).flatMap(([index, { name, description }]) => {
+    if (typeof description === "string" && description.trim() !== "") return [];
+    const message = `tool ${String(name ?? index + 1)} has no description: a model cannot know what it does`;
+    return [problem("warning", "TOOL_DESCRIPTION", [...base, index], message)];
   });
 }
 
@@ -88,7 +71,6 @@ function checkExecutions(
     const place = within(executions, index);
     const args = entriesOf(entry.args);
     return [
-      ...unknownKeys(place.manifest.problem, entry, { known: EXECUTION_KEYS, path: place.path }),
       ...args.flatMap(([at, mapping]) => checkArgument(within(place, "args", at), mapping)),
       ...checkParameters(place, { entry, args, schema: declared.get(entry.tool) }),
     ];
@@ -100,7 +82,7 @@ function checkArgument(place: Place, mapping: Entry): Diagnostic[] {
   const { problem } = place.manifest;
   const { kind = "positional", flag, flagIfTrue, flagIfFalse, subcommandOverride, resolveCommand } = mapping;
   const warn = (key: string, message: string) => problem("warning", "ARGUMENT_FLAG", [...path, key], message);
-  const found = unknownKeys(problem, mapping, { known: ARGUMENT_KEYS, path });
+  const found: Diagnostic[] = [];
   if (kind === "flagifboolean" && [flagIfTrue, flagIfFalse, subcommandOverride].every((said) => said === undefined)) {
     found.push(warn("kind", "a flagifboolean needs flagIfTrue, flagIfFalse or both"));
   }
@@ -114,9 +96,7 @@ function checkArgument(place: Place, mapping: Entry): Diagnostic[] {
     found.push(warn("flag", `flag is a name without dashes: "${flag.replace(/^-+/, "")}"`));
   }
   if (isObject(resolveCommand)) {
-    const inner = within(place, "resolveCommand");
-    found.push(...unknownKeys(problem, resolveCommand, { known: RESOLVE_KEYS, path: inner.path }));
-    found.push(...checkResolve(inner, resolveCommand));
+    found.push(...checkResolve(within(place, "resolveCommand"), resolveCommand));
   }
   return found;
 }

@@ -1,17 +1,32 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { isObject, type Json } from "../../../core/base/values.ts";
+import type { Json } from "../../../core/base/values.ts";
 import type { DescribedTool } from "../../../core/skill/formats/descriptor.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
 import type { Tool } from "../../../core/skill/skill.ts";
-import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
-import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import { type FolderFormat, type LoadedSkill, type Reading, strictly } from "../../folder/format.ts";
+import type { LoaderHost } from "../../folder/host.ts";
+import {
+  looseParts,
+  type OpenDocument,
+  openDocument,
+  readConfig,
+  type SkillFolder,
+  skipped,
+} from "../../folder/skill-folder.ts";
 import { findRequiredPrograms } from "../../programs/required-programs.ts";
-import { splitFrontmatter } from "../../text/frontmatter.ts";
-import { readYaml } from "../../text/yaml-text.ts";
+import { checkDocument } from "../agent-skills/lint.ts";
 import { skillDocument } from "../agent-skills/skill-document.ts";
+import { skillTools } from "../skill-tools/skill-tools.ts";
 import { callDescribedTool, type DescriptorHome } from "./descriptor-call.ts";
-import { descriptorFinding, descriptorRoot, readDescriptor } from "./descriptor-file.ts";
+import {
+  descriptorFinding,
+  descriptorRoot,
+  type OpenDescriptor,
+  openDescriptor,
+  readDescriptor,
+} from "./descriptor-file.ts";
+import { checkDescriptor } from "./lint.ts";
 
 /**
  * Loads folders with a SKILL.md and a tools.json whose tools are command lines of allowlisted programs. The descriptor
@@ -22,82 +37,87 @@ export const toolDescriptor: FolderFormat = {
   format: "tool-descriptor",
   recognises: (folder) =>
     folder.names.has("SKILL.md") && folder.names.has("tools.json") && descriptorRoot(folder) !== "list",
-  load(folder, host) {
-    if (descriptorRoot(folder) === "other") return withoutTools(skillDocument.load(folder, host), folder);
-    const document = readDocument(folder);
-    const id = host.options.descriptor === "seed" && isId(document.name) ? document.name : folder.name;
-    if (!isId(id)) return skipped(folder.directory, `"${id}" is no skill id: use letters, digits, ".", "_" and "-"`);
-    const programs = findRequiredPrograms(document.frontmatter, host.env);
-    const group = programs.missing === undefined ? programs.group : 0;
-    const { descriptor, diagnostics } = readDescriptor(folder, host.options, group);
-    const { tools = [], allowlist = new Map() } = descriptor ?? {};
-    const config = readConfig(document.frontmatter.config);
-    const home = { directory: folder.directory, host, allowlist, config, seen: new Set<string>() };
-    const offered = tools.map((tool) => asTool(tool, home));
+  read(folder, host) {
+    if (descriptorRoot(folder) === "other") return otherTools(folder, host);
+    const document = openDocument(folder);
+    const open = openDescriptor(folder);
+    const loaded = loadDescriptor(folder, host, { document, open });
+    const found = "severity" in loaded ? [loaded] : loaded.diagnostics;
+    // A descriptor that is not even recognisable is probably meant as Skill Tools.
+    if (!open.isWhole && !open.isList) return lintAsTools({ loaded, found }, folder, host);
     return {
-      skill: {
-        id,
-        name: id,
-        description: document.description,
-        category: "general",
-        config,
-        tools: offered,
-        ...(document.body === "" ? {} : { instruction: document.body }),
-      },
+      loaded,
       format: "tool-descriptor",
-      kind: offered.length > 0 ? "tools" : "instruction",
-      frontmatter: document.frontmatter,
-      runsCode: offered.length > 0,
-      effects: claimedEffects(tools, document.frontmatter),
-      code: [...allowlist].map(([program, subcommands]) => `program ${program} (${subcommands.join(", ")})`),
-      ...(programs.missing === undefined ? {} : { unavailable: { kind: "machine", reason: programs.missing } }),
-      diagnostics: [...diagnostics, ...(programs.malformed ? [badRequirement(folder)] : [])],
+      lint: () => [...checkDocument(folder, document, "tool-descriptor"), ...checkDescriptor(folder, open, found)],
     };
   },
 };
 
-function withoutTools(loaded: LoadedSkill | Diagnostic, { directory }: SkillFolder): LoadedSkill | Diagnostic {
-  if ("severity" in loaded) return loaded;
+interface Loaded {
+  readonly loaded: LoadedSkill | Diagnostic;
+  readonly found: readonly Diagnostic[];
+}
+
+/** Lints the folder as Skill Tools, whose rules say more about its tools.json. */
+function lintAsTools({ loaded, found }: Loaded, folder: SkillFolder, host: LoaderHost): Reading {
+  const { format, lint } = skillTools.read(folder, host);
+  const other = found.filter(({ code, file }) => code === "DESCRIPTOR_INVALID" && file !== toolsFile(folder));
+  return { loaded, format, lint: (known) => [...lint(known), ...strictly(other)] };
+}
+
+function otherTools(folder: SkillFolder, host: LoaderHost): Reading {
+  const { loaded } = skillDocument.read(folder, host);
+  if ("severity" in loaded) return lintAsTools({ loaded, found: [] }, folder, host);
   const message = "tools.json is neither a list of tools nor a map with tools, allowlist and execution";
-  const found = descriptorFinding("DESCRIPTOR_INVALID", { path: [], message, file: join(directory, "tools.json") });
-  return { ...loaded, diagnostics: [...loaded.diagnostics, found] };
+  const found = descriptorFinding("DESCRIPTOR_INVALID", { path: [], message, file: toolsFile(folder) });
+  const whole = { ...loaded, diagnostics: [...loaded.diagnostics, found] };
+  return lintAsTools({ loaded: whole, found: [] }, folder, host);
+}
+
+const toolsFile = ({ directory }: SkillFolder) => join(directory, "tools.json");
+
+interface Opened {
+  readonly document: OpenDocument;
+  readonly open: OpenDescriptor;
+}
+
+function loadDescriptor(folder: SkillFolder, host: LoaderHost, { document, open }: Opened): LoadedSkill | Diagnostic {
+  const { fields: frontmatter, body, fault } = looseParts(document);
+  if (fault?.lacks === "text") return skipped(folder.directory, fault.message);
+  const { name, description } = frontmatter;
+  const id = host.options.descriptor === "seed" && typeof name === "string" && isId(name) ? name : folder.name;
+  if (!isId(id)) return skipped(folder.directory, `"${id}" is no skill id: use letters, digits, ".", "_" and "-"`);
+  const programs = findRequiredPrograms(frontmatter, host.env);
+  const group = programs.missing === undefined ? programs.group : 0;
+  const { descriptor, diagnostics } = readDescriptor(open, host.options, group);
+  const { tools = [], allowlist = new Map() } = descriptor ?? {};
+  const config = readConfig(frontmatter.config);
+  const home = { directory: folder.directory, host, allowlist, config, seen: new Set<string>() };
+  const offered = tools.map((tool) => asTool(tool, home));
+  return {
+    skill: {
+      id,
+      name: id,
+      description: typeof description === "string" ? description : "",
+      category: "general",
+      config,
+      tools: offered,
+      ...(body === "" ? {} : { instruction: body }),
+    },
+    format: "tool-descriptor",
+    kind: offered.length > 0 ? "tools" : "instruction",
+    frontmatter,
+    runsCode: offered.length > 0,
+    effects: claimedEffects(tools, frontmatter),
+    code: [...allowlist].map(([program, subcommands]) => `program ${program} (${subcommands.join(", ")})`),
+    ...(programs.missing === undefined ? {} : { unavailable: { kind: "machine", reason: programs.missing } }),
+    diagnostics: [...diagnostics, ...(programs.malformed ? [badRequirement(folder)] : [])],
+  };
 }
 
 /** Checks that a name can be used as an id in flags and lists. A title cannot. */
 function isId(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
-}
-
-// ---- SKILL.md, where everything has a default
-
-interface Document {
-  readonly name: string;
-  readonly description: string;
-  readonly frontmatter: LoadedSkill["frontmatter"];
-  readonly body: string;
-}
-
-function readDocument(folder: SkillFolder): Document {
-  const text = folder.read("SKILL.md") ?? "";
-  const parts = splitFrontmatter(text);
-  const frontmatter = readFrontmatter(parts?.frontmatter ?? "");
-  const { name, description } = frontmatter;
-  return {
-    name: typeof name === "string" && name !== "" ? name : folder.name,
-    description: typeof description === "string" ? description : "",
-    frontmatter,
-    body: (parts?.body ?? text).trim(),
-  };
-}
-
-/** Parses the frontmatter. Anything but a mapping counts as empty, because this format does not require any. */
-function readFrontmatter(text: string): LoadedSkill["frontmatter"] {
-  try {
-    const value = readYaml(text, "metadata");
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 function badRequirement({ directory }: SkillFolder): Diagnostic {

@@ -87,7 +87,7 @@ describe("a SKILL.md, read leniently", () => {
     ["js", "---js\nmodule.exports = { name: process.exit() }\n---\n", /its frontmatter is js/],
     ["a tag", "---\nname: !!js/function 'function () {}'\n---\n", /tag is unknown/],
     ["an open block", "---\nname: x\n", /no closing ---/],
-    ["an empty block", "---\n---\n", /no map/],
+    ["an empty block", "---\n---\n", /must be a YAML mapping/],
   ])("frontmatter that is %s is refused, and says so", (_, text, message) => {
     expect(readText(text)).toMatchObject({ code: "SKILL_SKIPPED", message: expect.stringMatching(message) });
   });
@@ -135,7 +135,7 @@ describe("a SKILL.md, read leniently", () => {
 
 describe("a folder that is a SKILL.md", () => {
   const load = (frontmatter: string) =>
-    skillDocument.load(folderOf(skill("folder", frontmatter)), undefined as unknown as LoaderHost);
+    skillDocument.read(folderOf(skill("folder", frontmatter)), undefined as unknown as LoaderHost).loaded;
 
   test("whose name is another than its folder's is used, with a warning at the name", () => {
     expect(load("name: other")).toMatchObject({
@@ -159,7 +159,7 @@ describe("a folder that is a SKILL.md", () => {
   });
 
   test("is skipped where neither its name nor its folder's is an id", () => {
-    const loaded = skillDocument.load(
+    const { loaded } = skillDocument.read(
       folderOf(skill("My Folder", "name: A Title")),
       undefined as unknown as LoaderHost,
     );

@@ -32,7 +32,7 @@ const CONTRACT = {
 
 function load(binding: unknown, host: Partial<LoaderHost> = { askAgent }): LoadedSkill {
   const folder = openSkillFolder(makeFolder({ "contract.json": CONTRACT, "binding.json": binding }));
-  const loaded = folder && skillContract.load(folder, { ...foreignHost, ...host });
+  const loaded = folder && skillContract.read(folder, { ...foreignHost, ...host }).loaded;
   if (!loaded || "severity" in loaded) throw new Error("it is no contract");
   return loaded;
 }

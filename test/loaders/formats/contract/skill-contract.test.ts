@@ -23,7 +23,7 @@ function load(files: Readonly<Record<string, unknown>>, host: Partial<LoaderHost
   const folder = openSkillFolder(makeFolder(files));
   if (!folder) throw new Error("the folder is missing");
   expect(skillContract.recognises(folder)).toBe(true);
-  return skillContract.load(folder, { ...foreignHost, ...host });
+  return skillContract.read(folder, { ...foreignHost, ...host }).loaded;
 }
 
 function loadSound(files: Readonly<Record<string, unknown>>, host: Partial<LoaderHost> = {}): LoadedSkill {
@@ -87,7 +87,7 @@ describe("a contract", () => {
     ["an id of 129 characters", CONTRACT.replace("filesystem.search", "a".repeat(129)), "is no id of a contract"],
     ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is no id of a contract"],
     ["broken YAML", "id: [x", "skipped"],
-    ["a list", "- id: x", "it is no map of fields"],
+    ["a list", "- id: x", "it must be a mapping of fields"],
   ])("with %s is skipped, at its place", (_, text, message) => {
     const found = load({ ...FILES, "contract.yml": text });
     expect(found).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED", line: 1 });
@@ -222,7 +222,7 @@ describe("a binding", () => {
     });
     chmodSync(join(directory, "bin/print"), 0o755);
     const folder = openSkillFolder(directory);
-    const loaded = folder && skillContract.load(folder, foreignHost);
+    const loaded = folder && skillContract.read(folder, foreignHost).loaded;
     if (!loaded || "severity" in loaded) throw new Error("it is no contract");
     expect(await call(loaded, { query: "x" })).toMatchObject({ got: join(directory, path) });
   });

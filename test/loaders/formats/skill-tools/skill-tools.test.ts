@@ -27,7 +27,7 @@ function makeSkill(manifest: unknown, files: Readonly<Record<string, unknown>> =
 function load(directory: string, host: LoaderHost = foreignHost): LoadedSkill {
   const folder = openSkillFolder(directory);
   if (!folder || !skillTools.recognises(folder)) throw new Error("not recognised");
-  const loaded = skillTools.load(folder, host);
+  const { loaded } = skillTools.read(folder, host);
   if ("severity" in loaded) throw new Error(loaded.message);
   return loaded;
 }
@@ -111,7 +111,7 @@ describe("a folder with SKILL.md and tools.json", () => {
 
   test("whose SKILL.md is no skill is skipped whole", () => {
     const folder = openSkillFolder(makeSkill([tool("go")], { "x/SKILL.md": "no frontmatter" }));
-    expect(folder && skillTools.load(folder, foreignHost)).toMatchObject({ code: "SKILL_SKIPPED" });
+    expect(folder && skillTools.read(folder, foreignHost).loaded).toMatchObject({ code: "SKILL_SKIPPED" });
   });
 
   test("runs no code while it is loaded", () => {

@@ -2,9 +2,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import { translateParameters } from "../../../../src/core/skill/formats/parameter-map.ts";
-import { type CheckScript, parseManifest } from "../../../../src/loaders/formats/skill-tools/tool-manifest.ts";
+import { openManifest } from "../../../../src/loaders/folder/manifest.ts";
+import { type CheckScript, readTools } from "../../../../src/loaders/formats/skill-tools/tool-manifest.ts";
 
 const anyScript: CheckScript = () => undefined;
+const parseManifest = (text: string, checkScript: CheckScript) => {
+  const { strict: _, ...read } = readTools(
+    openManifest({ directory: "/", read: () => text }, "tools.json", "json"),
+    checkScript,
+  );
+  return read;
+};
 const parse = (manifest: unknown, checkScript = anyScript) => parseManifest(JSON.stringify(manifest), checkScript);
 const codes = ({ diagnostics }: { readonly diagnostics: readonly { readonly code: string }[] }) =>
   diagnostics.map(({ code }) => code);

@@ -60,7 +60,7 @@ function readSound(files: Readonly<Record<string, unknown>>): SkillPackage {
 
 function load(files: Readonly<Record<string, unknown>>, parts: Partial<LoaderHost> = {}) {
   const folder = openSkillFolder(makeFolder(files));
-  const loaded = folder && skillPackage.load(folder, { ...host, ...parts });
+  const loaded = folder && skillPackage.read(folder, { ...host, ...parts }).loaded;
   if (!loaded || "severity" in loaded) throw new Error(loaded?.message);
   return loaded;
 }

@@ -77,7 +77,7 @@ function hostOf(options: Partial<FormatOptions> = {}) {
 function load(options: Partial<FormatOptions> = {}, { host } = hostOf(options)): LoadedSkill {
   const folder = openSkillFolder(join(directory, "notes"));
   if (!folder || !toolDescriptor.recognises(folder)) throw new Error("the folder is not recognised");
-  const loaded = toolDescriptor.load(folder, host);
+  const { loaded } = toolDescriptor.read(folder, host);
   if ("severity" in loaded) throw new Error(loaded.message);
   return loaded;
 }
@@ -193,7 +193,7 @@ describe("the skill of a descriptor", () => {
     write("a,b/SKILL.md", "Body");
     write("a,b/tools.json", WHOLE);
     const folder = openSkillFolder(join(directory, "a,b"));
-    const loaded = folder && toolDescriptor.load(folder, hostOf().host);
+    const loaded = folder && toolDescriptor.read(folder, hostOf().host).loaded;
     expect(loaded).toMatchObject({ code: "SKILL_SKIPPED", message: expect.stringContaining('"a,b" is no skill id') });
   });
 
@@ -214,9 +214,9 @@ describe("the skill of a descriptor", () => {
   });
 
   test.each<[string, Readonly<Record<string, unknown>>, string]>([
-    ["no companions", {}, "needs allowlist.json and execution.json beside it"],
-    ["no allowlist", { "execution.json": [] }, "needs allowlist.json beside it"],
-    ["no execution", { "allowlist.json": {} }, "needs execution.json beside it"],
+    ["no companions", {}, "needs allowlist.json and execution.json next to it"],
+    ["no allowlist", { "execution.json": [] }, "needs allowlist.json next to it"],
+    ["no execution", { "allowlist.json": {} }, "needs execution.json next to it"],
   ])("in three files with %s has no tools, and its instruction", (_, files, message) => {
     skill([TOOL]);
     for (const [name, content] of Object.entries(files)) write(`notes/${name}`, content);
@@ -276,7 +276,7 @@ describe("the skill of a descriptor", () => {
     expect(load().skill.tools).toHaveLength(1);
     const seed = load({ descriptor: "seed" });
     expect(seed.skill).toMatchObject({ tools: [], instruction: "Use them." });
-    expect(seed.diagnostics).toMatchObject([{ message: "version is no key of the format", line: 1 }]);
+    expect(seed.diagnostics).toMatchObject([{ message: "version is not a key of this format", line: 1 }]);
   });
 
   test("a finding has its line and column", () => {
