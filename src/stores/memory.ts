@@ -16,32 +16,15 @@ interface MemoryStore extends Store {
 
 /** Creates a store in memory, for tests and for runs that need not be kept. */
 export function memoryStore(now?: () => Date): MemoryStore {
-  const runs = new Map<string, { readonly record: RunRecord; readonly events: RunEvent[] }>();
+  const runs = new Map<string, Kept>();
   const blobs = new Map<string, Blobs>();
   const locks = new Set<string>();
-
   const find = (run: string) => {
     const found = runs.get(run);
     if (!found) throw new SkillflowError("run.unknown", `there is no run ${run}`);
     return found;
   };
-  const drive = (run: string, epoch: number): Journal => {
-    if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
-    locks.add(run);
-    const { record, events } = find(run);
-    return createJournal({
-      run,
-      events: [...events],
-      epoch,
-      digest: events.length === 0 ? digestOf(JSON.stringify(record)) : events.at(-1)?.seal,
-      now,
-      append(added) {
-        for (const event of added.events) events.push(event);
-      },
-      close: () => void locks.delete(run),
-    });
-  };
-
+  const drive = (run: string, epoch: number) => driveKept(find(run), { run, epoch, locks, now });
   return {
     async create(record) {
       if (runs.has(record.run)) throw new SkillflowError("run.exists", `there is a run ${record.run} already`);
@@ -79,4 +62,30 @@ export function memoryStore(now?: () => Date): MemoryStore {
     },
     crash: () => locks.clear(),
   };
+}
+
+interface Kept {
+  readonly record: RunRecord;
+  readonly events: RunEvent[];
+}
+
+interface Driving {
+  readonly run: string;
+  readonly epoch: number;
+  readonly locks: Set<string>;
+  readonly now: (() => Date) | undefined;
+}
+
+function driveKept({ record, events }: Kept, { run, epoch, locks, now }: Driving): Journal {
+  if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
+  locks.add(run);
+  return createJournal({
+    run,
+    events: [...events],
+    epoch,
+    digest: events.length === 0 ? digestOf(JSON.stringify(record)) : events.at(-1)?.seal,
+    now,
+    append: (added) => void events.push(...added.events),
+    close: () => void locks.delete(run),
+  });
 }

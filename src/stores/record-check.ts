@@ -20,7 +20,7 @@ export function checkRecord(bytes: Buffer): CheckedRecord {
   const last = whole.at(-1) ?? first;
   const isChained = rest.some(({ seal, value }) => seal !== undefined || value?.record !== undefined);
   const altered = isChained ? checkChain(first, rest) : checkJson(rest);
-  const events = whole.flatMap(({ value }) => (value === undefined ? [] : [value as unknown as RunEvent]));
+  const events = whole.map(({ value }): unknown => value).filter(isEventLine);
   return {
     run: record && { record, events },
     records: last?.record ?? 0,
@@ -32,7 +32,16 @@ export function checkRecord(bytes: Buffer): CheckedRecord {
 }
 
 function recordOf(first: Line | undefined): RunRecord | undefined {
-  return first?.value?.schema === "skillflow.run/1" ? (first.value as unknown as RunRecord) : undefined;
+  return isRecordLine(first?.value) ? first.value : undefined;
+}
+
+function isRecordLine(value: unknown): value is RunRecord {
+  return isObject(value) && value.schema === "skillflow.run/1";
+}
+
+/** Accepts every object. The fields of an event were checked when it was written, and are again by `checkShape`. */
+export function isEventLine(value: unknown): value is RunEvent {
+  return isObject(value);
 }
 
 interface Line {

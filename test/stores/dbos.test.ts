@@ -31,7 +31,7 @@ describe.skipIf(missing !== undefined)(what, () => {
   });
   afterAll(async () => {
     for (const locks of opened) await locks.close();
-    await (await openEngine(database, "the tests", openLocks(database, "the tests"))).close();
+    await (await openEngine({ database, executor: "the tests", locks: openLocks(database, "the tests") })).close();
     await database.close();
     await postgres.stop();
   });
@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)(what, () => {
   });
 
   let run = 0;
-  const blobsOf = (id: string) => databaseBlobs(database, id, { pid: 1, host: "here", started: "1" });
+  const blobsOf = (id: string) => databaseBlobs(database, id, { self: { pid: 1, host: "here", started: "1" } });
   it("gives no blob whose content was changed in the database", async () => {
     const { blob_id } = await blobsOf("changed").create(Buffer.from("hello"), "text/plain");
     await database.rows("update skillflow.blobs set content = 'other' where run = 'changed'");
@@ -199,7 +199,7 @@ describe.skipIf(missing !== undefined)(what, () => {
   });
 
   describeBlobs("Postgres", (limits) =>
-    databaseBlobs(database, `run-${++run}`, { pid: 1, host: "here", started: "1" }, limits),
+    databaseBlobs(database, `run-${++run}`, { self: { pid: 1, host: "here", started: "1" }, limits }),
   );
 });
 

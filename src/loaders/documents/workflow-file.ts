@@ -136,19 +136,20 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Know
   if (ids.length === 0 && entry === undefined) return [];
   const standIn = { from: ids[0], to: ids[0], when: "refused", max_iterations: 1 };
   const edges = Array.isArray(value.edges) ? value.edges : [];
-  const sketch = {
+  const sketchedEdges = edges.map((edge, index) => (refused.has(`edges[${index}]`) ? standIn : edge));
+  const sketch: object = {
     entry: entry ?? ids[0],
     nodes: { ...mapValues(value.nodes, soundParts), ...Object.fromEntries(kept("nodes")) },
-    edges: edges.map((edge, index) => (refused.has(`edges[${index}]`) ? standIn : edge)),
+    edges: sketchedEdges,
     skills: Object.fromEntries(kept("skills")),
   };
-  const isWhole = entry !== undefined && Array.isArray(value.edges) && !sketch.edges.includes(standIn);
+  const isWhole = entry !== undefined && Array.isArray(value.edges) && !sketchedEdges.includes(standIn);
   const lostSkills = new Set(isObject(value.skills) ? Object.keys(value.skills) : []);
   const known: KnownSkills = {
     has: (reference) => knownSkills.has(reference) || lostSkills.has(reference),
     [Symbol.iterator]: () => [...knownSkills, ...lostSkills][Symbol.iterator](),
   };
-  const found = checkWorkflow(sketch as unknown as Workflow, known);
+  const found = checkWorkflow(sketch as Workflow, known);
   return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
 }
 

@@ -63,9 +63,9 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
   const lines = readLines(MOST_MESSAGE, {
     onLine(line) {
       const message = parseJson(line);
-      if (isObject(message) && message.jsonrpc === "2.0") {
+      if (isMessage(message)) {
         noise.limit = Number.POSITIVE_INFINITY;
-        transport.onmessage?.(message as unknown as JSONRPCMessage);
+        transport.onmessage?.(message);
       } else if (line.trim() !== "") {
         noise.add(`${line}\n`);
       }
@@ -205,4 +205,9 @@ async function endAll({ child, pid, exited, temporary, living }: Started, { kill
   }
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Checks for the envelope only: the SDK validates the rest. */
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return isObject(value) && value.jsonrpc === "2.0";
 }

@@ -68,7 +68,7 @@ type Described = Omit<Layers, "builtin" | "kept"> & { readonly hasBuiltin: boole
 
 /** Joins a skill's layers. The highest instructions and server win. A built-in skill keeps its tools and config. */
 export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
-  const { inline, custom, builtin, kept, server, options } = layers;
+  const { inline, custom, builtin, server, options } = layers;
   const [top] = custom;
   if (!inline && !top && !builtin && !server) return undefined;
   const parts = partsOf({ ...layers, hasBuiltin: builtin !== undefined });
@@ -95,9 +95,8 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     host: builtin?.host ?? (areTrusted ? own?.host : undefined),
   });
   const waiting = describeWithheld(id, held, options.trust);
-  const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
-  const { env, host } = options;
-  const fields = resolveConfig(skill, options.overrides, { env, lookUp: lookUpIn(host.cwd) });
+  const { env, host, overrides } = options;
+  const fields = resolveConfig(skill, overrides, { env, lookUp: lookUpIn(host.cwd) });
   const scripts = top && !builtin ? scriptsOf(top, options.effects?.get(`${id}.${RUN_SCRIPT}`)) : undefined;
   const heldTools = (held.code?.loaded.skill.tools ?? []).map(unvouched);
   const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
@@ -109,15 +108,9 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     isBuiltin: builtin !== undefined,
     shadows: shadowsOf(layers, source),
     fields,
-    unavailable: options.disabled.includes(id)
-      ? { kind: "disabled", reason: "disabled in .skillflow.yml" }
-      : (lackOfConfig(fields) ??
-        kept ??
-        top?.loaded.unavailable ??
-        invalid(code.failed ?? reservedNameOf(skill)) ??
-        emptiness(skill, waiting)),
+    unavailable: lackOf(skill, layers, { fields, failed: code.failed, waiting }),
     isLacking: false,
-    withheld,
+    withheld: waiting && `${waiting.reason}: ${waiting.remedy}`,
     heldBack: describeHeldBack(held),
     heldTools,
     isUnopened: named !== undefined || code.failed !== undefined || (held.code !== undefined && heldTools.length === 0),
@@ -131,13 +124,26 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     package: builtin ? undefined : top?.loaded.package,
     contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
     mounts: builtin || !top ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
-    diagnostics: [
-      ...(top?.loaded.diagnostics ?? []),
-      ...unsound,
-      ...misnamed,
-      ...(server ? [] : loose.map((key) => uncounted(id, key, inline?.mcp ? undefined : top?.path))),
-    ],
+    diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound, ...misnamed, ...uncountedKeys(id, loose, layers)],
   };
+}
+
+interface Lack {
+  readonly fields: SkillEntry["fields"];
+  readonly failed: string | undefined;
+  readonly waiting: Withheld | undefined;
+}
+
+/** Returns the first reason why the skill cannot be used. */
+function lackOf(skill: Skill, { kept, custom: [top], options }: Layers, { fields, failed, waiting }: Lack) {
+  if (options.disabled.includes(skill.id)) return { kind: "disabled", reason: "disabled in .skillflow.yml" } as const;
+  return (
+    lackOfConfig(fields) ??
+    kept ??
+    top?.loaded.unavailable ??
+    invalid(failed ?? reservedNameOf(skill)) ??
+    emptiness(skill, waiting)
+  );
 }
 
 /** Ignores `secret: false` of a skill that is not trusted: it could make any variable readable. */
@@ -182,9 +188,13 @@ function withEffects(config: McpServerConfig, id: string, { effects = new Map() 
 }
 
 /** Warns about server settings that count only in the operator's own config file. */
-function uncounted(id: string, key: string, file: string | undefined): Diagnostic {
-  const message = `skill "${id}": mcp.${key} does not count: what is said of a server's tools beside the server counts only in your own config file, by mcpServers, unless it is the stricter`;
-  return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: ["mcp"], message, ...defined("file", file) };
+function uncountedKeys(id: string, keys: readonly string[], { server, inline, custom: [top] }: Layers): Diagnostic[] {
+  if (server) return [];
+  const file = defined("file", inline?.mcp ? undefined : top?.path);
+  return keys.map((key) => {
+    const message = `skill "${id}": mcp.${key} is ignored: only mcpServers in your own config file may loosen a server's limits`;
+    return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: ["mcp"], message, ...file };
+  });
 }
 
 const NOTHING_SAID: SkillEntry["said"] = new Map();

@@ -35,9 +35,12 @@ export function parseFrontmatter(text: string): Frontmatter | NoFrontmatter {
   if (plain) {
     // Positions need a second parse, so it runs only when a finding asks for one.
     let read: YamlText | undefined;
-    return document(text, parts.body, plain, (path) => {
-      read ??= parseYaml(parts.frontmatter);
-      return below(read.position(path));
+    return document(text, body, {
+      fields: plain,
+      position: (path) => {
+        read ??= parseYaml(parts.frontmatter);
+        return below(read.position(path));
+      },
     });
   }
   const first = parseYaml(parts.frontmatter, METADATA);
@@ -48,12 +51,12 @@ export function parseFrontmatter(text: string): Frontmatter | NoFrontmatter {
     return { message: "the frontmatter must be a YAML mapping", ...start, lacks: "mapping", body };
   }
   const repaired = problem && below(problem);
-  return { ...document(text, parts.body, yaml.value, (path) => below(yaml.position(path))), repaired };
+  return { ...document(text, body, { fields: yaml.value, position: (path) => below(yaml.position(path)) }), repaired };
 }
 
-function document(text: string, body: string, fields: Frontmatter["fields"], position: Frontmatter["position"]) {
+function document(text: string, body: string, found: Pick<Frontmatter, "fields" | "position">): Frontmatter {
   const bodyLine = text.slice(0, text.length - body.length).split("\n").length;
-  return { fields, body, bodyLine, repaired: undefined, position };
+  return { ...found, body, bodyLine, repaired: undefined };
 }
 
 /** Splits a text into frontmatter and body. Returns undefined if it does not begin with frontmatter. */

@@ -13,8 +13,7 @@ import type { Database } from "./database.ts";
 export function databaseBlobs(
   database: Database,
   run: string,
-  self: ProcessMark,
-  limits: BlobLimits = BLOB_LIMITS,
+  { self, limits = BLOB_LIMITS }: { readonly self: ProcessMark; readonly limits?: BlobLimits },
 ): Blobs {
   const room = createRoom(limits, async () => {
     const [held] = await database.rows<{ readonly size: string }>(HELD, run);

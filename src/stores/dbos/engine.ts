@@ -70,13 +70,21 @@ const SILENT = { info: nothing, debug: nothing, warn: nothing, error: nothing };
 /** The engine is a process-wide singleton and serves one database at a time. */
 let working: { readonly place: string; readonly engine: Promise<Engine> } | undefined;
 
+interface EnginePlace {
+  readonly database: Database;
+  /** Id that is unique among live processes. */
+  readonly executor: string;
+  readonly locks: Locks;
+}
+
 /** Starts the engine. Its executor lock shows that this process is alive. Only workers pass a queue. */
-export function openEngine(database: Database, executor: string, locks: Locks, queue?: Queue): Promise<Engine> {
+export function openEngine(place: EnginePlace, queue?: Queue): Promise<Engine> {
+  const { database } = place;
   if (working) {
     if (working.place === database.place && !queue) return working.engine;
     throw new SkillflowError("usage.invalid", "one process drives the runs of one database", {});
   }
-  const engine = launch(database, executor, locks, queue);
+  const engine = launch(place, queue);
   working = { place: database.place, engine };
   engine.catch(() => {
     working = undefined;
@@ -89,7 +97,7 @@ const expected = new Map<string, (seat: Seat) => void>();
 let takes: Queue["take"] | undefined;
 let segment: SegmentWork | undefined;
 
-async function launch(database: Database, executor: string, locks: Locks, queue: Queue | undefined): Promise<Engine> {
+async function launch({ database, executor, locks }: EnginePlace, queue: Queue | undefined): Promise<Engine> {
   const { dbos, registerQueue, stopQueues } = loadDbos();
   await database.rows("select 1");
   await locks.take(executorLock(executor));

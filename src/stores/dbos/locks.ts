@@ -18,10 +18,47 @@ export interface Locks {
 export function openLocks(database: Database, owner: string): Locks {
   const held = new Set<string>();
   const asking = new Set<string>();
+  const session = openSession(() => database.connect(`${LOCKING}${owner}`), held);
+  /** Retries, because Postgres keeps the locks of a dead process until it notices the disconnect. */
+  const tryAgain = async (name: string, tries: number) => {
+    for (let tried = 0; tried < tries; tried++) {
+      if (tried > 0) await pause(RETRY_MS);
+      const { rows } = await (await session.client()).query(TAKE, [name]);
+      if ((rows as readonly { readonly taken: boolean }[])[0]?.taken === true) return true;
+    }
+    return false;
+  };
+  return {
+    async take(name, tries = TRIES) {
+      // Postgres would grant the lock to the same session a second time.
+      if (held.has(name) || asking.has(name)) return false;
+      asking.add(name);
+      try {
+        if (await tryAgain(name, tries)) held.add(name);
+        return held.has(name);
+      } finally {
+        asking.delete(name);
+      }
+    },
+    async free(name) {
+      held.delete(name);
+      if (session.isClosed()) return;
+      await (await session.client()).query("select pg_advisory_unlock(hashtextextended($1, 0))", [name]);
+    },
+    async ownerOf(name) {
+      const [row] = await database.rows<{ readonly owner: string }>(OWNER, name);
+      return row?.owner.replace(LOCKING, "");
+    },
+    close: session.close,
+  };
+}
+
+/** Connects on first use, and again with all held locks if the connection breaks. */
+function openSession(connect: () => Promise<Client>, held: ReadonlySet<string>) {
   let session: Promise<Client> | undefined;
   let isClosed = false;
   const open = async (): Promise<Client> => {
-    const client = await database.connect(`${LOCKING}${owner}`);
+    const client = await connect();
     client.on("end", () => {
       session = undefined;
       if (!isClosed && held.size > 0) void reopen();
@@ -40,54 +77,21 @@ export function openLocks(database: Database, owner: string): Locks {
     while (!isClosed && held.size > 0) {
       try {
         const again = await client();
-        for (const name of held) await again.query("select pg_try_advisory_lock(hashtextextended($1, 0))", [name]);
+        for (const name of held) await again.query(TAKE, [name]);
         return;
       } catch {
         await pause(REOPEN_MS);
       }
     }
   };
-  const tryOnce = async (name: string) => {
-    const { rows } = await (await client()).query("select pg_try_advisory_lock(hashtextextended($1, 0)) as taken", [
-      name,
-    ]);
-    return (rows as readonly { readonly taken: boolean }[])[0]?.taken === true;
+  const close = async () => {
+    isClosed = true;
+    await (await session)?.end();
   };
-  /** Retries, because Postgres keeps the locks of a dead process until it notices the disconnect. */
-  const tryAgain = async (name: string, tries: number) => {
-    for (let tried = 0; tried < tries; tried++) {
-      if (tried > 0) await pause(RETRY_MS);
-      if (await tryOnce(name)) return true;
-    }
-    return false;
-  };
-  return {
-    async take(name, tries = TRIES) {
-      // Postgres would grant the lock to the same session a second time.
-      if (held.has(name) || asking.has(name)) return false;
-      asking.add(name);
-      try {
-        if (await tryAgain(name, tries)) held.add(name);
-        return held.has(name);
-      } finally {
-        asking.delete(name);
-      }
-    },
-    async free(name) {
-      held.delete(name);
-      if (isClosed) return;
-      await (await client()).query("select pg_advisory_unlock(hashtextextended($1, 0))", [name]);
-    },
-    async ownerOf(name) {
-      const [row] = await database.rows<{ readonly owner: string }>(OWNER, name);
-      return row?.owner.replace(LOCKING, "");
-    },
-    async close() {
-      isClosed = true;
-      await (await session)?.end();
-    },
-  };
+  return { client, close, isClosed: () => isClosed };
 }
+
+const TAKE = "select pg_try_advisory_lock(hashtextextended($1, 0)) as taken";
 
 /** Prefix of `application_name` for sessions that hold locks. */
 export const LOCKING = "skillflow ";

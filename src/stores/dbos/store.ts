@@ -40,147 +40,192 @@ export function openDbosStore(address: string | EmbeddedPlace, self: ProcessMark
  */
 export function dbosStore({ database, self, locks, now }: DbosStoreOptions): DbosStore {
   const wallClock = now ?? (() => new Date());
-  const executor = executorOf(self);
-  const engine = () => openEngine(database, executor, locks);
-  /** Seats of the runs that this process took from the queue. */
-  const seats = new Map<string, Seat>();
+  const open: OpenStore = { database, locks, now, executor: executorOf(self), seats: new Map() };
   const { place } = database;
   const skim = openSkims(database);
   const readAt = async <Value>(run: string, work: (bytes: Buffer, path: string, run: string) => Value) => {
     const { bytes } = await readKept(database, checkRunId(run));
     return work(bytes, place, run);
   };
-  const locked = async <Value>(run: string, work: () => Promise<Value>): Promise<Value> => {
-    if (!(await locks.take(runLock(run)))) throw await heldBy(locks, run);
-    try {
-      return await work();
-    } catch (error) {
-      await locks.free(runLock(run));
-      throw storeError(error, `run ${run} cannot be opened`);
-    }
-  };
-  const firstSegment = async (record: RunRecord, line: string) => {
-    const working = await engine();
-    await database.transaction((session) => insertRun(session, record, line));
-    return working.start(record.run, record.run);
-  };
-  const drive = (run: string, seat: Seat, stored: Stored, epoch: number): Journal => {
-    const { record, digest } = stored;
-    const events = [...stored.events];
-    let isOurs = true;
-    return createJournal({
-      run,
-      events: stored.events,
-      epoch,
-      digest,
-      now,
-      async append({ text, events: added }) {
-        const step = seat.step(added[0]?.key ?? "", async () => text);
-        isOurs = false;
-        await recorded(run, step);
-        isOurs = true;
-        events.push(...added);
-      },
-      async close() {
-        // If this fails, lists read the run's events instead.
-        if (isOurs) await keepSkim(database, seat.workflow, { record, events }).catch(nothing);
-        await seat.leave();
-        await locks.free(runLock(run));
-      },
-    });
-  };
   return {
     place,
-    async create(record) {
-      const { run } = record;
-      const taken = seats.get(checkRunId(run));
-      if (!taken && (await database.rows(KNOWN, run)).length > 0) throw existingRun(run);
-      return locked(run, async () => {
-        const line = JSON.stringify(record);
-        const seat = taken ?? (await firstSegment(record, line));
-        if (taken) await database.rows(BEGIN, run, line);
-        return drive(run, seat, { record, events: [], length: 0, digest: digestOf(line) }, 0);
-      });
-    },
-    async open(run) {
-      await readKept(database, checkRunId(run)); // an unknown run must not leave a lock
-      return locked(run, async () => {
-        const taken = seats.get(run);
-        const kept = await (taken ? readKept(database, run) : endLast(database, run));
-        const stored = parseRun(kept.bytes, place, run);
-        const seat = taken ?? (await (await engine()).start(await beginNext(database, run, kept), run));
-        const epoch = (stored.events.at(-1)?.epoch ?? -1) + 1;
-        return { ...storedOf(stored), journal: drive(run, seat, stored, epoch) };
-      });
-    },
+    create: (record) => createRun(open, record),
+    open: (run) => openRun(open, run),
     read: (run) => readAt(run, (bytes, path) => storedOf(parseRun(bytes, path, run))),
     verify: (run) => readAt(run, verifyBytes),
     skim: (run) => skim(checkRunId(run)),
     tail: (run) => tailKept(database, checkRunId(run)),
     list: async () => newestFirst(await listKept(database)),
-    blobs: (run) => databaseBlobs(database, checkRunId(run), self),
-    async remove(run) {
-      await readKept(database, checkRunId(run));
-      await locked(run, async () => {
-        const { segments } = await readKept(database, run);
-        const client = await openEngineClient(database);
-        await client.deleteWorkflows(segments.map(({ workflow }) => workflow));
-        await database.transaction(async (session) => {
-          await session.query("delete from skillflow.blobs where run = $1", [run]);
-          await session.query("delete from skillflow.runs where run = $1", [run]);
-        });
-        await locks.free(runLock(run));
-      });
-    },
-    async examine() {
-      const before = wallClock().getTime();
-      const [found] = await database.rows<ExaminedRow>(EXAMINED, APPLICATION, `${LOCKING}%`);
-      const after = wallClock().getTime();
-      if (!found) throw new SkillflowError("internal.fault", "the database says nothing of itself");
-      const { version, clock, queued, under_way, workers } = found;
-      const clockMs = Math.round(Number(clock) - (before + after) / 2);
-      return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
-    },
+    blobs: (run) => databaseBlobs(database, checkRunId(run), { self }),
+    remove: (run) => removeRun(open, run),
+    examine: () => examine(database, wallClock),
     states: databaseState(database, wallClock),
-    turns: databaseTurns(database, executor, locks),
+    turns: databaseTurns(database, open.executor, locks),
     isDriven: async (run) => (await locks.ownerOf(runLock(run))) !== undefined,
-    async enqueue(record) {
-      const { run } = record;
-      await database.rows("select 1");
-      const client = await openEngineClient(database);
-      await database.transaction(async (session) => {
-        await insertRun(session, record, JSON.stringify(record));
-        await client.enqueueInTransaction(session, { ...QUEUED, workflowID: checkRunId(run) }, run);
-      });
-    },
-    async requeue(run) {
-      await readKept(database, checkRunId(run));
-      await locked(run, async () => {
-        const client = await openEngineClient(database);
-        await beginNext(database, run, await endLast(database, run), (session, workflowID) =>
-          client.enqueueInTransaction(session, { ...QUEUED, workflowID }, run),
-        );
-        await locks.free(runLock(run));
-      });
-    },
-    async work({ concurrency, drive }, stop, onReady) {
-      const take = async (run: string, seat: Seat) => {
-        seats.set(run, await caughtUp(seat, (await readKept(database, run)).segments));
-        await drive(run).finally(() => seats.delete(run));
-      };
-      const working = await openEngine(database, executor, locks, { concurrency, take });
-      onReady();
-      await new Promise<void>((resolve) => {
-        if (stop.aborted) resolve();
-        else stop.addEventListener("abort", () => resolve(), { once: true });
-      });
-      await working.drain();
-    },
+    enqueue: (record) => enqueue(database, record),
+    requeue: (run) => requeue(open, run),
+    work: (worker, stop, onReady) => work(open, worker, { stop, onReady }),
     async close() {
       await locks.close();
       await database.close();
     },
   };
+}
+
+interface OpenStore extends Pick<DbosStoreOptions, "database" | "locks"> {
+  readonly now: (() => Date) | undefined;
+  readonly executor: string;
+  /** Seats of the runs that this process took from the queue. */
+  readonly seats: Map<string, Seat>;
+}
+
+/** Takes the run's lock, which `work` releases unless it throws. */
+async function locked<Value>({ locks }: OpenStore, run: string, work: () => Promise<Value>): Promise<Value> {
+  if (!(await locks.take(runLock(run)))) throw await heldBy(locks, run);
+  try {
+    return await work();
+  } catch (error) {
+    await locks.free(runLock(run));
+    throw storeError(error, `run ${run} cannot be opened`);
+  }
+}
+
+interface Driven {
+  readonly run: string;
+  readonly seat: Seat;
+  readonly stored: Stored;
+  readonly epoch: number;
+}
+
+function driveRun({ database, locks, now }: OpenStore, { run, seat, stored, epoch }: Driven): Journal {
+  const { record, digest } = stored;
+  const events = [...stored.events];
+  let isOurs = true;
+  return createJournal({
+    run,
+    events: stored.events,
+    epoch,
+    digest,
+    now,
+    async append({ text, events: added }) {
+      const step = seat.step(added[0]?.key ?? "", async () => text);
+      isOurs = false;
+      await recorded(run, step);
+      isOurs = true;
+      events.push(...added);
+    },
+    async close() {
+      // If this fails, lists read the run's events instead.
+      if (isOurs) await keepSkim(database, seat.workflow, { record, events }).catch(nothing);
+      await seat.leave();
+      await locks.free(runLock(run));
+    },
+  });
+}
+
+async function createRun(open: OpenStore, record: RunRecord): Promise<Journal> {
+  const { database, seats } = open;
+  const { run } = record;
+  const taken = seats.get(checkRunId(run));
+  if (!taken && (await database.rows(KNOWN, run)).length > 0) throw existingRun(run);
+  return locked(open, run, async () => {
+    const line = JSON.stringify(record);
+    const seat = taken ?? (await firstSegment(open, record, line));
+    if (taken) await database.rows(BEGIN, run, line);
+    const stored = { record, events: [], length: 0, digest: digestOf(line) };
+    return driveRun(open, { run, seat, stored, epoch: 0 });
+  });
+}
+
+async function firstSegment(open: OpenStore, record: RunRecord, line: string): Promise<Seat> {
+  const working = await openEngine(open);
+  await open.database.transaction((session) => insertRun(session, record, line));
+  return working.start(record.run, record.run);
+}
+
+async function openRun(open: OpenStore, run: string): Promise<StoredRun & { readonly journal: Journal }> {
+  const { database, seats } = open;
+  await readKept(database, checkRunId(run)); // an unknown run must not leave a lock
+  return locked(open, run, async () => {
+    const taken = seats.get(run);
+    const kept = await (taken ? readKept(database, run) : endLast(database, run));
+    const stored = parseRun(kept.bytes, database.place, run);
+    const seat = taken ?? (await (await openEngine(open)).start(await beginNext(database, run, { kept }), run));
+    const epoch = (stored.events.at(-1)?.epoch ?? -1) + 1;
+    return { ...storedOf(stored), journal: driveRun(open, { run, seat, stored, epoch }) };
+  });
+}
+
+async function removeRun(open: OpenStore, run: string): Promise<void> {
+  const { database, locks } = open;
+  await readKept(database, checkRunId(run));
+  await locked(open, run, async () => {
+    const { segments } = await readKept(database, run);
+    const client = await openEngineClient(database);
+    await client.deleteWorkflows(segments.map(({ workflow }) => workflow));
+    await database.transaction(async (session) => {
+      await session.query("delete from skillflow.blobs where run = $1", [run]);
+      await session.query("delete from skillflow.runs where run = $1", [run]);
+    });
+    await locks.free(runLock(run));
+  });
+}
+
+async function examine(database: Database, clock: () => Date) {
+  const before = clock().getTime();
+  const [found] = await database.rows<ExaminedRow>(EXAMINED, APPLICATION, `${LOCKING}%`);
+  const after = clock().getTime();
+  if (!found) throw new SkillflowError("internal.fault", "the database says nothing of itself");
+  const { version, queued, under_way, workers } = found;
+  const clockMs = Math.round(Number(found.clock) - (before + after) / 2);
+  return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
+}
+
+async function enqueue(database: Database, record: RunRecord): Promise<void> {
+  const { run } = record;
+  await database.rows("select 1");
+  const client = await openEngineClient(database);
+  await database.transaction(async (session) => {
+    await insertRun(session, record, JSON.stringify(record));
+    await client.enqueueInTransaction(session, { ...QUEUED, workflowID: checkRunId(run) }, run);
+  });
+}
+
+async function requeue(open: OpenStore, run: string): Promise<void> {
+  const { database, locks } = open;
+  await readKept(database, checkRunId(run));
+  await locked(open, run, async () => {
+    const client = await openEngineClient(database);
+    const kept = await endLast(database, run);
+    const alsoDo = (session: Session, workflowID: string) =>
+      client.enqueueInTransaction(session, { ...QUEUED, workflowID }, run);
+    await beginNext(database, run, { kept, alsoDo });
+    await locks.free(runLock(run));
+  });
+}
+
+interface Working {
+  readonly stop: AbortSignal;
+  readonly onReady: () => void;
+}
+
+async function work(
+  open: OpenStore,
+  { concurrency, drive }: Parameters<RunQueue["work"]>[0],
+  { stop, onReady }: Working,
+): Promise<void> {
+  const { database, seats } = open;
+  const take = async (run: string, seat: Seat) => {
+    seats.set(run, await caughtUp(seat, (await readKept(database, run)).segments));
+    await drive(run).finally(() => seats.delete(run));
+  };
+  const working = await openEngine(open, { concurrency, take });
+  onReady();
+  await new Promise<void>((resolve) => {
+    if (stop.aborted) resolve();
+    else stop.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await working.drain();
 }
 
 const nothing = () => undefined;
@@ -248,14 +293,18 @@ async function endLast(database: Database, run: string): Promise<Kept> {
   return readKept(database, run);
 }
 
+interface Beginning {
+  readonly kept: Kept;
+  readonly alsoDo?: (session: Session, workflow: string) => Promise<unknown>;
+}
+
 /** Records the next segment and returns its workflow id. */
 async function beginNext(
   database: Database,
   run: string,
-  { segments }: Kept,
-  alsoDo: (session: Session, workflow: string) => Promise<unknown> = async () => undefined,
+  { kept, alsoDo = async () => undefined }: Beginning,
 ): Promise<string> {
-  const last = segments.at(-1);
+  const last = kept.segments.at(-1);
   const nr = (last?.nr ?? 0) + 1;
   const workflow = `${run}:${nr}`;
   await database.transaction(async (session) => {

@@ -20,8 +20,7 @@ interface QueuedStore {
  * the run must be driven. The mark is created before the run and removed when the run ends or waits for a decision.
  */
 export function fileQueue({ directory, taken, prepare, isRecorded, create }: QueuedStore): Intake {
-  const waiting = new Set<string>();
-  let wake: (() => void) | undefined;
+  const waiting: Waiting = { runs: new Set(), wake: () => undefined };
   const mark = (run: string) => {
     prepare();
     try {
@@ -33,8 +32,8 @@ export function fileQueue({ directory, taken, prepare, isRecorded, create }: Que
     }
   };
   const push = (run: string) => {
-    waiting.add(run);
-    wake?.();
+    waiting.runs.add(run);
+    waiting.wake();
   };
   return {
     async enqueue(record) {
@@ -46,46 +45,65 @@ export function fileQueue({ directory, taken, prepare, isRecorded, create }: Que
       mark(run);
       push(run);
     },
-    waiting: async () => waiting.size,
+    waiting: async () => waiting.runs.size,
     async work({ concurrency, drive }, stop, onReady) {
       for (const run of marked(directory)) {
         // The process died before it recorded the run, so no caller knows about it.
         if (!isRecorded(run)) rmSync(markOf(directory, run), { force: true });
-        else waiting.add(run);
+        else waiting.runs.add(run);
       }
-      const underWay = new Set<string>();
-      await new Promise<void>((resolve) => {
-        const look = () => {
-          for (const run of waiting) {
-            if (stop.aborted || underWay.size >= concurrency) break;
-            if (!underWay.has(run)) void begin(run);
-          }
-          if (stop.aborted && underWay.size === 0) resolve();
-        };
-        const begin = async (run: string) => {
-          waiting.delete(run);
-          underWay.add(run);
-          taken.add(run);
-          try {
-            await drive(run);
-            // Keep the mark if the run was queued again in the meantime.
-            if (!waiting.has(run)) rmSync(markOf(directory, run), { force: true });
-          } catch {
-            // The driver reports the error. The next worker process tries again.
-          } finally {
-            taken.delete(run);
-            underWay.delete(run);
-            look();
-          }
-        };
-        wake = look;
-        stop.addEventListener("abort", look, { once: true });
-        onReady();
-        look();
-      });
-      wake = undefined;
+      await driveWaiting({ directory, taken, waiting, concurrency, drive, onReady }, stop);
     },
   };
+}
+
+interface Waiting {
+  readonly runs: Set<string>;
+  /** Starts runs that were added while a worker is driving. */
+  wake: () => void;
+}
+
+type Worker = Parameters<Intake["work"]>[0];
+
+interface Driving extends Pick<QueuedStore, "directory" | "taken">, Pick<Worker, "concurrency" | "drive"> {
+  readonly waiting: Waiting;
+  readonly onReady: () => void;
+}
+
+/** Drives the waiting runs until `stop`, then waits for those in progress. */
+async function driveWaiting(queue: Driving, stop: AbortSignal): Promise<void> {
+  const { directory, taken, waiting, concurrency, drive, onReady } = queue;
+  const underWay = new Set<string>();
+  await new Promise<void>((resolve) => {
+    const look = () => {
+      for (const run of waiting.runs) {
+        if (stop.aborted || underWay.size >= concurrency) break;
+        if (!underWay.has(run)) void begin(run);
+      }
+      if (stop.aborted && underWay.size === 0) resolve();
+    };
+    const begin = async (run: string) => {
+      waiting.runs.delete(run);
+      underWay.add(run);
+      taken.add(run);
+      try {
+        await drive(run);
+        // Keep the mark if the run was queued again in the meantime.
+        if (!waiting.runs.has(run)) rmSync(markOf(directory, run), { force: true });
+      } catch {
+        // The driver reports the error. The next worker process tries again.
+      } finally {
+        taken.delete(run);
+        underWay.delete(run);
+        look();
+      }
+    };
+    waiting.wake = look;
+    stop.addEventListener("abort", look, { once: true });
+    onReady();
+    look();
+  });
+  waiting.wake = () => undefined;
 }
 
 const MARK = ".queued";

@@ -32,7 +32,7 @@ export function parseRun(bytes: Buffer, path: string, run: string): Stored {
   const { run: stored, problems, isAltered, length, digest } = verifyBytes(bytes, path, run);
   const [problem] = problems;
   if (problem && isAltered) throw altered(run, problem);
-  if (problem) throw damaged(path, run, problem.line, problem.what);
+  if (problem) throw damaged(path, run, problem);
   if (!stored) throw noRun(path, run);
   return { ...stored, length, digest };
 }
@@ -50,7 +50,12 @@ function altered(run: string, { record, line, what }: RecordProblem): SkillflowE
   });
 }
 
-export function damaged(path: string, run: string, line: number, how?: string): SkillflowError {
+export function damaged(
+  path: string,
+  run: string,
+  at: { readonly line: number; readonly what?: string },
+): SkillflowError {
+  const { line, what: how } = at;
   const what = `the recording of ${run} is damaged in line ${line}${how === undefined ? "" : `: ${how}`}`;
   return new SkillflowError("recording.invalid", what, {
     hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,

@@ -13,7 +13,7 @@ export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
   const first = readLine<object>(bytes, 0);
   if (!first || !("schema" in first.value) || first.value.schema !== "skillflow.run/1") throw noRun(path, run);
   const record = skimRecord(first.value);
-  if (!record) throw damaged(path, run, 1);
+  if (!record) throw damaged(path, run, { line: 1 });
   const events: Skimmed[] = [];
   for (let start = first.end; start < bytes.length; ) {
     const end = bytes.indexOf(10, start);
@@ -21,7 +21,7 @@ export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
     const event = glance(bytes, start, end) ?? skimLine(bytes, start);
     start = end + 1;
     if (event) events.push(event);
-    else if (start < bytes.length) throw damaged(path, run, events.length + 2);
+    else if (start < bytes.length) throw damaged(path, run, { line: events.length + 2 });
   }
   return { record, events };
 }

@@ -1,6 +1,7 @@
 import { fstatSync, readSync } from "node:fs";
-import { isObject, parseJson } from "../../core/base/values.ts";
+import { parseJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import { isEventLine } from "../record-check.ts";
 import { reading } from "./run-lines.ts";
 
 /** Returns a function that reads the events added since its last call. It skips records that are not complete yet. */
@@ -20,10 +21,9 @@ export function tailRun(path: string): () => readonly RunEvent[] {
         [whole, taken] = [line, events.length];
         continue;
       }
-      if (!isObject(value)) break;
-      const event = value as unknown as RunEvent;
-      events.push(event);
-      if (event.more !== true) [whole, taken] = [line, events.length];
+      if (!isEventLine(value)) break;
+      events.push(value);
+      if (value.more !== true) [whole, taken] = [line, events.length];
     }
     start += whole;
     return events.slice(0, taken);

@@ -54,15 +54,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     const path = pathOfKnown(run);
     return reading(path, (file) => work(readBytes(file, path), path, run));
   };
-  const locked = <Value>(run: string, work: (unlock: () => void) => Value): Value => {
-    const unlock = lock(join(directory, `${run}.lock`), run, options);
-    try {
-      return work(unlock);
-    } catch (error) {
-      unlock();
-      throw error;
-    }
-  };
+  const locked = <Value>(run: string, work: (unlock: () => void) => Value) => withLock(options, run, work);
   const store: Store = {
     async create(record) {
       const { run } = record;
@@ -99,17 +91,25 @@ export function fileStore(options: FileStoreOptions): FileStore {
       });
     },
   };
-  const queue = fileQueue({
+  const intake = fileQueue({
     directory,
     taken,
-    prepare: () => {
-      checkDirectory(directory, root);
-      prepareDirectory(directory, root);
-    },
+    prepare: () => prepareDirectory(checkDirectory(directory, root), root),
     isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
     create: async (record) => (await store.create(record)).close(),
   });
-  return { ...store, intake: queue };
+  return { ...store, intake };
+}
+
+/** Takes the run's lock, which `work` releases unless it throws. */
+function withLock<Value>(options: FileStoreOptions, run: string, work: (unlock: () => void) => Value): Value {
+  const unlock = lock(join(options.directory, `${run}.lock`), run, options);
+  try {
+    return work(unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
 }
 
 /** Drops the fields that describe the file. */

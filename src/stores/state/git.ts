@@ -49,7 +49,7 @@ export function gitState({ branch, now, ...checkout }: GitOptions): StateStore {
             const known = await readStates(clone, tip, names);
             const changed = decide(known);
             if (!changed) return known;
-            const pushed = await pushCommit(clone, await commit(clone, tip, changed, why));
+            const pushed = await pushCommit(clone, await commit(clone, tip, { changed, why }));
             if (pushed.status === 0) return new Map([...known, ...changed]);
             refusal = pushed.said;
           }
@@ -129,7 +129,13 @@ async function readStates({ git, branch }: Clone, { files }: Tip, names: readonl
 
 const NO_FILE = { stdout: Buffer.alloc(0) };
 
-async function commit({ git }: Clone, { commit: parent, files }: Tip, changed: States, why: string): Promise<string> {
+interface Change {
+  readonly changed: States;
+  /** Message of the commit. */
+  readonly why: string;
+}
+
+async function commit({ git }: Clone, { commit: parent, files }: Tip, { changed, why }: Change): Promise<string> {
   const lines = new Map([...files].map(([name, { line }]) => [name, line]));
   for (const [name, entries] of changed) {
     const blob = text(
