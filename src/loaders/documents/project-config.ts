@@ -5,7 +5,7 @@ import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, nearest, PARSED_ONCE } from "../../core/base/values.ts";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
-import { type Place, parseYaml } from "../text/yaml-text.ts";
+import { parseYaml, type YamlProblem } from "../text/yaml-text.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 
 /** Config file and its folder, which is the base of its relative paths. */
@@ -87,7 +87,7 @@ function readConfig(path: string): ProjectConfig {
     const message = `${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
     return new SkillflowError("config.invalid", message, { diagnostics: placed });
   };
-  const unread = problems.map(({ message, ...at }) => problemAt([], "PARSE", message, at));
+  const unread = problems.map((problem) => problemOf("PARSE", [], problem));
   if (unread.length > 0) throw refuse(unread);
   const checked = projectConfigSchema().safeParse(value ?? {}, PARSED_ONCE);
   if (checked.success) return checked.data;
@@ -102,7 +102,7 @@ function readConfig(path: string): ProjectConfig {
   });
   const told = wrong.slice(0, MOST_TOLD);
   throw refuse(
-    told.map((each) => problemAt(each.path, "SCHEMA", each.tell(), position(each.path))),
+    told.map((each) => problemOf("SCHEMA", each.path, { message: each.tell(), ...position(each.path) })),
     wrong.length - told.length,
   );
 }
@@ -112,8 +112,8 @@ function messageAt(issue: Issue, value: unknown): string {
   return found?.message ?? issue.message;
 }
 
-function problemAt(path: Diagnostic["path"], code: DiagnosticCode, message: string, at: Place): Diagnostic {
-  return { severity: "error", code, path, message, ...at };
+function problemOf(code: DiagnosticCode, path: Diagnostic["path"], problem: YamlProblem): Diagnostic {
+  return { severity: "error", code, path, ...problem };
 }
 
 function readText(path: string): string {

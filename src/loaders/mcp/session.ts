@@ -66,7 +66,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   let timer = setTimeout(late, options.timeoutMs);
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   try {
-    return await takeFirstRoute(sdk, routes, options, signal);
+    return await takeFirstRoute(sdk, routes, { options, signal });
   } finally {
     clearTimeout(timer);
   }
@@ -170,8 +170,7 @@ export function httpUrl(text: string | undefined): URL {
 async function takeFirstRoute(
   sdk: Sdk,
   routes: readonly Route[],
-  options: SessionOptions,
-  signal: AbortSignal,
+  { options, signal }: Pick<Connecting, "options" | "signal">,
 ): Promise<Session> {
   let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
   for (const route of routes) {
@@ -268,7 +267,7 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
     has: (list) => client.getServerCapabilities()?.[list] !== undefined,
-    list: (list, most, signal) => readPages(client, list, most, signal),
+    list: (list, most, signal) => readPages(client, list, { most, signal }),
     request: (method, params, signal) =>
       unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: NO_TIMEOUT }), signal),
     lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined),
@@ -309,7 +308,7 @@ const LOST_MARK = randomUUID();
 
 async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void) {
   if (!client.getServerCapabilities()?.tools) return [];
-  const { listed, isCut } = await readPages(client, "tools", MOST_TOOLS, signal);
+  const { listed, isCut } = await readPages(client, "tools", { most: MOST_TOOLS, signal });
   if (isCut) warn("lists its tools without an end: the rest is left out");
   return listed;
 }

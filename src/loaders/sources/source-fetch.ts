@@ -46,7 +46,7 @@ export async function fetchText(address: string, options: EgressOptions): Promis
   const trip: Trip = { ...options, network: options.network ?? internet, signal: AbortSignal.timeout(deadlineMs) };
   let next = address;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    const hop = await visit(next, trip).catch((error: unknown) => unreachable(next, error, trip, deadlineMs));
+    const hop = await visit(next, trip).catch((error: unknown) => unreachable(next, error, { trip, deadlineMs }));
     if (!("location" in hop)) return redirects > 0 ? withStart(hop, address) : hop;
     next = hop.location;
   }
@@ -199,7 +199,12 @@ async function readBody(answer: IncomingMessage): Promise<string | undefined> {
 const REACH_HINT = "Check the address and the network, or keep a copy as a file.";
 
 /** Reports network errors as problems. Rethrows other errors, which are bugs. */
-function unreachable(address: string, error: unknown, trip: Trip, deadlineMs: number): Fetched {
+interface Ended {
+  readonly trip: Trip;
+  readonly deadlineMs: number;
+}
+
+function unreachable(address: string, error: unknown, { trip, deadlineMs }: Ended): Fetched {
   if (trip.signal.aborted) {
     return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} gave no whole answer in ${deadlineMs} ms`, REACH_HINT);
   }

@@ -37,7 +37,7 @@ function spliceAt(document: Document, text: string, { path, value }: YamlEdit): 
   const node = document.getIn(path, true);
   if (isNode(node)) return replacing(node, value, text);
   const parent = document.getIn(path.slice(0, -1), true);
-  return isMap(parent) ? inserting(parent, String(path.at(-1)), value, text) : [];
+  return isMap(parent) ? inserting(parent, [String(path.at(-1)), value], text) : [];
 }
 
 /** Descends into values whose shape stays the same, to rewrite as little as possible. */
@@ -61,7 +61,7 @@ function replacing(node: Node, value: Json, text: string): Splice[] {
   return [{ from, to, text: put.split("\n").join(`\n${" ".repeat(column)}`) }];
 }
 
-function inserting(parent: YAMLMap, key: string, value: Json, text: string): Splice[] {
+function inserting(parent: YAMLMap, [key, value]: readonly [string, Json], text: string): Splice[] {
   const [first] = parent.items;
   const from = first && isNode(first.key) ? first.key.range?.[0] : undefined;
   if (from === undefined) return [];

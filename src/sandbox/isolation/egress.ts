@@ -97,7 +97,7 @@ function createDoor(door: Door): Server {
   server.on("connection", (near: Socket) => keep(door, near));
   server.on("drop", () => door.note("", `more than ${door.connections} connections at once were closed`));
   server.on("request", (asked, answer) => void forward(door, asked, answer));
-  server.on("connect", (asked, near, head) => void tunnel(door, asked, near as Socket, head));
+  server.on("connect", (asked, near, head) => void tunnel(door, asked, { near: near as Socket, head }));
   return server;
 }
 
@@ -124,7 +124,13 @@ interface Refusal {
   readonly message: string;
 }
 
-async function tunnel(door: Door, asked: IncomingMessage, near: Socket, head: Buffer): Promise<void> {
+interface Near {
+  readonly near: Socket;
+  /** First bytes of the tunnelled stream. */
+  readonly head: Buffer;
+}
+
+async function tunnel(door: Door, asked: IncomingMessage, { near, head }: Near): Promise<void> {
   near.on("error", () => undefined);
   const endpoint = parseEndpoint(asked.url ?? "");
   const far = endpoint?.port === undefined ? NO_ENDPOINT : await reach(door, endpoint);
@@ -220,7 +226,8 @@ async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> 
   try {
     const addresses = await inTime(addressesOf(door, endpoint), signal);
     const mayBeAny = endpoint.isAddress || isLocalName(endpoint.host);
-    if (mayBeAny || !addresses.some(isRefusedAddress)) return await open(addresses, endpoint.port ?? 0, door, signal);
+    if (mayBeAny || !addresses.some(isRefusedAddress))
+      return await open(door, { addresses, port: endpoint.port ?? 0 }, signal);
     const why = "it leads to a private, local or metadata address, which has to be declared as the address itself";
     return refuse("Private address", why);
   } catch {
@@ -244,7 +251,12 @@ function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value
   });
 }
 
-async function open(addresses: readonly string[], port: number, door: Door, signal: AbortSignal): Promise<Socket> {
+interface Target {
+  readonly addresses: readonly string[];
+  readonly port: number;
+}
+
+async function open(door: Door, { addresses, port }: Target, signal: AbortSignal): Promise<Socket> {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   // Pin lookups to the checked addresses, so that the socket cannot connect anywhere else.
   const pinned: LookupFunction = (_host, _options, answer) => answer(null, answers);

@@ -55,8 +55,9 @@ function requestOf(call: AgentInvocation, { callId }: ToolContext): JsonObject {
   };
 }
 
-async function post({ skill, url }: AgentInvocation, body: JsonObject, context: ToolContext): Promise<string> {
-  const response = await visit(skill, url, context, {
+async function post(call: AgentInvocation, body: JsonObject, context: ToolContext): Promise<string> {
+  const { skill } = call;
+  const response = await visit(call, context, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json" },
     body: JSON.stringify(body),
@@ -70,7 +71,8 @@ async function post({ skill, url }: AgentInvocation, body: JsonObject, context: 
 }
 
 /** Follows redirects within the agent's origin only, because the operator allowed no other. */
-async function visit(skill: string, url: string, { fetch, signal }: ToolContext, init: RequestInit): Promise<Response> {
+async function visit({ skill, url }: AgentInvocation, context: ToolContext, init: RequestInit): Promise<Response> {
+  const { fetch, signal } = context;
   let next = url;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const response = await fetch(next, init).catch((error: unknown) => {
