@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type ProjectConfig, projectConfigSchema } from "../../src/core/document/config.ts";
 import type { McpServerConfig } from "../../src/core/skill/skill.ts";
 import { variablesIn } from "../../src/loaders/mcp/variables.ts";
-import { readYaml } from "../../src/loaders/text/yaml-text.ts";
+import { parseYaml } from "../../src/loaders/text/yaml-text.ts";
 
 /** docs/mcp-recipes.md is copied as it stands: it parses, and nothing in it floats. */
 
@@ -12,7 +12,7 @@ const PAGE = readFileSync(join(import.meta.dirname, "..", "../docs/mcp-recipes.m
 const BLOCKS = [...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
 
 function serversOf(text: string): [string, McpServerConfig][] {
-  const config: ProjectConfig = projectConfigSchema().parse(readYaml(text));
+  const config: ProjectConfig = projectConfigSchema().parse(parseYaml(text).value);
   return Object.entries(config.mcpServers ?? {});
 }
 

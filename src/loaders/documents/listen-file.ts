@@ -4,7 +4,7 @@ import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkListenFile } from "../../core/document/listen/check.ts";
 import { type ListenFile, listenFileSchema } from "../../core/document/listen/listen-file.ts";
 import { readRegular } from "../../files/files.ts";
-import { parseYaml } from "../text/yaml-text.ts";
+import { parseDocument } from "./document-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
 
@@ -18,7 +18,7 @@ export interface LoadedListenFile {
 
 /** Reads a `listen.yml` and reports all findings with their places. */
 export function loadListenFile(path: string, shownAs: string): LoadedListenFile {
-  const failed = (...found: Omit<Diagnostic, "severity" | "path">[]): LoadedListenFile => ({
+  const failed = (...found: Pick<Diagnostic, "code" | "message" | "hint" | "line" | "column">[]): LoadedListenFile => ({
     file: undefined,
     diagnostics: found.map((one) => ({ severity: "error", path: [], file: shownAs, ...one })),
     place: (findings) => [...findings],
@@ -32,12 +32,10 @@ export function loadListenFile(path: string, shownAs: string): LoadedListenFile 
     const message = isMissing ? `there is no file ${shownAs}` : `${shownAs} cannot be read: ${messageOf(error)}`;
     return failed({ code: "IO", message, ...(hint === undefined ? {} : { hint }) });
   }
-  const { value, problems, position } = parseYaml(text);
-  if (problems.length > 0) return failed(...problems.map((problem) => ({ code: "PARSE" as const, ...problem })));
-  const place = (findings: readonly Diagnostic[]) =>
-    findings
-      .map((found) => ({ ...found, file: found.file ?? shownAs, line: 1, column: 1, ...position(found.path) }))
-      .sort(byPlace);
+  const parsed = parseDocument(text, shownAs);
+  if (parsed.faults.length > 0) return failed(...parsed.faults);
+  const { value } = parsed;
+  const place = (findings: readonly Diagnostic[]) => parsed.place(findings).sort(byPlace);
   if (!isObject(value)) return failed({ code: "SCHEMA", message: "must be a map with sources", line: 1, column: 1 });
   const checked = listenFileSchema().safeParse(value, PARSED_ONCE);
   if (!checked.success)

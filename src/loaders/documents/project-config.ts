@@ -1,11 +1,11 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
+import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, nearest, PARSED_ONCE } from "../../core/base/values.ts";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
-import { parseYaml, type YamlProblem } from "../text/yaml-text.ts";
+import { parseDocument, problemOf } from "./document-text.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 
 /** Config file and its folder, which is the base of its relative paths. */
@@ -80,15 +80,14 @@ function upToRepositoryRoot(from: string): string[] {
 }
 
 function readConfig(path: string): ProjectConfig {
-  const { value, problems, position } = parseYaml(readText(path));
+  const { value, faults, position } = parseDocument(readText(path), path);
   const refuse = (found: readonly Diagnostic[], more = 0) => {
     const placed = found.map((each) => ({ line: 1, column: 1, ...each, file: path }));
     const told = placed.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
     const message = `${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
     return new SkillflowError("config.invalid", message, { diagnostics: placed });
   };
-  const unread = problems.map((problem) => problemOf("PARSE", [], problem));
-  if (unread.length > 0) throw refuse(unread);
+  if (faults.length > 0) throw refuse(faults);
   const checked = projectConfigSchema().safeParse(value ?? {}, PARSED_ONCE);
   if (checked.success) return checked.data;
   const wrong = checked.error.issues.flatMap((issue) => {
@@ -110,10 +109,6 @@ function readConfig(path: string): ProjectConfig {
 function messageAt(issue: Issue, value: unknown): string {
   const [found] = describeIssue(issue, { schema: projectConfigSchema(), value });
   return found?.message ?? issue.message;
-}
-
-function problemOf(code: DiagnosticCode, path: Diagnostic["path"], problem: YamlProblem): Diagnostic {
-  return { severity: "error", code, path, ...problem };
 }
 
 function readText(path: string): string {

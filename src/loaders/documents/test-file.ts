@@ -9,6 +9,7 @@ import { type Script, scriptSchema } from "../../core/outward/testing/script.ts"
 import { type TestFile, testFileSchema } from "../../core/outward/testing/test-file.ts";
 import { isWithin, openPlainNow } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
+import { parseDocument } from "./document-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
 
@@ -45,21 +46,11 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
   };
   if ("code" in read) return { ...nothing, diagnostics: [{ ...read, severity: "error", path: [], file: shownAs }] };
   const { text } = read;
-  const parsed = parseYaml(text);
-  if (parsed.problems.length > 0) {
-    const diagnostics = parsed.problems.map(
-      ({ message, ...at }): Diagnostic => ({
-        severity: "error",
-        code: "PARSE",
-        path: [],
-        message,
-        ...(text.split("\n")[(at.line ?? 1) - 1]?.[(at.column ?? 1) - 1] === "@"
-          ? { hint: 'a file is named in quotes: "@file"' }
-          : {}),
-        file: shownAs,
-        ...at,
-      }),
-    );
+  const parsed = parseDocument(text, shownAs);
+  if (parsed.faults.length > 0) {
+    const hint = 'a file is named in quotes: "@file"';
+    const isFileName = ({ line = 1, column = 1 }: Place) => text.split("\n")[line - 1]?.[column - 1] === "@";
+    const diagnostics = parsed.faults.map((fault) => (isFileName(fault) ? { ...fault, hint } : fault));
     return { ...nothing, text, diagnostics };
   }
   const files: string[] = [];
@@ -69,16 +60,10 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
     return found;
   });
   const found = [...shapeFindings(parsed.value), ...filled.problems];
-  const place = (finding: Diagnostic) => ({
-    ...finding,
-    file: shownAs,
-    line: 1,
-    column: 1,
-    ...parsed.position(finding.path),
-  });
   const test = found.length === 0 ? testFileSchema().parse(filled.value) : undefined;
   const sketch = sketchOf(parsed.value);
-  return { file: shownAs, path, text, test, sketch, diagnostics: found.map(place), files, position: parsed.position };
+  const { position, place } = parsed;
+  return { file: shownAs, path, text, test, sketch, diagnostics: place(found), files, position };
 }
 
 /** Names that a test refers to, with their places. */
@@ -304,17 +289,8 @@ export function parseScript(
   text: string,
   named: string,
 ): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
-  const { value, problems, position } = parseYaml(text);
-  const parse = problems.map(({ message, ...at }): Diagnostic => {
-    return { severity: "error", code: "PARSE", path: [], message, file: named, ...at };
-  });
-  if (parse.length > 0) return { diagnostics: parse };
-  const found = describeIssues(scriptSchema(), value).map((one) => ({
-    ...one,
-    file: named,
-    line: 1,
-    column: 1,
-    ...position(one.path),
-  }));
-  return found.length > 0 ? { diagnostics: found } : { script: scriptSchema().parse(value) };
+  const { value, faults, place } = parseDocument(text, named);
+  if (faults.length > 0) return { diagnostics: [...faults] };
+  const found = describeIssues(scriptSchema(), value);
+  return found.length > 0 ? { diagnostics: place(found) } : { script: scriptSchema().parse(value) };
 }

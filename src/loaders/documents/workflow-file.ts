@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import type { DiagnosticCode } from "../../core/base/diagnostic.ts";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
@@ -8,6 +7,7 @@ import { type Workflow, workflowSchema } from "../../core/document/workflow/work
 import type { KnownSkills } from "../../core/skill/skill-reference.ts";
 import { readRegular } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
+import { parseDocument } from "./document-text.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 
@@ -76,14 +76,8 @@ function readDocument(path: string, file: string): string | Diagnostic {
 
 /** Parses a workflow from YAML 1.2 core or JSON. */
 export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
-  const parsed = parseYaml(text);
-  const refuse = (code: DiagnosticCode, message: string, at: Place): Diagnostic => {
-    return { severity: "error", code, path: [], message, ...at, ...(file ? { file } : {}) };
-  };
-  if (parsed.problems.length > 0) {
-    const diagnostics = parsed.problems.map(({ message, ...at }) => refuse("PARSE", message, at));
-    return unplaced({ workflow: undefined, diagnostics });
-  }
+  const parsed = parseDocument(text, file);
+  if (parsed.faults.length > 0) return unplaced({ workflow: undefined, diagnostics: parsed.faults });
   const place: LoadedWorkflow["place"] = (findings) =>
     findings.map((finding) => ({ ...finding, ...parsed.position(finding.path), ...(file ? { file } : {}) }));
   const { diagnostics, ...read } = checkValue(parsed.value, knownSkills);

@@ -2,7 +2,7 @@ import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { wholeText } from "../../core/engine/tools/blob.ts";
-import { openInside, resolveInside } from "./contain.ts";
+import { readPlace, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
 
 /**
@@ -69,15 +69,9 @@ export async function readBundled(skill: string, directory: string, path: string
   if (!bundledIn(entriesOf(directory).map((entry) => entry.name))(place.relative)) {
     throw new SkillflowError("input.invalid", `${path} is no file that ${skill} bundles for reading`);
   }
-  const opened = await openInside(place);
-  if ("inside" in opened) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${opened.message}`);
-  const { file, stats } = opened;
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, MOST_BYTES)), 0);
-    return textOf(path, buffer.subarray(0, bytesRead), stats.size);
-  } finally {
-    await file.close();
-  }
+  const read = await readPlace(place, MOST_BYTES);
+  if ("inside" in read) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${read.message}`);
+  return textOf(path, read.bytes, read.size);
 }
 
 function textOf(path: string, bytes: Uint8Array, size: number): string {

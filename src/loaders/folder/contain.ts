@@ -66,6 +66,22 @@ export async function openInside(
   }
 }
 
+/** Reads at most `most` bytes of a resolved file. `size` is that of the whole file. */
+export async function readPlace(
+  place: Inside | Refused,
+  most: number,
+): Promise<{ readonly bytes: Buffer; readonly size: number } | Refused> {
+  const opened = place.inside ? await openInside(place) : place;
+  if ("inside" in opened) return opened;
+  const { file, stats } = opened;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, most)), 0);
+    return { bytes: buffer.subarray(0, bytesRead), size: stats.size };
+  } finally {
+    await file.close();
+  }
+}
+
 /** Checks the text of a path, before any file system access. */
 function wantedPath({ root, realRoot, path }: Record<"root" | "realRoot" | "path", string>): string | Refused {
   const fault = faultOf(path);

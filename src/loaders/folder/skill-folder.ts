@@ -1,6 +1,6 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import type { Diagnostic, DiagnosticCode } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { defined, isObject } from "../../core/base/values.ts";
 import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
@@ -179,12 +179,12 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
   const server = mcp === undefined ? undefined : mcpServerSchema().safeParse(mcp);
   if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
   const instruction = body.trim();
+  const warn: Warn = (code, path, message) => ({ severity: "warning", code, path, message, file, ...position(path) });
+  const hint = `it is known by its folder's name; write name: ${id}`;
   const diagnostics = [
-    ...(fault === undefined ? [] : [folderNamed(id, fault, { file, ...position(["name"]) })]),
+    ...(fault === undefined ? [] : [{ ...warn(UNNAMED, ["name"], fault), hint }]),
     ...(repaired ? [repairedYaml(file, repaired)] : []),
-    ...configProblems(file, config, position),
-    ...networkProblems(file, parsed),
-    ...reachProblems(file, parsed),
+    ...ignoredParts(fields, warn),
   ];
   return {
     id,
@@ -208,10 +208,7 @@ function nameFault(name: unknown): string | undefined {
 /** Code of the finding for an invalid name. Depending on the place, the folder's name replaces it. */
 export const UNNAMED = "SKILL_NAME";
 
-function folderNamed(id: string, fault: string, at: Pick<Diagnostic, "file"> & Place): Diagnostic {
-  const hint = `it is known by its folder's name; write name: ${id}`;
-  return { severity: "warning", code: UNNAMED, path: ["name"], message: fault, hint, ...at };
-}
+type Warn = (code: DiagnosticCode, path: Diagnostic["path"], message: string) => Diagnostic;
 
 /** Checks for a kebab-case name with at most 64 characters. */
 export function isSkillId(name: string): boolean {
@@ -227,71 +224,54 @@ function repairedYaml(file: string, problem: Place & { readonly message: string 
 /** Reads config fields. A field without `env` reads the variable named like its key. */
 export function readConfig(config: unknown): Readonly<Record<string, ConfigField>> {
   if (!isObject(config)) return {};
-  const fields = Object.entries(config).flatMap(([key, field]): [string, ConfigField][] => {
-    if (!isObject(field)) return [];
-    const { description, required, env, format, schemes, secret } = field;
-    const known = CONFIG_FORMATS.find((each) => each === format);
-    return [
-      [
-        key,
-        {
-          description: typeof description === "string" ? description : key,
-          required: required === true,
-          env: typeof env === "string" ? env : key,
-          ...defined("format", known),
-          ...(isTexts(schemes) ? { schemes } : {}),
-          ...(secret === false ? { secret } : {}),
-        },
-      ],
-    ];
-  });
+  const fields = Object.entries(config).flatMap(([key, field]) =>
+    isObject(field) ? [[key, readField(key, field)]] : [],
+  );
   return Object.fromEntries(fields);
 }
 
-function isTexts(value: unknown): value is readonly string[] {
+function readField(key: string, field: Frontmatter["fields"]): ConfigField {
+  const { description, required, env, format, schemes, secret } = field;
+  return {
+    description: typeof description === "string" ? description : key,
+    required: required === true,
+    env: typeof env === "string" ? env : key,
+    ...defined(
+      "format",
+      CONFIG_FORMATS.find((each) => each === format),
+    ),
+    ...(isTexts(schemes) ? { schemes } : {}),
+    ...(secret === false ? { secret } : {}),
+  };
+}
+
+export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-/** Reports invalid hosts. They are ignored; the valid hosts still count. */
-function networkProblems(file: string, { fields, position }: Frontmatter): Diagnostic[] {
+/** Reports invalid hosts, statements about the reach of tools, and parts of `config`. What is valid still counts. */
+function ignoredParts(fields: Frontmatter["fields"], warn: Warn): Diagnostic[] {
   const { fault } = readNetwork(fields);
-  if (fault === undefined) return [];
-  const path = ["metadata", "network"];
-  const message = `metadata.network ${fault}; it is left out`;
-  return [{ severity: "warning", code: "SKILL_NETWORK", path, message, file, ...position(path) }];
+  const network = ["metadata", "network"];
+  return [
+    ...configProblems(fields.config, warn),
+    ...(fault === undefined ? [] : [warn("SKILL_NETWORK", network, `metadata.network ${fault}; it is left out`)]),
+    ...readReachMaps(fields).faults.map(({ path, message }) =>
+      warn("SKILL_KEY_TYPE", path, `${message}; it is left out`),
+    ),
+  ];
 }
 
-/** Reports invalid statements about the reach of tools. */
-function reachProblems(file: string, { fields, position }: Frontmatter): Diagnostic[] {
-  return readReachMaps(fields).faults.map(({ path, message }) => {
-    return {
-      severity: "warning",
-      code: "SKILL_KEY_TYPE",
-      path,
-      message: `${message}; it is left out`,
-      file,
-      ...position(path),
-    };
-  });
-}
-
-/** Reports parts of `config` that are ignored. */
-function configProblems(file: string, config: unknown, position: SkillDocument["position"]): Diagnostic[] {
-  const problem = (path: readonly string[], message: string): Diagnostic => {
-    return { severity: "warning", code: "SKILL_CONFIG", path, message, file, ...position(path) };
-  };
+function configProblems(config: unknown, warn: Warn): Diagnostic[] {
   if (config === undefined || config === null) return [];
-  if (!isObject(config)) return [problem(["config"], "config is no map of fields: it is ignored")];
+  if (!isObject(config)) return [warn("SKILL_CONFIG", ["config"], "config is no map of fields: it is ignored")];
   return Object.entries(config).flatMap(([key, field]) => {
-    if (!isObject(field)) return [problem(["config", key], `the config field ${key} is no map: it is left out`)];
+    if (!isObject(field)) {
+      return [warn("SKILL_CONFIG", ["config", key], `the config field ${key} is no map: it is left out`)];
+    }
     const { format } = field;
     if (format === undefined || CONFIG_FORMATS.some((known) => known === format)) return [];
-    const known = CONFIG_FORMATS.join(", ");
-    return [
-      problem(
-        ["config", key, "format"],
-        `the format of the config field ${key} is ignored. It must be one of ${known}`,
-      ),
-    ];
+    const message = `the format of the config field ${key} is ignored. It must be one of ${CONFIG_FORMATS.join(", ")}`;
+    return [warn("SKILL_CONFIG", ["config", key, "format"], message)];
   });
 }

@@ -12,11 +12,11 @@ import {
   type Mount,
   type SandboxLimits,
 } from "../../core/skill/sandbox.ts";
-import { openInside, resolveInside, resolveInsideNow } from "../folder/contain.ts";
+import { readPlace, resolveInside, resolveInsideNow } from "../folder/contain.ts";
 import type { PackageRuntime, RunnablePackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { openPlace, type PackagePlace, type PackagesAhead } from "./package-place.ts";
-import { runnersFolder, withRefusals } from "./script-handler.ts";
+import { runnersFolder, SCRIPT_LIMITS, withRefusals } from "./script-handler.ts";
 
 /**
  * Returns a skill's Python function as a package to import: `word-count` becomes `skills.word_count`. Mounted code gets
@@ -217,23 +217,11 @@ const MOST_KIND = 255;
 
 /** Returns undefined if the path is not a file or the file has more than `most` bytes. */
 async function readMade(workspace: string, name: string, most: number): Promise<Buffer | undefined> {
-  const place = await resolveInside(workspace, `${MADE}/${name}`);
-  const opened = place.inside ? await openInside(place) : place;
-  if ("inside" in opened) return undefined;
-  try {
-    return opened.stats.size > most ? undefined : await opened.file.readFile();
-  } finally {
-    await opened.file.close();
-  }
+  const read = await readPlace(await resolveInside(workspace, `${MADE}/${name}`), most);
+  return "inside" in read || read.size > most ? undefined : read.bytes;
 }
 
-const LIMITS: SandboxLimits = {
-  wallMs: 60_000,
-  outputBytes: 10 * MEGABYTE,
-  memoryBytes: 1024 * MEGABYTE,
-  fileBytes: 1024 * MEGABYTE,
-  processes: 128,
-};
+const LIMITS: SandboxLimits = { ...SCRIPT_LIMITS, wallMs: 60_000 };
 
 function commandOf(run: RunParts, program: Program, place: PackagePlace): ForeignCommand {
   const { packages, language, env, network, request } = program;

@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { isObject } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
+import { isTexts } from "../folder/skill-folder.ts";
 
 /** Result of looking for the programs that a skill requires. */
 interface RequiredPrograms {
@@ -24,15 +25,11 @@ export function findRequiredPrograms(
     .find((each) => (each ?? null) !== null);
   const lacking = (names: readonly string[]) => names.filter((name) => !isProgram(name, env));
   if (bins === undefined) return {};
-  if (isNames(bins)) return lacking(bins).length === 0 ? {} : { missing: lacking(bins).map(describe).join("; ") };
-  if (!Array.isArray(bins) || !bins.every(isNames)) return { malformed: true };
+  if (isTexts(bins)) return lacking(bins).length === 0 ? {} : { missing: lacking(bins).map(describe).join("; ") };
+  if (!Array.isArray(bins) || !bins.every(isTexts)) return { malformed: true };
   const group = bins.findIndex((names) => lacking(names).length === 0);
   if (group >= 0) return { group };
   return { missing: bins.map((names) => lacking(names).map(describe).join(" and ")).join("; ") };
-}
-
-function isNames(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
 function describe(name: string): string {

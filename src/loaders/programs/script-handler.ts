@@ -62,7 +62,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     ]),
     cwd: workDir,
     network,
-    limits: LIMITS,
+    limits: SCRIPT_LIMITS,
     signal,
   };
   const result = await start(host, command, { file: script.file, program: runner.program }).catch((error: unknown) => {
@@ -94,7 +94,7 @@ export function declaredEnv(
 const MEGABYTE = 1024 * 1024;
 
 /** `wallMs` is only a backstop. The caller's signal ends a call much earlier. */
-const LIMITS = {
+export const SCRIPT_LIMITS = {
   wallMs: 3_600_000,
   outputBytes: 10 * MEGABYTE,
   memoryBytes: 1024 * MEGABYTE,
@@ -198,7 +198,7 @@ async function interpretScript(
   const source = contents?.sourceOf(directory, host) ?? directory;
   const module = await readFile(join(source, relative(directory, script.path)), "utf8");
   const input = JSON.parse(stdin) as JsonObject;
-  const limits = { wallMs: LIMITS.wallMs, outputBytes: LIMITS.outputBytes };
+  const limits = { wallMs: SCRIPT_LIMITS.wallMs, outputBytes: SCRIPT_LIMITS.outputBytes };
   const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });
   if (end.ended === "returned") return end.value;
   if (end.ended === "aborted") throw signal.reason;
@@ -241,10 +241,10 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
 
 const ENDINGS: Readonly<Record<string, string>> = {
   time: "took too long and was ended",
-  memory: `needed more than ${LIMITS.memoryBytes / MEGABYTE} MB of memory and was ended`,
-  processes: `started more than ${LIMITS.processes} processes and was ended`,
+  memory: `needed more than ${SCRIPT_LIMITS.memoryBytes / MEGABYTE} MB of memory and was ended`,
+  processes: `started more than ${SCRIPT_LIMITS.processes} processes and was ended`,
   disk: "wrote too much to disk and was ended",
-  output: `printed more than ${LIMITS.outputBytes / MEGABYTE} MB`,
+  output: `printed more than ${SCRIPT_LIMITS.outputBytes / MEGABYTE} MB`,
 };
 
 /** Parses a runner's line: `{"result": …}` or `{"error": "…", "code": "EROFS"}`. Undefined if it is incomplete. */

@@ -7,7 +7,7 @@ import { resolveInside } from "../folder/contain.ts";
 import { readNetwork } from "../folder/declared-network.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Contents } from "../folder/skill-contents.ts";
-import { declaredEnv, isExecutable } from "./script-handler.ts";
+import { declaredEnv, isExecutable, SCRIPT_LIMITS } from "./script-handler.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
 /** Scripts that a skill bundles and its instructions ask the model to run: the third tier of Agent Skills. */
@@ -68,16 +68,8 @@ export async function runSkillScript(
   return { exit_code: code ?? null, stdout, stderr, ...(truncated ? { truncated } : {}) };
 }
 
-const MEGABYTE = 1024 * 1024;
-
-/** `wallMs` is only a backstop. The caller's signal ends a call much earlier. */
-const LIMITS = {
-  wallMs: 3_600_000,
-  outputBytes: MEGABYTE,
-  memoryBytes: 1024 * MEGABYTE,
-  fileBytes: 1024 * MEGABYTE,
-  processes: 128,
-} as const;
+/** A model reads the output, so it has a lower limit than a handler's result. */
+const LIMITS = { ...SCRIPT_LIMITS, outputBytes: 1024 * 1024 };
 
 function programFor(name: string, path: string, nodePath: string): ForeignCommand["argv"] {
   switch (extname(name)) {

@@ -126,14 +126,6 @@ function keepSpelling(document: Document, key: string): void {
   });
 }
 
-/** Returns the value, or throws an Error with the first problem. */
-export function readYaml(text: string, textBelow?: string): unknown {
-  const { value, problems } = parseYaml(text, textBelow);
-  const [first] = problems;
-  if (first) throw new Error(`${first.message} (line ${first.line ?? 1}, column ${first.column ?? 1})`);
-  return value;
-}
-
 type Complain = (message: string, offset?: number) => YamlProblem;
 
 /** Parses the documents, or returns the first place beyond a limit before anything recurses or backtracks. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { editYaml } from "../../../src/loaders/text/edit-yaml.ts";
-import { readYaml } from "../../../src/loaders/text/yaml-text.ts";
+import { parseYaml } from "../../../src/loaders/text/yaml-text.ts";
 
 const TEXT = `# head
 cases:
@@ -34,7 +34,7 @@ describe("an edited document", () => {
     expect(editYaml(TEXT, [{ path: at("called"), value: ["one", "three"] }])).toBe(TEXT.replace("- two", "- three"));
     const shorter = editYaml(TEXT, [{ path: at("called"), value: ["two"] }]);
     expect(shorter).toContain("# first");
-    expect(readYaml(shorter)).toMatchObject({ cases: [{ expect: { called: ["two"] } }, { name: "b" }] });
+    expect(parseYaml(shorter).value).toMatchObject({ cases: [{ expect: { called: ["two"] } }, { name: "b" }] });
   });
 
   it("gets a member that was not there", () => {
@@ -42,7 +42,7 @@ describe("an edited document", () => {
       { path: at("verdict"), value: "yes" },
       { path: ["cases", 1, "expect", "status"], value: "failed" },
     ]);
-    expect(readYaml(edited)).toMatchObject({
+    expect(parseYaml(edited).value).toMatchObject({
       cases: [{ expect: { verdict: "yes", status: "succeeded" } }, { expect: { status: "failed", verdict: "no" } }],
     });
   });
@@ -56,7 +56,7 @@ describe("an edited document", () => {
         { path: at("called"), value: [value, value, value] },
         { path: at("data", "b.t"), value },
       ]);
-      expect(readYaml(edited)).toMatchObject({
+      expect(parseYaml(edited).value).toMatchObject({
         cases: [
           { expect: { status: value, path: [value], called: [value, value, value], data: { "b.t": value } } },
           { name: "b" },

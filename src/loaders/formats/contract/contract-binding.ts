@@ -15,7 +15,7 @@ import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill/sk
 import { resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Fields, type Manifest, openMapping, skippedManifest, type Unreadable } from "../../folder/manifest.ts";
-import type { SkillFolder } from "../../folder/skill-folder.ts";
+import { isTexts, type SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { agentUrl, UNASKED } from "./agent-call.ts";
@@ -88,8 +88,7 @@ function readFunction({ value, finding }: Manifest<Fields>, folder: SkillFolder)
 /** Returns the network, or a message that describes the error. */
 function readNetwork(network: unknown): Network | string {
   if (typeof network === "boolean") return network;
-  const areTexts = Array.isArray(network) && network.every((host) => typeof host === "string");
-  if (!areTexts) return "has a network that is neither true, nor false, nor a list of hosts";
+  if (!isTexts(network)) return "has a network that is neither true, nor false, nor a list of hosts";
   const stray = network.find((host) => !parseDeclaredHost(host));
   return stray === undefined ? network : `has ${faultOfHost(stray)}`;
 }

@@ -22,7 +22,7 @@ import { addHints, limitLines } from "../../../core/skill/formats/descriptor-out
 import type { Argument, Execution, Helper, SideRead } from "../../../core/skill/formats/descriptor-shapes.ts";
 import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
-import { type Inside, openInside, type Refused, resolveInside } from "../../folder/contain.ts";
+import { type Inside, type Refused, readPlace, resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { declaredEnv } from "../../programs/script-handler.ts";
 
@@ -246,22 +246,11 @@ async function addSideRead(
     if (seen.has(file)) return output;
     seen.add(file);
   }
-  const text = await readInside(context.workDir, file);
+  const read = await readPlace(await resolveInside(context.workDir, file), MOST_SIDE_BYTES);
+  const text = "inside" in read ? "" : wholeText(read.bytes).text;
   if (text.trim() === "") return output;
   const { label = wanted.filename } = wanted;
   return `${output.trimEnd()}\n\n--- ${label} (BOF) ---\n\n${text.trimEnd()}\n\n--- ${label} (EOF) ---`;
-}
-
-async function readInside(root: string, path: string): Promise<string> {
-  const place = await resolveInside(root, path);
-  const opened = place.inside ? await openInside(place) : place;
-  if ("inside" in opened) return "";
-  try {
-    const { buffer, bytesRead } = await opened.file.read(Buffer.alloc(Math.min(opened.stats.size, MOST_SIDE_BYTES)), 0);
-    return wholeText(buffer.subarray(0, bytesRead)).text;
-  } finally {
-    await opened.file.close();
-  }
 }
 
 // ---- programs
