@@ -363,6 +363,13 @@ describe("a skill with an MCP server", () => {
 describe("a contract", () => {
   describeChanges("contract", [
     ["contract.yml", "id: word-count", "id: Word Count", "error SKILL_SKIPPED contract.yml:1"],
+    [
+      "contract.yml",
+      "id: word-count",
+      "id: Word Count\nowner: me",
+      "error SKILL_SKIPPED contract.yml:1",
+      "error MANIFEST_KEY_UNKNOWN contract.yml:2",
+    ],
     ["contract.yml", '"1.0.0"', '"1.0"', "error SKILL_MANIFEST contract.yml:2"],
     ["contract.yml", '"1.0.0"', "1.0", "error SKILL_MANIFEST contract.yml:2"],
     ["contract.yml", "  type: object", "  type: array", "error SKILL_MANIFEST contract.yml:5"],
@@ -398,6 +405,11 @@ describe("a contract", () => {
       "error SKILL_MANIFEST binding.yml:2",
     ],
   ]);
+
+  test("whose SKILL.md cannot be parsed is told, with the place", () => {
+    writeSkill("contract", { "SKILL.md": "---\nconfig:\n  A: [\n---\nText\n" });
+    expect(problems()).toEqual(["error SKILL_DOCUMENT SKILL.md:3"]);
+  });
 
   test("that nothing carries out is told", () => {
     write(`${ID}/contract.yml`, filesOf("contract")["contract.yml"] ?? "");
