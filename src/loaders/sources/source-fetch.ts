@@ -198,13 +198,11 @@ async function readBody(answer: IncomingMessage): Promise<string | undefined> {
 
 const REACH_HINT = "Check the address and the network, or keep a copy as a file.";
 
-/** Reports network errors as problems. Rethrows other errors, which are bugs. */
-interface Ended {
-  readonly trip: Trip;
-  readonly deadlineMs: number;
-}
-
-function unreachable(address: string, error: unknown, { trip, deadlineMs }: Ended): Fetched {
+function unreachable(
+  address: string,
+  error: unknown,
+  { trip, deadlineMs }: { trip: Trip; deadlineMs: number },
+): Fetched {
   if (trip.signal.aborted) {
     return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} gave no whole answer in ${deadlineMs} ms`, REACH_HINT);
   }

@@ -124,13 +124,11 @@ interface Refusal {
   readonly message: string;
 }
 
-interface Near {
-  readonly near: Socket;
-  /** First bytes of the tunnelled stream. */
-  readonly head: Buffer;
-}
-
-async function tunnel(door: Door, asked: IncomingMessage, { near, head }: Near): Promise<void> {
+async function tunnel(
+  door: Door,
+  asked: IncomingMessage,
+  { near, head }: { near: Socket; head: Buffer },
+): Promise<void> {
   near.on("error", () => undefined);
   const endpoint = parseEndpoint(asked.url ?? "");
   const far = endpoint?.port === undefined ? NO_ENDPOINT : await reach(door, endpoint);
@@ -251,12 +249,11 @@ function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value
   });
 }
 
-interface Target {
-  readonly addresses: readonly string[];
-  readonly port: number;
-}
-
-async function open(door: Door, { addresses, port }: Target, signal: AbortSignal): Promise<Socket> {
+async function open(
+  door: Door,
+  { addresses, port }: { addresses: readonly string[]; port: number },
+  signal: AbortSignal,
+): Promise<Socket> {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   // Pin lookups to the checked addresses, so that the socket cannot connect anywhere else.
   const pinned: LookupFunction = (_host, _options, answer) => answer(null, answers);

@@ -204,15 +204,10 @@ async function requeue(open: OpenStore, run: string): Promise<void> {
   });
 }
 
-interface Working {
-  readonly stop: AbortSignal;
-  readonly onReady: () => void;
-}
-
 async function work(
   open: OpenStore,
   { concurrency, drive }: Parameters<RunQueue["work"]>[0],
-  { stop, onReady }: Working,
+  { stop, onReady }: { stop: AbortSignal; onReady: () => void },
 ): Promise<void> {
   const { database, seats } = open;
   const take = async (run: string, seat: Seat) => {

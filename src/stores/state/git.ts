@@ -129,13 +129,11 @@ async function readStates({ git, branch }: Clone, { files }: Tip, names: readonl
 
 const NO_FILE = { stdout: Buffer.alloc(0) };
 
-interface Change {
-  readonly changed: States;
-  /** Message of the commit. */
-  readonly why: string;
-}
-
-async function commit({ git }: Clone, { commit: parent, files }: Tip, { changed, why }: Change): Promise<string> {
+async function commit(
+  { git }: Clone,
+  { commit: parent, files }: Tip,
+  { changed, why }: { changed: States; why: string },
+): Promise<string> {
   const lines = new Map([...files].map(([name, { line }]) => [name, line]));
   for (const [name, entries] of changed) {
     const blob = text(

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseDocument, visit } from "yaml";
 import * as z from "zod";
-import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { isObject } from "../../../core/base/values.ts";
 import { REACH_MAPS, readReachMaps } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
@@ -34,23 +34,16 @@ export function checkDocument(folder: SkillFolder, document: OpenDocument, forma
   return [...checkText(whole, text), ...checkFields(whole), ...checkBody(whole)];
 }
 
-const FAULTS: Readonly<Record<DocumentFault["lacks"], DiagnosticCode>> = {
-  file: "SKILL_MISSING",
-  text: "SKILL_UNREADABLE",
-  markers: "SKILL_FRONTMATTER",
-  yaml: "SKILL_FRONTMATTER",
-  mapping: "SKILL_FRONTMATTER",
-};
-
 function checkFault(
   { names }: SkillFolder,
   fault: DocumentFault,
   { file, format }: { readonly file: string; readonly format: Format },
 ): Diagnostic[] {
-  const code = FAULTS[fault.lacks];
+  const { lacks } = fault;
+  const code = lacks === "file" ? "SKILL_MISSING" : lacks === "text" ? "SKILL_UNREADABLE" : "SKILL_FRONTMATTER";
   if (code === "SKILL_FRONTMATTER" && format === "tool-descriptor") return [];
   const other = [...names].find((name) => name.toLowerCase() === "skill.md");
-  const isMisnamed = fault.lacks === "file" && other !== undefined;
+  const isMisnamed = lacks === "file" && other !== undefined;
   const message = isMisnamed ? `the file is named ${other}; its name must be SKILL.md` : fault.message;
   return [{ severity: "error", code, path: [], message, file, ...placeOf(fault) }];
 }

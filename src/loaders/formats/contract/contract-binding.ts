@@ -44,17 +44,13 @@ export function readBinding(folder: SkillFolder): BindingRead {
   const name = ["binding.yml", "binding.yaml", "binding.json"].find((file) => folder.names.has(file));
   const manifest = name === undefined ? undefined : openMapping(folder, name);
   if (!manifest) return { binding: undefined, findings: [], manifest };
-  const binding = "fault" in manifest ? brokenBinding(manifest) : bindingOf(manifest, folder);
-  return "severity" in binding
-    ? { binding: undefined, findings: [binding], manifest }
-    : { binding, findings: [], manifest };
+  const binding = bindingOf(manifest, folder);
+  const isSound = !("severity" in binding);
+  return { binding: isSound ? binding : undefined, findings: isSound ? [] : [binding], manifest };
 }
 
-function brokenBinding(manifest: Unreadable): Diagnostic {
-  return { ...skippedManifest(manifest), severity: "error", code: "SKILL_MANIFEST" };
-}
-
-function bindingOf(manifest: Manifest<Fields>, folder: SkillFolder): Binding | Diagnostic {
+function bindingOf(manifest: Manifest<Fields> | Unreadable, folder: SkillFolder): Binding | Diagnostic {
+  if ("fault" in manifest) return { ...skippedManifest(manifest), severity: "error", code: "SKILL_MANIFEST" };
   const { value, finding } = manifest;
   const kinds = KINDS.filter((kind) => value[kind] !== undefined && value[kind] !== null);
   const [kind, another] = kinds;

@@ -62,16 +62,9 @@ function misfits(schema: JsonSchema): readonly string[] {
   }
 }
 
-interface Surroundings {
-  readonly folder: SkillFolder;
-  /** Ids of the skills that a binding may name. */
-  readonly known: ReadonlySet<string>;
-  readonly contract: Manifest;
-}
-
 /** Checks what no run needs to know of a binding. */
 export function checkBinding(
-  { folder, known, contract }: Surroundings,
+  { folder, known, contract }: { folder: SkillFolder; known: ReadonlySet<string>; contract: Manifest },
   binding: Manifest<Fields> | Unreadable | undefined,
 ): Diagnostic[] {
   if (!binding) {

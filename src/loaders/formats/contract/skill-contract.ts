@@ -74,14 +74,15 @@ function refuseId({ value, finding }: Manifest<Fields>): Diagnostic {
   };
 }
 
-interface OpenContract {
-  readonly folder: SkillFolder;
-  readonly host: LoaderHost;
-  readonly manifest: Manifest<Fields>;
-  readonly read: ReturnType<typeof readBinding>;
-}
-
-function loadContract({ folder, host, manifest, read }: OpenContract, id: string): LoadedSkill {
+function loadContract(
+  {
+    folder,
+    host,
+    manifest,
+    read,
+  }: { folder: SkillFolder; host: LoaderHost; manifest: Manifest<Fields>; read: ReturnType<typeof readBinding> },
+  id: string,
+): LoadedSkill {
   const document = readDocument(folder);
   const { binding, findings } = read;
   const diagnostics = [...checkContract(manifest), ...findings, ...document.findings];

@@ -84,13 +84,12 @@ function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnosti
   };
 }
 
-interface ModuleText {
-  readonly text: string;
-  readonly document: SkillDocument | Diagnostic | undefined;
-}
-
 /** Builds the skill from what is known before its code runs: its id and its SKILL.md. */
-function moduleSkill(place: ModulePlace, { verify }: Contents, { text, document }: ModuleText): LoadedSkill {
+function moduleSkill(
+  place: ModulePlace,
+  { verify }: Contents,
+  { text, document }: { text: string; document: SkillDocument | Diagnostic | undefined },
+): LoadedSkill {
   const said = document && "id" in document ? document : undefined;
   // The id in the code, or else in the document, or else the name of the file, folder or package.
   const id = readModuleId(text) ?? said?.id ?? place.name;

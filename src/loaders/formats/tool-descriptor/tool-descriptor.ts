@@ -76,12 +76,11 @@ function otherTools(folder: SkillFolder, host: LoaderHost): Reading {
 
 const toolsFile = ({ directory }: SkillFolder) => join(directory, "tools.json");
 
-interface Opened {
-  readonly document: OpenDocument;
-  readonly open: OpenDescriptor;
-}
-
-function loadDescriptor(folder: SkillFolder, host: LoaderHost, { document, open }: Opened): LoadedSkill | Diagnostic {
+function loadDescriptor(
+  folder: SkillFolder,
+  host: LoaderHost,
+  { document, open }: { document: OpenDocument; open: OpenDescriptor },
+): LoadedSkill | Diagnostic {
   const { fields: frontmatter, body, fault } = looseParts(document);
   if (fault?.lacks === "text") return skipped(folder.directory, fault.message);
   const { name, description } = frontmatter;

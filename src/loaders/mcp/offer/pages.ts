@@ -26,14 +26,12 @@ const MOST_LIST = 32 * 1024 * 1024;
 /** Size that counts for an entry that is nested too deeply to be measured. */
 const DEEP_ENTRY = 1024 * 1024;
 
-interface Limits {
-  /** Maximum number of entries. */
-  readonly most: number;
-  readonly signal: AbortSignal;
-}
-
 /** Reads a list until it ends, a cursor repeats or a limit is reached. May return more entries than `most`. */
-export async function readPages(client: Client, list: ListName, { most, signal }: Limits): Promise<Pages> {
+export async function readPages(
+  client: Client,
+  list: ListName,
+  { most, signal }: { most: number; signal: AbortSignal },
+): Promise<Pages> {
   const listed: unknown[] = [];
   const cursors = new Set<string | undefined>();
   let cursor: string | undefined;
