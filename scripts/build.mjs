@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
+import { digestOfSources, STAMP } from "./sources.mjs";
 
 /**
  * Bundles the program, the public entries and the built-in skills into dist/program.js, so that they share what they are
@@ -11,6 +12,8 @@ import { copyParts, interpreter, licencesOf, shape, skills, program as whole } f
  * load it, and in dist/vendor/ what few runs need, and what runs elsewhere, in a sandbox or a thread.
  */
 
+// Before the build: a file that changes meanwhile makes the build stale.
+const sources = digestOfSources();
 rmSync("dist", { recursive: true, force: true });
 /** What is imported of packages that are files of their own, by the names of the files. */
 const apart = new Map();
@@ -77,6 +80,7 @@ writeFileSync(
   "dist/LICENSES.txt",
   licencesOf([...Object.keys({ ...program.metafile.inputs, ...vendored.metafile.inputs }), "node_modules/jiti"]),
 );
+writeFileSync(STAMP, sources);
 
 /** Of the program and of all that is loaded with it: V8 knows what it compiled by no more than its length. */
 function digestOf(code) {

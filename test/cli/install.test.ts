@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { makeProject } from "./program.ts";
+import { installation, makeProject } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 function doctorBelow(folder: string): string {
   const cwd = makeProject({ [`${folder}/ab12/node_modules/skillflow/package.json`]: { type: "module" } });
   const at = join(cwd, folder, "ab12", "node_modules", "skillflow");
-  cpSync(join(ROOT, "dist"), join(at, "dist"), { recursive: true });
+  cpSync(join(installation().directory, "dist"), join(at, "dist"), { recursive: true });
   const run = `exec "$0" "$1" doctor 2>&1 >/dev/null`;
   return execFileSync("sh", ["-c", run, process.execPath, join(at, "dist", "bin.js")], {
     cwd,

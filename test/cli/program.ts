@@ -109,6 +109,6 @@ export function removeProjects(): void {
 /** Where the built program is, with one skill more, `desk`, whose tools do what the tests need. */
 export function installation(): { readonly directory: string; readonly bin: string } {
   const directory = inject("installation");
-  if (directory === undefined) throw new Error("the program is not built: npm run build");
+  if (directory === undefined) throw new Error(inject("unbuilt") ?? "No test harness is running.");
   return { directory, bin: join(directory, "dist", "bin.js") };
 }

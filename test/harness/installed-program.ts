@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -20,15 +21,39 @@ declare module "vitest" {
   interface ProvidedContext {
     /** Where the program is installed for the tests; undefined where it is not built. */
     installation: string | undefined;
+    /** Reason why the program is not installed. */
+    unbuilt: string | undefined;
   }
 }
 
 /** A copy of the built program, for all test files, with `desk`, whose tools do what the tests need. */
-export default function install({ provide }: TestProject): (() => void) | undefined {
-  if (!existsSync(join(ROOT, "dist", "bin.js"))) return undefined;
+export default async function install({ provide }: TestProject): Promise<(() => void) | undefined> {
+  const unbuilt = await whyUnbuilt(ROOT);
+  provide("unbuilt", unbuilt);
+  if (unbuilt) return undefined;
   const directory = makeInstallation(join(ROOT, "test", "cli", "desk"));
   provide("installation", directory);
   return () => rmSync(directory, { recursive: true, force: true });
+}
+
+/** Returns why tests must not drive the build below `root`: there is none, or it was made from other sources. */
+export async function whyUnbuilt(root: string): Promise<string | undefined> {
+  const { digestOfSources, STAMP } = await loadSources();
+  const stamp = join(root, STAMP);
+  if (!existsSync(stamp)) return "The program is not built. Run `npm run build`.";
+  return readFileSync(stamp, "utf8") === digestOfSources(root)
+    ? undefined
+    : "`dist/` was built from other sources. Run `npm run build`.";
+}
+
+/** `scripts/sources.mjs`, which the build reads without a compiler. */
+interface Sources {
+  readonly STAMP: string;
+  digestOfSources(root: string): string;
+}
+
+export async function loadSources(): Promise<Sources> {
+  return await import(new URL("../../scripts/sources.mjs", import.meta.url).href);
 }
 
 /** The built program in a folder of its own, beside the packages that are installed with it, and with one skill more. */
