@@ -97,11 +97,11 @@ describe("skillflow init", () => {
     await start(cwd, [], { env });
     const { nodes } = parse(read(cwd, "workflows/triage.yml"));
     expect([nodes.gather.skills, nodes.tell.skills]).toEqual([
-      ["logs", "grafana", "prometheus", "pagerduty"],
+      ["logs", "grafana", "pagerduty", "prometheus"],
       ["jira"],
     ]);
     expect(read(cwd, ".env.example")).toMatch(
-      /#KUBECONFIG=\n[\s\S]*#AWS_REGION=\n[\s\S]*#GITLAB_TOKEN=\n[\s\S]*#JIRA_API_TOKEN=\n/,
+      /#AWS_REGION=\n[\s\S]*#KUBECONFIG=\n[\s\S]*#GITLAB_TOKEN=\n[\s\S]*#JIRA_API_TOKEN=\n/,
     );
     await expectSound(cwd, "triage", env);
   });

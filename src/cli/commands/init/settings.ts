@@ -25,23 +25,7 @@ const MODELS = `# Variables of the workflow. Nothing here is needed: a skill who
 
 /** Returns the `.env.example`, with the variables of all skills that a triage may use. */
 export function environmentText({ variables }: Survey): string {
-  const wanted = [
-    ...[
-      "sentry",
-      "datadog",
-      "betterstack",
-      "grafana",
-      "prometheus",
-      "loki",
-      "tempo",
-      "elasticsearch",
-      "kubernetes",
-      "cloudwatch",
-    ],
-    ...["postgres", "pagerduty", "github", "gitlab", "linear", "jira", "slack"],
-  ];
-  const sections = wanted.flatMap((id) => {
-    const fields = variables.get(id) ?? [];
+  const sections = [...variables].flatMap(([id, fields]) => {
     if (fields.length === 0) return [];
     const lines = fields.map(({ name, description, isRequired }) => {
       return `# ${description.replace(/\s+/g, " ")}${isRequired ? " (required)" : ""}\n#${name}=\n`;

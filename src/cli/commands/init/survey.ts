@@ -1,9 +1,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../../app/host.ts";
-import { allSkills, type SkillState, skillStates } from "../../../app/skills/states.ts";
+import { allSkills, examineSkill, type SkillState } from "../../../app/skills/states.ts";
+import type { SkillEntry } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import type { Environment } from "../../../core/document/config.ts";
+import type { Category, Effect, Skill } from "../../../core/skill/skill.ts";
 import { readSmall } from "../../../files/files.ts";
 
 /** Data found in a project without asking the user or running programs. */
@@ -13,13 +15,13 @@ export interface Survey {
   readonly ci: "github" | "gitlab" | undefined;
   /** Globs for files in log folders. */
   readonly logs: readonly string[];
-  /** Usable skills that read, most informative first. */
+  /** Usable skills that read. */
   readonly readers: readonly string[];
   /** Usable skills that notify people. */
   readonly tellers: readonly string[];
   /** Name of the model API key variable that is set. */
   readonly key: string | undefined;
-  /** Variables of each skill. */
+  /** Variables of each built-in skill that a new workflow may use, usable now or not. */
   readonly variables: ReadonlyMap<string, readonly Variable[]>;
 }
 
@@ -30,34 +32,52 @@ export interface Variable {
   readonly isSecret: boolean;
 }
 
-const READERS = [
-  ...["logs", "git", "sentry", "datadog", "betterstack", "grafana", "prometheus", "loki", "tempo", "elasticsearch"],
-  ...["kubernetes", "cloudwatch", "postgres", "pagerduty", "gitlab"],
-];
-const TELLERS = ["slack", "linear", "jira"];
-/** Skills that need no variables. The others are usable only if one of their variables is set. */
-const AT_HAND: ReadonlySet<string> = new Set(["logs", "git"]);
+/** Categories of the skills that gather evidence, and of those that notify people, most useful first. */
+const READING: readonly Category[] = ["observability", "data", "git"];
+const TELLING: readonly Category[] = ["notification", "tasks"];
 const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
 export async function surveyProject(workspace: Workspace, root: string, env: Environment): Promise<Survey> {
-  const states = new Map((await skillStates(workspace)).map((state) => [state.id, state]));
   const remote = remoteOf(root);
   const hasHistory = existsSync(join(root, ".git"));
-  const variables = new Map(
-    (await allSkills(workspace)).map(({ skill }) => [skill.id, variablesOf(skill.config)] as const),
-  );
-  const isMeant = (id: string) => AT_HAND.has(id) || variables.get(id)?.some(({ name }) => env[name]);
-  const isUsable = (id: string) =>
-    USABLE.has(states.get(id)?.state ?? "unavailable") && isMeant(id) && (id !== "git" || hasHistory);
+  const builtin = (await allSkills(workspace)).filter(({ isBuiltin }) => isBuiltin).map(offerOf);
+  const isUsable = ({ id, state, isAtHand, variables }: Offer) =>
+    USABLE.has(state) && (isAtHand || variables.some(({ name }) => env[name])) && (id !== "git" || hasHistory);
+  const readers = offersOf(builtin, READING, "read");
+  const tellers = offersOf(builtin, TELLING, "write");
+  const usable = (offers: readonly Offer[]) => offers.filter(isUsable).map(({ id }) => id);
   return {
     remote,
     ci: remote?.startsWith("github.com/") ? "github" : remote && /gitlab/.test(remote) ? "gitlab" : undefined,
     logs: logsBelow(root),
-    readers: READERS.filter(isUsable),
-    tellers: TELLERS.filter(isUsable),
+    readers: usable(readers),
+    tellers: usable(tellers),
     key: KEYS.find((name) => env[name]),
-    variables,
+    variables: new Map([...readers, ...tellers].map(({ id, isAtHand, variables }) => [id, isAtHand ? [] : variables])),
   };
+}
+
+/** Built-in skill that a new workflow may use. */
+interface Offer extends Pick<Skill, "id" | "category" | "tools"> {
+  readonly state: SkillState["state"];
+  readonly variables: readonly Variable[];
+  /** No variable is required or secret: the skill reads this machine. The others are used only if a variable is set. */
+  readonly isAtHand: boolean;
+}
+
+function offerOf(entry: SkillEntry): Offer {
+  const { id, category, tools, config } = entry.skill;
+  const variables = variablesOf(config);
+  const isAtHand = variables.every(({ isRequired, isSecret }) => !isRequired && !isSecret);
+  return { id, category, tools, state: examineSkill(id, entry, []).state, variables, isAtHand };
+}
+
+/** Returns the skills that have a tool with the effect: those at hand first, then by category. */
+function offersOf(offers: readonly Offer[], categories: readonly Category[], effect: Effect): Offer[] {
+  const fitting = categories.flatMap((wanted) =>
+    offers.filter(({ category, tools }) => category === wanted && tools.some((tool) => tool.effect === effect)),
+  );
+  return fitting.sort((a, b) => Number(b.isAtHand) - Number(a.isAtHand));
 }
 
 const USABLE: ReadonlySet<SkillState["state"]> = new Set(["available", "configured"]);
