@@ -1,10 +1,10 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { githubJob } from "../src/cli/commands/init/jobs/github.ts";
 import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
 import { DIAGNOSTIC_THEMES, type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
 import { publishedSchemas } from "../src/core/outward/published.ts";
-import { describeTools, exposedName, type Skill, type Tool, wholeReach } from "../src/core/skill/skill.ts";
+import { CATEGORIES, describeTools, exposedName, type Skill, type Tool, wholeReach } from "../src/core/skill/skill.ts";
 import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
 import { codeSkill } from "../src/loaders/own/code.ts";
 import { toolMakerSkill } from "../src/loaders/own/tool-maker.ts";
@@ -12,18 +12,21 @@ import { type FieldsOf, fieldsPage } from "./generate-fields.ts";
 
 /** Writes the files that are made from the code and checked in: schemas/, .env.example, examples/ and pages of docs/. */
 
+const ROOT = join(import.meta.dirname, "..");
+
 /** Every generated file's path and content. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const schemas = [...publishedSchemas()].map(([name, schema]) => {
     return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
   });
-  const folders = await Promise.all(readdirSync("skills").sort().map(loadSkill));
+  const folders = await Promise.all(readdirSync(join(ROOT, "skills")).sort().map(loadSkill));
   const skills = [...folders, codeSkill(noRegistry), toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
   return new Map([
     ...schemas,
     [".env.example", envExample(skills)],
     ["src/core/skill/skill-variables.json", skillVariables(skills)],
     ["docs/skills.md", skillsPage(skills)],
+    ["README.md", readme(folders)],
     ["docs/errors.md", errorsPage()],
     ["docs/fields.md", fieldsPage(writtenDocuments())],
     ...exampleJobs(),
@@ -78,7 +81,7 @@ function noRegistry(): never {
 }
 
 function loadSkill(id: string): Promise<Skill> {
-  return loadSkillModule(join(import.meta.dirname, "..", "skills", id, "skill.ts"));
+  return loadSkillModule(join(ROOT, "skills", id, "skill.ts"));
 }
 
 function envExample(skills: readonly Skill[]): string {
@@ -104,6 +107,28 @@ function skillVariables(skills: readonly Skill[]): string {
     ].sort();
   return `${JSON.stringify({ readable: named(true), secret: named(false) }, undefined, 2)}\n`;
 }
+
+const TABLE = /(?<=^\| Skill \| What it does \| Needs \|\n.*\n)[\s\S]*?(?=^\| `code` \|)/m;
+
+/** The README, with a row for each folder of skills/, those that need nothing first. The rows of the program's own skills are written by hand. */
+function readme(skills: readonly Skill[]): string {
+  const sorted = CATEGORIES.flatMap((wanted) => skills.filter(({ category }) => category === wanted));
+  const rows = sorted.map(({ id, description, config }) => {
+    const needs = needsOf(Object.values(config));
+    return { needs, row: `| \`${id}\` | ${cell(description.replace(/\.$/, ""))} | ${needs} |\n` };
+  });
+  rows.sort((a, b) => Number(b.needs === NOTHING) - Number(a.needs === NOTHING));
+  return readFileSync(join(ROOT, "README.md"), "utf8").replace(TABLE, () => rows.map(({ row }) => row).join(""));
+}
+
+function needsOf(fields: readonly Skill["config"][string][]): string {
+  const required = fields.filter((field) => field.required);
+  if (required.length > 0)
+    return required.map(({ env, unless }) => `\`${env}\`${unless ? ` or \`${unless}\`` : ""}`).join(", ");
+  return fields.some(({ secret }) => secret !== false) ? "one of several" : NOTHING;
+}
+
+const NOTHING = "nothing";
 
 function skillsPage(skills: readonly Skill[]): string {
   const head = `# Skills
