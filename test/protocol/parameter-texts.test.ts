@@ -3,23 +3,23 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isObject } from "../../src/core/base/values.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
+import { VENDORS } from "../services/vendors.ts";
 
 /** Clients of `skillflow mcp` read no skill's text: the schemas of the tools say what each parameter is. */
 
-const URLS = ["GRAFANA", "LOKI", "PROMETHEUS", "TEMPO", "ELASTICSEARCH", "SUPABASE", "KUBERNETES", "JIRA_BASE"];
-const KEYS = [
-  ...["BETTERSTACK_API_TOKEN", "DD_API_KEY", "DD_APP_KEY", "GITHUB_TOKEN", "GITLAB_TOKEN", "GRAFANA_TOKEN"],
-  ...["JIRA_API_TOKEN", "LINEAR_API_KEY", "PAGERDUTY_API_KEY", "SENTRY_AUTH_TOKEN", "SLACK_BOT_TOKEN"],
-  ...["SLACK_USER_TOKEN", "SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_ACCESS_TOKEN", "AWS_ACCESS_KEY_ID"],
-  ...["AWS_SECRET_ACCESS_KEY", "AWS_REGION", "BETTERSTACK_SOURCE", "BETTERSTACK_QUERY_USERNAME"],
-  ...["BETTERSTACK_QUERY_PASSWORD"],
-];
+/** Config that settles a parameter, which clients then do not see. */
+const SETTLING = /^(?:GITHUB_REPOSITORY|GITLAB_PROJECT|SENTRY_ORG)$/;
 const ENV = {
-  ...Object.fromEntries(URLS.map((name) => [`${name}_URL`, "http://127.0.0.1:1"])),
-  ...Object.fromEntries(KEYS.map((name) => [name, "any-key"])),
-  BETTERSTACK_QUERY_ENDPOINT: "http://127.0.0.1:1",
+  ...Object.fromEntries(
+    [...VENDORS.values()]
+      .flatMap(({ env }) => Object.entries(env("http://127.0.0.1:1")))
+      .filter(([name]) => !SETTLING.test(name)),
+  ),
   GIT_REPOSITORY: "repo.git",
   HTTP_HOSTS: "example.com",
+  SUPABASE_URL: "http://127.0.0.1:1",
+  SUPABASE_SERVICE_ROLE_KEY: "any-key",
+  SUPABASE_ACCESS_TOKEN: "any-key",
   SUPABASE_TABLES: "t",
   SUPABASE_FUNCTIONS: "f",
   NOTIFICATION_FILE: "out.jsonl",

@@ -11,27 +11,14 @@ import { LONG } from "../harness/long.ts";
 import { type Installed, installPacked, type Manifest, readManifest } from "../harness/packed-package.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { startAnthropic } from "../services/anthropic.ts";
-import * as betterstack from "../services/betterstack.ts";
 import { startChat } from "../services/chat.ts";
-import * as cloudwatch from "../services/cloudwatch.ts";
-import * as datadog from "../services/datadog.ts";
-import * as elasticsearch from "../services/elasticsearch.ts";
-import * as github from "../services/github.ts";
-import * as gitlab from "../services/gitlab.ts";
-import * as grafana from "../services/grafana.ts";
-import * as jira from "../services/jira.ts";
-import * as kubernetes from "../services/kubernetes.ts";
-import * as linear from "../services/linear.ts";
-import * as loki from "../services/loki.ts";
 import { startMail } from "../services/mail.ts";
 import { startOpenai } from "../services/openai.ts";
-import * as pagerduty from "../services/pagerduty.ts";
 import { startPostgres, whyNoPostgres } from "../services/postgres.ts";
-import * as prometheus from "../services/prometheus.ts";
 import type { ModelService } from "../services/script.ts";
 import * as sentry from "../services/sentry.ts";
 import * as slack from "../services/slack.ts";
-import * as tempo from "../services/tempo.ts";
+import { ANSWERING, VENDORS } from "../services/vendors.ts";
 
 /** What those get who install the package: what it weighs, what it brings, and that all of it works from there. */
 
@@ -175,84 +162,20 @@ function outputOf(args: readonly string[]): string {
 
 /** One call of each skill: its tool, its input, and where its service is. */
 async function skillCalls(): Promise<readonly SkillCall[]> {
-  const [
-    onGithub,
-    onSlack,
-    onSentry,
-    onDatadog,
-    onBetterstack,
-    onPrometheus,
-    onLoki,
-    onElasticsearch,
-    onKubernetes,
-    rows,
-    mail,
-  ] = await Promise.all([
-    start(github.startGitHub()),
+  const [onSlack, onSentry, rows, mail] = await Promise.all([
     start(slack.startSlack()),
-    start(
-      sentry.startSentry(() =>
-        sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] },
-      ),
-    ),
-    start(datadog.startDatadog()),
-    start(betterstack.startBetterStack()),
-    start(prometheus.startPrometheus()),
-    start(loki.startLoki()),
-    start(elasticsearch.startElasticsearch()),
-    start(kubernetes.startKubernetes()),
+    start(sentry.startSentry(() => (sentry.hasContract ? undefined : { body: [PROJECT] }))),
     start(startLoopback(answerRows)),
     start(startMail()),
   ]);
-  const skills: SkillCall[] = [
-    {
-      tool: "github_get_issue",
-      input: { number: 7 },
-      env: { GITHUB_TOKEN: github.TOKEN, GITHUB_API_URL: onGithub.url, GITHUB_REPOSITORY: "acme/shop" },
-    },
+  const special: SkillCall[] = [
     {
       tool: "slack_send_message",
       input: { text: "Checkout is down" },
       env: { SLACK_WEBHOOK_URL: `${onSlack.url}${slack.WEBHOOK_PATH}` },
     },
-    {
-      tool: "sentry_list_projects",
-      input: {},
-      env: { SENTRY_AUTH_TOKEN: sentry.TOKEN, SENTRY_BASE_URL: `${onSentry.url}/`, SENTRY_ORG: "acme" },
-    },
-    {
-      tool: "datadog_list_monitors",
-      input: {},
-      env: { DD_API_KEY: datadog.API_KEY, DD_APP_KEY: datadog.APP_KEY, DD_API_URL: onDatadog.url },
-    },
-    {
-      tool: "betterstack_list_monitors",
-      input: {},
-      env: { BETTERSTACK_API_TOKEN: betterstack.TOKEN, BETTERSTACK_API_URL: onBetterstack.url },
-    },
-    {
-      tool: "prometheus_list_alerts",
-      input: {},
-      env: { PROMETHEUS_URL: onPrometheus.url, PROMETHEUS_TOKEN: prometheus.TOKEN },
-    },
-    {
-      tool: "loki_list_labels",
-      input: {},
-      env: { LOKI_URL: onLoki.url, LOKI_TOKEN: loki.TOKEN },
-    },
-    ...(await databaseCalls()),
-    ...(await operationCalls()),
+    { tool: "sentry_list_projects", input: {}, env: sentry.vendor.env(`${onSentry.url}/`) },
     { tool: "http_check", input: { urls: [rows.url] }, env: { HTTP_HOSTS: new URL(rows.url).host } },
-    {
-      tool: "elasticsearch_list_indices",
-      input: {},
-      env: { ELASTICSEARCH_URL: onElasticsearch.url, ELASTICSEARCH_API_KEY: elasticsearch.API_KEY },
-    },
-    {
-      tool: "kubernetes_list_pods",
-      input: {},
-      env: { KUBERNETES_URL: onKubernetes.url, KUBERNETES_TOKEN: kubernetes.TOKEN },
-    },
     {
       tool: "supabase_query",
       input: { table: "incidents" },
@@ -269,62 +192,26 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
     },
     { tool: "logs_search", input: { files: "*.log", contains: "ERROR" }, env: {} },
     { tool: "git_log", input: {}, env: {} },
+    ...(await databaseCalls()),
   ];
-  if (!linear.hasSchema) return skills;
-  const onLinear = await start(linear.startLinear());
-  const env = { LINEAR_API_KEY: linear.KEY, LINEAR_API_URL: `${onLinear.url}/graphql` };
-  return [...skills, { tool: "linear_list_teams", input: {}, env }];
+  const others = [...ANSWERING].filter(([id]) => !special.some(({ tool }) => tool.startsWith(`${id}_`)));
+  const calls = others.map(
+    async ([
+      id,
+      {
+        start: startService,
+        env,
+        asked: [tool, input],
+      },
+    ]) => {
+      const { url } = await start(startService());
+      return { tool: `${id}_${tool}`, input, env: env(url) };
+    },
+  );
+  return [...special, ...(await Promise.all(calls))];
 }
 
-/** Of the skills that tell of alerts, incidents and deliveries. */
-async function operationCalls(): Promise<readonly SkillCall[]> {
-  const [onGrafana, onPagerduty, onGitlab, onJira, onCloudwatch, onTempo] = await Promise.all([
-    start(grafana.startGrafana()),
-    start(pagerduty.startPagerDuty()),
-    start(gitlab.startGitLab()),
-    start(jira.startJira()),
-    start(cloudwatch.startCloudWatch()),
-    start(tempo.startTempo()),
-  ]);
-  return [
-    {
-      tool: "grafana_list_alerts",
-      input: {},
-      env: { GRAFANA_URL: onGrafana.url, GRAFANA_TOKEN: grafana.TOKEN },
-    },
-    {
-      tool: "pagerduty_list_incidents",
-      input: {},
-      env: { PAGERDUTY_API_URL: onPagerduty.url, PAGERDUTY_API_KEY: pagerduty.KEY, PAGERDUTY_FROM: pagerduty.FROM },
-    },
-    {
-      tool: "gitlab_list_pipelines",
-      input: {},
-      env: { GITLAB_URL: onGitlab.url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT },
-    },
-    {
-      tool: "tempo_get_trace",
-      input: { trace: tempo.TRACE },
-      env: { TEMPO_URL: onTempo.url, TEMPO_TOKEN: tempo.TOKEN },
-    },
-    {
-      tool: "jira_get_issue",
-      input: { issue: "OPS-7" },
-      env: { JIRA_BASE_URL: onJira.url, JIRA_API_TOKEN: jira.TOKEN, JIRA_USER_EMAIL: jira.EMAIL },
-    },
-    {
-      tool: "cloudwatch_list_alarms",
-      input: {},
-      env: {
-        AWS_ENDPOINT_URL: onCloudwatch.url,
-        AWS_REGION: cloudwatch.REGION,
-        AWS_ACCESS_KEY_ID: cloudwatch.ACCESS_KEY,
-        AWS_SECRET_ACCESS_KEY: cloudwatch.SECRET,
-        AWS_SESSION_TOKEN: cloudwatch.SESSION,
-      },
-    },
-  ];
-}
+const PROJECT = { slug: "shop", name: "Shop", teams: [] };
 
 const sayHello = () => ({ text: "Hello there." });
 
@@ -375,7 +262,8 @@ describe("an installed program", () => {
   it("drives every skill", async () => {
     const calls = await skillCalls();
     const skills = calls.map(({ tool }) => tool.slice(0, tool.indexOf("_")));
-    const lacking = new Set([...(linear.hasSchema ? [] : ["linear"]), ...(whyNoPostgres() ? ["postgres"] : [])]);
+    const unanswered = [...VENDORS.keys()].filter((id) => id !== "sentry" && !ANSWERING.has(id));
+    const lacking = new Set([...unanswered, ...(whyNoPostgres() ? ["postgres"] : [])]);
     const present = readdirSync(join(packageFolder(), "dist", "skills"));
     expect([...skills].sort()).toEqual(present.filter((id) => !lacking.has(id)).sort());
     write({

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import type { Vendor } from "./vendor.ts";
 
 /**
  * Better Stack as it documents itself: Uptime's JSON:API with its pagination object, Telemetry's sources, and the SQL
@@ -446,3 +447,45 @@ const ROWS: readonly JsonObject[] = Array.from({ length: 12 }, (_, index) => ({
   dt: `2026-01-31 08:00:${String(index).padStart(2, "0")}.000000`,
   raw: '{"level":"error","message":"connection refused"}',
 }));
+
+export const vendor: Vendor = {
+  start: startBetterStack,
+  env: (url) => ({
+    BETTERSTACK_API_TOKEN: TOKEN,
+    BETTERSTACK_API_URL: url,
+    BETTERSTACK_QUERY_ENDPOINT: url,
+    BETTERSTACK_QUERY_USERNAME: USERNAME,
+    BETTERSTACK_QUERY_PASSWORD: PASSWORD,
+    BETTERSTACK_SOURCE: SOURCE,
+  }),
+  secrets: [TOKEN],
+  asked: ["list_incidents", { resolved: false }],
+  questions: {
+    "What is down, since when?": {
+      asks: [
+        ["list_incidents", { resolved: false }],
+        ["get_incident", ([{ incidents }]) => ({ incident_id: incidents[0].id })],
+        ["get_monitor", { monitor_id: "2" }],
+        ["list_incidents", { monitor_id: "2" }],
+      ],
+      tells: ["Status 502", "2026-01-31T08:00:00", "Bad gateway", '"expected_status_codes":[200]'],
+    },
+    "Who is on it?": {
+      asks: [
+        ["get_timeline", { incident_id: "25" }],
+        ["list_on_call", {}],
+      ],
+      tells: ["Called Ada", "Looking", "ada@example.com"],
+    },
+    "What do the logs say?": {
+      asks: [
+        [
+          "query_logs",
+          { sql: "SELECT dt, raw FROM logs WHERE dt > '2026-01-31 07:55:00' ORDER BY dt DESC LIMIT 20", limit: 5 },
+        ],
+      ],
+      tells: ["connection refused"],
+    },
+  },
+  inputs: { betterstack_create_incident: { requester_email: "ops@example.com" } },
+};

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "skillflow";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Script, sendAnswer, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** CloudWatch's actions as AWS publishes them: what they do not describe is refused, answers are their examples. */
 
@@ -255,5 +256,50 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         },
       ],
     },
+  },
+};
+
+const LAMBDA = { ...PERIOD, namespace: "AWS/Lambda", metric: "Errors" };
+
+export const vendor: Vendor = {
+  start: startCloudWatch,
+  env: (url) => ({
+    AWS_ACCESS_KEY_ID: ACCESS_KEY,
+    AWS_SECRET_ACCESS_KEY: SECRET,
+    AWS_SESSION_TOKEN: SESSION,
+    AWS_REGION: REGION,
+    AWS_ENDPOINT_URL: url,
+  }),
+  secrets: [ACCESS_KEY, SECRET, SESSION],
+  isWrite: () => false,
+  asked: ["list_alarms", {}],
+  questions: {
+    "What is wrong, since when?": {
+      asks: [
+        ["list_alarms", {}],
+        ["get_alarm_history", { alarm: "checkout-errors", ...PERIOD }],
+      ],
+      tells: ["greater than the threshold", "2026-01-31T08:02", "Alarm updated from OK to ALARM"],
+    },
+    "How bad?": {
+      asks: [
+        ["list_metrics", { namespace: "AWS/Lambda" }],
+        ["get_metric_data", { ...LAMBDA, stat: "Sum", dimensions: [{ name: "FunctionName", value: "checkout" }] }],
+      ],
+      tells: ["FunctionName", '"value":12'],
+    },
+    "What exactly failed?": {
+      asks: [
+        ["query_logs", { ...PERIOD, groups: ["/aws/lambda/checkout"], query: "stats count(*) by bin(5m)" }],
+        ["filter_log_events", { ...PERIOD, group: "/aws/lambda/checkout", filter: "ERROR" }],
+      ],
+      tells: ["08:00:00", "payment failed: 502"],
+    },
+  },
+  inputs: {
+    cloudwatch_filter_log_events: { from: null, to: null, cursor: null },
+    cloudwatch_query_logs: { from: null, to: null },
+    cloudwatch_get_alarm_history: { from: null, to: null, cursor: null },
+    cloudwatch_get_metric_data: { from: null, to: null, expression: null, stat: null },
   },
 };

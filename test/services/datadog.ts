@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** Datadog as its published API description has it: what it does not describe is refused, answers are its examples. */
 
@@ -556,4 +557,37 @@ const SPANS: Json = {
   ],
   links: { next: "https://api.datadoghq.com/api/v2/spans/events?page[cursor]=eyJ" },
   meta: { elapsed: 132, page: { after: "eyJhZnRlciI6IlNwYW5zIn0=" }, request_id: "abc", status: "done" },
+};
+
+export const vendor: Vendor = {
+  start: startDatadog,
+  env: (url) => ({ DD_API_KEY: API_KEY, DD_APP_KEY: APP_KEY, DD_API_URL: url }),
+  secrets: [API_KEY, APP_KEY],
+  isWrite: ({ method, url }) => method !== "GET" && !/search|aggregate|query|analytics/.test(url),
+  asked: ["search_logs", { query: "service:checkout", from: "2026-11-20T14:30:00Z", to: "2026-11-20T14:45:00Z" }],
+  questions: {
+    "How bad, since when?": {
+      asks: [
+        ["aggregate_logs", { ...PERIOD, query: "status:error", group_by: ["service"] }],
+        ["find_metrics", { name: "checkout" }],
+        ["describe_metric", ([, { metrics }]) => ({ metric: metrics[0] })],
+        ["query_metrics", { ...PERIOD, query: "avg:system.cpu.idle{*} by {host}" }],
+        ["aggregate_spans", { ...PERIOD, query: "status:error", group_by: ["service"] }],
+      ],
+      tells: ['"service":"checkout"', "128", "checkout.latency", "host:web-1"],
+    },
+    "What exactly failed?": {
+      asks: [
+        ["search_logs", { ...PERIOD, query: "service:checkout status:error" }],
+        ["search_spans", { ...PERIOD, query: "service:checkout status:error" }],
+        ["get_trace", ([, { spans }]) => ({ ...PERIOD, trace_id: spans[0].trace_id })],
+        ["get_dependencies", { ...PERIOD, env: "prod", service: "checkout" }],
+      ],
+      tells: ["connection refused by payments:443", "POST /pay", "payments"],
+    },
+    "What changed before?": {
+      asks: [["list_events", { ...PERIOD, query: "source:deployment" }]],
+      tells: ["checkout 2.1.0 is out", "07:58"],
+    },
+  },
 };

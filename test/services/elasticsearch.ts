@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** Elasticsearch as its published API has it: what that does not describe is refused, answers are its examples. */
 
@@ -206,5 +207,36 @@ const AGGREGATIONS: Json = {
       },
       { key: "cart", doc_count: 8, steps: { buckets: [] } },
     ],
+  },
+};
+
+export const vendor: Vendor = {
+  start: startElasticsearch,
+  env: (url) => ({ ELASTICSEARCH_URL: url, ELASTICSEARCH_API_KEY: API_KEY }),
+  secrets: [API_KEY],
+  isWrite: ({ method, url }) => method !== "GET" && !url.includes("/_search"),
+  asked: ["list_indices", {}],
+  questions: {
+    "How bad, since when?": {
+      asks: [
+        ["count", { ...PERIOD, index: "logs-*", query: "level:error", interval: "5m" }],
+        ["count", { ...PERIOD, index: "logs-*", query: "level:error", by: "service.keyword" }],
+      ],
+      tells: ["checkout", "480"],
+    },
+    "What exactly failed?": {
+      asks: [["search", { ...PERIOD, index: "logs-*", query: "level:error", fields: ["message"], oldest_first: true }]],
+      tells: ["PoolTimeoutError: no connection free"],
+    },
+    "Is Elasticsearch itself the cause?": {
+      asks: [
+        ["cluster_health", {}],
+        ["list_indices", {}],
+      ],
+      tells: ["yellow", "93.4", "above the low watermark"],
+    },
+  },
+  inputs: {
+    elasticsearch_search: { index: "logs-*", from: null, to: null, fields: null, time_field: null },
   },
 };

@@ -5,6 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Json, JsonObject, JsonSchema } from "skillflow";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
+import type { Vendor } from "./vendor.ts";
 
 /** GitHub as its published OpenAPI description has it: refuses what that refuses, answers with its examples. */
 export interface GitHubService extends Loopback {
@@ -176,3 +177,37 @@ function swollen(value: Json, key: string, most = 30_000): Json {
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([member, item]) => [member, swollen(item, member, most)]));
 }
+
+export const vendor: Vendor = {
+  start: startGitHub,
+  env: (url) => ({ GITHUB_TOKEN: READ_TOKEN, GITHUB_API_URL: url, GITHUB_REPOSITORY: "acme/shop" }),
+  secrets: [TOKEN],
+  asked: ["list_commits", { limit: 3 }],
+  questions: {
+    "What changed before?": {
+      asks: [
+        ["list_deployments", {}],
+        ["list_commits", { path: "src", since: "2026-01-31T06:00:00Z" }],
+        ["compare_commits", { base: "v1.0", head: "v1.1" }],
+        ["get_commit", ([, { commits }]) => ({ ref: commits[0].sha })],
+      ],
+      tells: ["Fix all the bugs", "file1.txt", "topic-branch"],
+    },
+    "Is it known?": {
+      asks: [
+        ["search_issues", { query: "line number", state: "open" }],
+        ["get_issue", ([{ items }]) => ({ number: items[0].number })],
+        ["list_comments", ([{ items }]) => ({ number: items[0].number })],
+      ],
+      tells: ["Line Number Indexes Beyond 20 Not Displayed", "Me too"],
+    },
+    "Did a build or a deployment fail?": {
+      asks: [
+        ["list_workflow_runs", { status: "failure" }],
+        ["get_workflow_run_logs", ([{ runs }]) => ({ run_id: runs[0].id })],
+        ["get_checks", { ref: "master" }],
+      ],
+      tells: ["Build", "1 test failed", "mighty_readme"],
+    },
+  },
+};

@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import type { Vendor } from "./vendor.ts";
 
 /** GitLab's REST API as it is published: what that does not describe is refused, answers are its examples. */
 
@@ -355,3 +356,40 @@ const ROUTES: readonly Route[] = [
     answer: ({ body }) => ({ id: 309, author: person, created_at: "2026-01-31T10:00:00Z", system: false, ...body }),
   },
 ];
+
+export const vendor: Vendor = {
+  start: startGitLab,
+  env: (url) => ({ GITLAB_URL: url, GITLAB_TOKEN: TOKEN, GITLAB_PROJECT: PROJECT }),
+  secrets: [TOKEN],
+  asked: ["list_commits", {}],
+  questions: {
+    "What was put out?": {
+      asks: [
+        ["list_deployments", { environment: "production" }],
+        ["compare", ([{ deployments }]) => ({ from: "v1.13.0", to: deployments[0].sha })],
+      ],
+      tells: ["2026-01-31T07:58", "Give up on a payment after a second"],
+    },
+    "What did it change?": {
+      asks: [
+        ["compare", { from: "v1.13.0", to: "v1.14.0", path: "src/pay.ts" }],
+        ["get_commit", { ref: "v1.14.0" }],
+        ["get_merge_request", { number: 133 }],
+        ["get_pipeline", { pipeline: 46 }],
+        [
+          "get_job_log",
+          ([, , , { jobs }]) => ({ job: jobs.find((one: { status: string }) => one.status === "failed").id }),
+        ],
+      ],
+      tells: ["WAIT = 1000", "The gateway is slow at night"],
+    },
+    "Is it known?": {
+      asks: [
+        ["search_issues", { search: "502", state: "opened" }],
+        ["search_issues", { search: "502", state: "closed" }],
+      ],
+      tells: ["Checkout answers 502 at night"],
+    },
+  },
+  inputs: { gitlab_add_comment: { number: 6, on: null }, gitlab_create_issue: { confidential: null } },
+};

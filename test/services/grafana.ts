@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** Grafana as its published API has it: what that does not describe is refused, answers are its examples. */
 
@@ -412,3 +413,36 @@ const SILENCE: Json = {
   ],
 };
 const SILENCES: Json = [SILENCE];
+
+export const vendor: Vendor = {
+  start: startGrafana,
+  env: (url) => ({ GRAFANA_URL: url, GRAFANA_TOKEN: TOKEN }),
+  secrets: [TOKEN],
+  asked: ["list_alerts", {}],
+  questions: {
+    "What fires, since when?": {
+      asks: [
+        ["list_alerts", {}],
+        ["list_silences", {}],
+        ["list_rules", { contains: "checkout" }],
+      ],
+      tells: ["CheckoutErrors", "2026-01-31T08:01:00", "resized tonight", "sum(rate(http_requests_total"],
+    },
+    "What changed?": {
+      asks: [["list_annotations", { ...PERIOD }]],
+      tells: ["checkout 1.14.0 deployed", "2026-01-31T07:58"],
+    },
+    "What to measure?": {
+      asks: [
+        ["search_dashboards", { query: "checkout" }],
+        ["get_dashboard", ([{ dashboards }]) => ({ dashboard: dashboards[0].uid })],
+        ["list_datasources", {}],
+      ],
+      tells: ["http_requests_total", "prom-1"],
+    },
+  },
+  inputs: {
+    grafana_list_annotations: { from: null, to: null },
+    grafana_silence_alerts: { labels: [{ name: "alertname", value: "CheckoutErrors" }] },
+  },
+};

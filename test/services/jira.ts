@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import type { Vendor } from "./vendor.ts";
 
 /** Jira's REST API as it is published, of Cloud and of Data Center: what neither describes is refused. */
 
@@ -304,3 +305,35 @@ const ROUTES: readonly Route[] = [
   },
   { id: "getCurrentUser", method: "GET", path: at("myself"), answer: () => MIA },
 ];
+
+export const vendor: Vendor = {
+  start: startJira,
+  env: (url) => ({ JIRA_BASE_URL: url, JIRA_USER_EMAIL: EMAIL, JIRA_API_TOKEN: TOKEN }),
+  secrets: [TOKEN],
+  isWrite: ({ method, url }) => method !== "GET" && !url.includes("/search"),
+  asked: ["search_issues", { jql: "project = OPS ORDER BY updated DESC" }],
+  questions: {
+    "Is it known?": {
+      asks: [["search_issues", { jql: 'project = OPS AND text ~ "payment timeout" AND statusCategory != Done' }]],
+      tells: ["OPS-7", "Payments time out at night", "In Progress"],
+    },
+    "What was tried then?": {
+      asks: [["get_issue", { issue: "OPS-7" }]],
+      tells: ["Error: 502", "Rolled back", "Release 1.15"],
+    },
+    "Where does it go?": {
+      asks: [["add_comment", { issue: "OPS-7", text: "Seen again." }]],
+      tells: ['"id":"10001"'],
+    },
+  },
+  inputs: {
+    jira_search_issues: { cursor: null },
+    jira_get_issue: { issue: "OPS-7" },
+    jira_create_issue: { project: "OPS", parent: null, labels: null },
+    jira_add_comment: { issue: "OPS-7" },
+    jira_transition_issue: { issue: "OPS-7", to: "Done" },
+    jira_link_issues: { issue: "OPS-7", other: "OPS-10", kind: "Blocks" },
+    jira_update_issue: { issue: "OPS-7", priority: "Low", add_labels: null, remove_labels: null },
+    jira_assign_issue: { issue: "OPS-7", to: "Ada Young" },
+  },
+};

@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import type { Vendor } from "./vendor.ts";
 
 /** A cluster's API as it is published: what that does not describe is refused, answers are its examples. */
 
@@ -377,3 +378,39 @@ const ROUTES: readonly Route[] = [
   ),
   route("nodes", "/api/v1/nodes", items(NODE), list),
 ];
+
+const POD = { namespace: "shop", pod: "checkout-7d9f-abcde" };
+
+export const vendor: Vendor = {
+  start: () => startKubernetes(),
+  env: (url) => ({ KUBERNETES_URL: url, KUBERNETES_TOKEN: TOKEN }),
+  secrets: [TOKEN],
+  asked: ["list_pods", { namespace: "shop" }],
+  questions: {
+    "What is unwell?": {
+      asks: [
+        ["list_pods", { namespace: "*" }],
+        ["list_workloads", { namespace: "shop" }],
+        ["list_nodes", {}],
+      ],
+      tells: ["CrashLoopBackOff", "has timed out progressing", "MemoryPressure"],
+    },
+    "Why?": {
+      asks: [
+        ["list_events", { namespace: "shop", object: POD.pod }],
+        ["get_pod", POD],
+        ["get_logs", { ...POD, previous: true }],
+        ["top_pods", { namespace: "shop" }],
+      ],
+      tells: ["Back-off restarting", "OOMKilled", '"memory_percent":96', "137", "out of connections"],
+    },
+    "What changed?": {
+      asks: [["rollout_history", { deployment: "checkout", namespace: "shop" }]],
+      tells: ["checkout:1.13.1", "checkout:1.14.0", "2026-01-31T07:57"],
+    },
+  },
+  inputs: {
+    kubernetes_list_events: { namespace: "shop", object: null },
+    kubernetes_list_pods: { namespace: "shop", selector: null },
+  },
+};

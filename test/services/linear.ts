@@ -13,6 +13,7 @@ import type { Json, JsonObject } from "skillflow";
 import { type Loopback, type LoopbackHandler, type LoopbackRequest, startLoopback } from "skillflow/testing";
 import { createWorkspace, type Workspace } from "./linear-workspace.ts";
 import { readPublished } from "./published.ts";
+import type { Vendor } from "./vendor.ts";
 
 /** Linear by its published schema: refuses every document that the schema does not allow, and keeps what is written. */
 export interface LinearService extends Loopback {
@@ -130,3 +131,33 @@ function floodedField({ name, selectionSet }: FieldNode): Json {
   const long = ["body", "description"].includes(name.value) ? 30_000 : 250;
   return name.value.padEnd(long, ' é"\n');
 }
+
+export const vendor: Vendor = {
+  start: startLinear,
+  env: (url) => ({ LINEAR_API_KEY: KEY, LINEAR_API_URL: `${url}/graphql` }),
+  secrets: [KEY],
+  isPublished: hasSchema,
+  isWrite: ({ body }) => /^\W*query\W+mutation\b/.test(body),
+  asked: ["search_issues", { query: "checkout" }],
+  questions: {
+    "Is it known?": {
+      asks: [
+        ["search_issues", { query: "Checkout", status: "open" }],
+        ["search_issues", { query: "Checkout", status: "closed" }],
+      ],
+      tells: ["OPS-7", "Checkout 5xx"],
+    },
+    "What was said of it?": {
+      asks: [
+        ["get_issue", { issue: "OPS-7" }],
+        ["list_comments", { issue: "OPS-7" }],
+      ],
+      tells: ["Since 08:00."],
+    },
+    "Where does the follow-up go?": { asks: [["list_users", {}]], tells: ["ada@example.com"] },
+  },
+  inputs: {
+    linear_update_issue: { issue: "OPS-1", state: "Done", title: "closed" },
+    linear_add_comment: { issue: "OPS-1", parent_id: null },
+  },
+};

@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** Loki as its published HTTP API has it: what that does not describe is refused, answers are its examples. */
 
@@ -157,3 +158,35 @@ const PATTERNS: Json = [
     ],
   },
 ];
+
+export const vendor: Vendor = {
+  start: startLoki,
+  env: (url) => ({ LOKI_URL: url, LOKI_TOKEN: TOKEN }),
+  secrets: [TOKEN],
+  asked: ["list_labels", {}],
+  questions: {
+    "Where are the logs?": {
+      asks: [
+        ["list_labels", {}],
+        ["list_labels", { label: "app" }],
+        ["list_streams", { selector: '{app="checkout"}' }],
+      ],
+      tells: ["app", "checkout", '"bytes":48000000'],
+    },
+    "How bad, since when?": {
+      asks: [
+        ["count_logs", { ...PERIOD, query: 'sum by (level) (count_over_time({app="checkout"} |= "error" [5m]))' }],
+        ["list_patterns", { ...PERIOD, selector: '{app="checkout"}' }],
+      ],
+      tells: ["480", "2026-01-31T08:05", "no connection free after <_> ms"],
+    },
+    "What exactly failed?": {
+      asks: [["search_logs", { ...PERIOD, query: '{app="checkout"} |= "Error"', oldest_first: true }]],
+      tells: ["PoolTimeoutError: no connection free after 500 ms"],
+    },
+  },
+  inputs: {
+    loki_search_logs: { query: '{app="checkout"}', from: null, to: null },
+    loki_list_patterns: { selector: '{app="checkout"}', from: null, to: null, contains: null },
+  },
+};

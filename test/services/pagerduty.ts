@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import type { Vendor } from "./vendor.ts";
 
 /** PagerDuty's REST API as it is published: what that does not describe is refused, answers are its examples. */
 
@@ -345,3 +346,35 @@ const SERVICES: Json = [
     teams: [{ id: "PQ9K7I8", type: "team_reference", summary: "Engineering" }],
   },
 ];
+
+export const vendor: Vendor = {
+  start: startPagerDuty,
+  env: (url) => ({ PAGERDUTY_API_URL: url, PAGERDUTY_API_KEY: KEY, PAGERDUTY_FROM: FROM }),
+  secrets: [KEY],
+  asked: ["list_incidents", {}],
+  questions: {
+    "What is open?": {
+      asks: [
+        ["list_incidents", {}],
+        ["list_incidents", { service: "PIJ90N7", statuses: ["resolved"] }],
+        ["get_incident", ([{ incidents }]) => ({ incident: incidents[0].id })],
+      ],
+      tells: ["Checkout answers 5xx", "2026-01-31T08:01:42", "Rolling back 1.14.0"],
+    },
+    "What set it off?": {
+      asks: [
+        ["list_alerts", { incident: "PT4KHLK" }],
+        ["list_changes", { incident: "PT4KHLK" }],
+      ],
+      tells: ["rate 5xx > 10", "checkout 1.14.0 deployed", "2026-01-31T07:58"],
+    },
+    "Who is on it?": {
+      asks: [
+        ["get_timeline", { incident: "PT4KHLK" }],
+        ["list_on_call", { escalation_policy: "PT20YPA" }],
+      ],
+      tells: ["Notified Earline Greenholt", "Tim Wright"],
+    },
+  },
+  inputs: { pagerduty_list_incidents: { from: null, to: null }, pagerduty_list_changes: { from: null, to: null } },
+};

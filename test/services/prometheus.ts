@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** Prometheus as its published HTTP API has it: what that does not describe is refused, answers are its examples. */
 
@@ -201,3 +202,31 @@ const SERIES: Json = [
   { __name__: "http_requests_total", job: "checkout", path: "/cart", code: "200" },
   { __name__: "http_requests_total", job: "checkout", path: "/pay", code: "502" },
 ];
+
+export const vendor: Vendor = {
+  start: startPrometheus,
+  env: (url) => ({ PROMETHEUS_URL: url, PROMETHEUS_TOKEN: TOKEN }),
+  secrets: [TOKEN],
+  asked: ["list_alerts", {}],
+  questions: {
+    "What is wrong now?": {
+      asks: [
+        ["list_alerts", {}],
+        ["list_rules", { contains: "CheckoutErrors" }],
+        ["query", { query: 'sum(rate(http_requests_total{service="checkout",code=~"5.."}[5m]))' }],
+      ],
+      tells: ["CheckoutErrors", "2026-01-31T08:00:27", "> 10"],
+    },
+    "How bad, since when?": {
+      asks: [["query_range", { ...PERIOD, query: 'sum by (service) (rate(http_requests_total{code=~"5.."}[5m]))' }]],
+      tells: ['"max":', "12", "2026-01-31T08:05"],
+    },
+    "Is the data itself missing?": {
+      asks: [
+        ["list_targets", {}],
+        ["query", { query: "up == 0" }],
+      ],
+      tells: ["connect: connection refused", "10.0.0.3:8080"],
+    },
+  },
+};

@@ -5,6 +5,7 @@ import type { Json, JsonObject, JsonSchema } from "skillflow";
 import { type Loopback, type LoopbackHandler, type LoopbackRequest, startLoopback } from "skillflow/testing";
 import { readPublished } from "./published.ts";
 import { COMMENT, COMMITTERS, EVENT, floodOf, ISSUE } from "./sentry-samples.ts";
+import type { Vendor } from "./vendor.ts";
 
 /** Sentry as its published OpenAPI description has it: refuses what that refuses, answers with its examples. */
 export interface SentryService extends Loopback {
@@ -206,3 +207,39 @@ function send(response: ServerResponse, { status = 200, body = {}, text, headers
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(text ?? JSON.stringify(body));
 }
+
+export const vendor: Vendor = {
+  start: startSentry,
+  env: (url) => ({ SENTRY_AUTH_TOKEN: TOKEN, SENTRY_BASE_URL: url, SENTRY_ORG: "acme" }),
+  secrets: [TOKEN],
+  isPublished: hasContract,
+  asked: ["list_issues", {}],
+  questions: {
+    "What fails, since when?": {
+      asks: [
+        ["list_issues", { sort: "freq", stats_period: "1h" }],
+        ["get_issue", ([{ issues }]) => ({ issue: issues[0].short_id })],
+        ["get_issue_tag", { issue: "PUMP-STATION-1", tag: "release" }],
+        ["get_issue_events", { issue: "PUMP-STATION-1" }],
+      ],
+      tells: ["first_seen", "PUMP-STATION-1"],
+    },
+    "Why?": {
+      asks: [
+        ["get_latest_event", { issue: "PUMP-STATION-1" }],
+        ["get_event", { event_id: "9fac2ceed9344f2bbfdd1fdacb0ed9b1" }],
+        ["get_trace", { trace_id: "0123456789abcdef0123456789abcdef" }],
+      ],
+      tells: ["src/pay.ts", "TimeoutError"],
+    },
+    "By which change?": {
+      asks: [
+        ["list_releases", {}],
+        ["get_release", ([{ releases }]) => ({ version: releases[0].version })],
+        ["get_suspect_commits", { issue: "PUMP-STATION-1" }],
+      ],
+      tells: ["a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2", '"author":"Ada"'],
+    },
+  },
+  inputs: { sentry_update_issue: { status: "archived", resolved_in_release: null, archive: null } },
+};

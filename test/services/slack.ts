@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
 import * as z from "zod";
+import type { Vendor } from "./vendor.ts";
 
 /**
  * Slack as it documents itself: an incoming webhook that answers in plain words, and the Web API that answers
@@ -300,3 +301,35 @@ function send(response: ServerResponse, { status = 200, text: words, body, heade
     response.end(words);
   }
 }
+
+export const vendor: Vendor = {
+  start: startSlack,
+  env: (url) => ({
+    SLACK_BOT_TOKEN: BOT_TOKEN,
+    SLACK_USER_TOKEN: USER_TOKEN,
+    SLACK_API_URL: `${url}/api`,
+  }),
+  secrets: [WEBHOOK_PATH, BOT_TOKEN],
+  asked: ["list_channels", {}],
+  questions: {
+    "Has somebody said something about it?": {
+      asks: [
+        ["read_channel", { channel: "#incidents", since: "2026-01-31T07:30:00Z" }],
+        ["read_thread", ([{ messages }]) => ({ channel: "C0123456789", thread_ts: messages[0].ts })],
+        ["search_messages", { query: "checkout", by_time: true }],
+      ],
+      tells: ["Checkout is slow", "The pool"],
+    },
+    "Whom does it concern?": {
+      asks: [
+        ["list_channels", { name: "incid" }],
+        ["list_users", { name: "ada" }],
+      ],
+      tells: ["C0123456789", "U0ADA00001", "SRE"],
+    },
+    "Do those who need it know?": {
+      asks: [["send_message", { text: "Checkout fails since 08:00: rolled back.", channel: "#incidents" }]],
+      tells: ["C0123456789", "1700000000"],
+    },
+  },
+};

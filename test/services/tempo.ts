@@ -2,6 +2,7 @@ import type { Json } from "skillflow";
 import type { LoopbackRequest } from "skillflow/testing";
 import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
+import { PERIOD, type Vendor } from "./vendor.ts";
 
 /** Tempo as its published HTTP API has it: what that does not describe is refused, answers are in its form. */
 
@@ -180,3 +181,31 @@ function spanOf(number: number): Json {
   const times = { startTimeUnixNano: nano(number), endTimeUnixNano: nano(number + 100) };
   return { resource: resource(`service-${number}`), scopeSpans: [{ spans: [{ ...span, ...times }] }] };
 }
+
+export const vendor: Vendor = {
+  start: startTempo,
+  env: (url) => ({ TEMPO_URL: url, TEMPO_TOKEN: TOKEN }),
+  secrets: [TOKEN],
+  asked: ["search_traces", { query: "{status=error}" }],
+  questions: {
+    "Who fails or is slow, since when?": {
+      asks: [["measure_spans", { ...PERIOD, query: "{status=error} | rate() by (resource.service.name)" }]],
+      tells: ["payments", "2026-01-31T08:05", '"value":12.5'],
+    },
+    "What does one look like?": {
+      asks: [
+        ["list_attributes", { ...PERIOD, attribute: "resource.service.name" }],
+        ["search_traces", { ...PERIOD, query: '{resource.service.name="payments" && status=error}' }],
+      ],
+      tells: ["POST /pay", '"duration_ms":5057'],
+    },
+    "Whose fault is it?": {
+      asks: [["get_trace", { trace: "2f3e0cee77ae5dc9c17ade3689eb2e54" }]],
+      tells: ["deadline exceeded", '"own_ms":5005'],
+    },
+  },
+  inputs: {
+    tempo_search_traces: { query: "{status=error}", from: null, to: null },
+    tempo_measure_spans: { query: "{status=error} | rate()", from: null, to: null },
+  },
+};
