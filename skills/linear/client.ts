@@ -20,21 +20,23 @@ export async function withLinear(context: ToolContext, work: (linear: Linear) =>
 }
 
 /**
- * Uses the SDK for the URL, headers and typed errors only. Its requests bypass the call's fetch, and its objects need
- * one request per state, team, label and user of an issue.
+ * Uses the SDK for typed errors only. Its requests bypass the call's fetch, its objects need one request per state,
+ * team, label and user of an issue, and its client holds two megabytes of documents.
  */
 async function openLinear(context: ToolContext): Promise<Linear> {
-  const { LinearClient, parseLinearError } = await import("@linear/sdk");
-  const { options } = new LinearClient({ ...credential(context), ...address(context) });
-  const headers = new Headers(options.headers);
-  headers.set("user-agent", "skillflow");
-  headers.set("content-type", "application/json");
+  const { parseLinearError } = await import("@linear/sdk");
+  const url = addressOf(context);
+  const headers = {
+    authorization: credentialOf(context),
+    "user-agent": "skillflow",
+    "content-type": "application/json",
+  };
   const { signal } = context;
 
   const send = async (document: string, variables: Readonly<Record<string, unknown>>): Promise<unknown> => {
     const request = { query: document, variables };
     const init = { method: "POST", redirect: "error", headers, body: JSON.stringify(request), signal } as const;
-    const response = await context.fetch(options.apiUrl, init);
+    const response = await context.fetch(url, init);
     const answer = parse(await response.text());
     if (response.ok && answer.data && !answer.errors) return answer.data;
     if (response.ok && !answer.errors) throw new Error(NOT_LINEAR);
@@ -55,16 +57,16 @@ async function openLinear(context: ToolContext): Promise<Linear> {
 
 const NOT_LINEAR = "Linear answered in an unexpected form: check LINEAR_API_URL, and any proxy before it.";
 
-function credential({ config }: ToolContext): { apiKey: string } | { accessToken: string } {
+function credentialOf({ config }: ToolContext): string {
   const key = config["LINEAR_API_KEY"]?.trim();
   if (!key) throw new Error("LINEAR_API_KEY is not set: Linear cannot be used in this run.");
-  return /^(lin_oauth_|Bearer )/.test(key) ? { accessToken: key } : { apiKey: key };
+  return key.startsWith("lin_oauth_") ? `Bearer ${key}` : key;
 }
 
-function address({ config }: ToolContext): { apiUrl?: string } {
+function addressOf({ config }: ToolContext): string {
   const text = config["LINEAR_API_URL"];
-  if (!text) return {};
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return { apiUrl: text };
+  if (!text) return "https://api.linear.app/graphql";
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new Error("LINEAR_API_URL is not an http or https address.");
 }
 
