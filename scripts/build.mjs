@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
 import { digestOfSources, STAMP } from "./sources.mjs";
@@ -15,8 +16,10 @@ import { digestOfSources, STAMP } from "./sources.mjs";
 // Before the build: a file that changes meanwhile makes the build stale.
 const sources = digestOfSources();
 rmSync("dist", { recursive: true, force: true });
-/** What is imported of packages that are files of their own, by the names of the files. */
+/** By file in dist/vendor/: the imported paths of its package, each with the names that the sources take from it. */
 const apart = new Map();
+/** Loaded by its path too, by code in a sandbox (src/sandbox/isolation/relay.ts). */
+const WHOLE = "undici";
 const program = await build({
   ...shape,
   plugins: [packagesApart()],
@@ -34,11 +37,16 @@ const vendored = await build({
   ...shape,
   ...interpreter,
   entryPoints: { ...interpreter.entryPoints, ...Object.fromEntries([...apart.keys()].map((file) => [file, file])) },
-  plugins: [wholePackages()],
+  plugins: [usedParts()],
+  // Not of the program, whose names are in the reports of its faults.
+  minifyIdentifiers: true,
   outdir: "dist/vendor",
   // All of it by require: code that src/entry/load.ts compiles has no import().
   supported: { "dynamic-import": false },
 });
+// Mostly compiled code in a string. src/entry/load.ts unpacks it for a run that draws.
+writeFileSync("dist/vendor/viz-js-viz.cjs.br", brotliCompressSync(readFileSync("dist/vendor/viz-js-viz.cjs")));
+rmSync("dist/vendor/viz-js-viz.cjs");
 copyParts("dist");
 writeFileSync("dist/package.json", JSON.stringify({ type: "commonjs" }));
 mkdirSync("dist/types");
@@ -85,7 +93,7 @@ writeFileSync(STAMP, sources);
 /** Of the program and of all that is loaded with it: V8 knows what it compiled by no more than its length. */
 function digestOf(code) {
   const digest = createHash("sha256").update(code);
-  const files = readdirSync("dist/vendor").filter((name) => name.endsWith(".cjs"));
+  const files = readdirSync("dist/vendor").filter((name) => /\.cjs(?:\.br)?$/.test(name));
   for (const name of files.sort()) digest.update(readFileSync(join("dist/vendor", name)));
   return digest.digest("hex").slice(0, 16);
 }
@@ -116,36 +124,61 @@ function exportsOf(entry, exported) {
   return `"use strict";const own=require("./load.js").loadProgram().${entry};\n${lines.join("\n")}\n`;
 }
 
-/** Packages that few runs need are files of their own, and answer as Node itself would have imported them. */
+/** Puts each package that few runs need into its own file. It answers as if Node had imported the package. */
 function packagesApart() {
   return {
     name: "packages-apart",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^[^./]/, namespace: "file" }, ({ path, kind, importer }) =>
-        kind === "dynamic-import" && !path.startsWith("node:") && !importer.includes("node_modules")
-          ? { path, namespace: "apart" }
-          : undefined,
-      );
+      onResolve({ filter: /^[^./]/, namespace: "file" }, ({ path, kind, importer }) => {
+        if (kind !== "dynamic-import" || path.startsWith("node:") || importer.includes("node_modules"))
+          return undefined;
+        const file = fileOf(path);
+        const paths = apart.get(file) ?? new Map();
+        apart.set(file, paths.set(path, [...(paths.get(path) ?? []), ...namesTaken(importer, path)]));
+        return { path, namespace: "apart" };
+      });
       onResolve({ filter: /^/, namespace: "apart" }, ({ path }) => ({ path, external: true }));
       onLoad({ filter: /^/, namespace: "apart" }, ({ path }) => {
-        const file = /^(?:@[^/]+\/)?[^/]+/.exec(path)[0].replace("@", "").replace("/", "-");
-        apart.set(file, new Set(apart.get(file)).add(path));
-        return { contents: `export * from "./vendor/${file}.cjs"; export { default } from "./vendor/${file}.cjs";` };
+        const file = `./vendor/${fileOf(path)}.cjs`;
+        return { contents: `export * from "${file}"; export { default } from "${file}";` };
       });
     },
   };
 }
 
-/** All that is imported of a package, in one file. */
-function wholePackages() {
+function fileOf(path) {
+  return /^(?:@[^/]+\/)?[^/]+/.exec(path)[0].replace("@", "").replace("/", "-");
+}
+
+/** Returns the names that a source takes from a package: `*` if it takes all. */
+function namesTaken(source, path) {
+  const imports = [
+    ...readFileSync(source, "utf8").matchAll(/(?:const \{([^{}]*)\} = await |(typeof )|)import\("([^"]+)"\)/g),
+  ];
+  return imports
+    .filter(([, , isType, target]) => target === path && !isType)
+    .flatMap(([, names = "*"]) => names.split(",").map((name) => name.split(":")[0].trim()));
+}
+
+/** Bundles of each package only what the sources take from it. */
+function usedParts() {
   return {
-    name: "whole-packages",
+    name: "used-parts",
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^/ }, ({ path, kind }) =>
         kind === "entry-point" && apart.has(path) ? { path, namespace: "whole" } : undefined,
       );
+      // Its documents are made by constructors, which esbuild would keep although nothing uses them.
+      onLoad({ filter: /@linear[/\\]sdk[/\\].*\.mjs$/ }, ({ path }) => ({
+        contents: readFileSync(path, "utf8").replace(
+          /^(?:const|var|let) \w+ = (?=new |.*function)/gm,
+          "$&/* @__PURE__ */ ",
+        ),
+      }));
       onLoad({ filter: /^/, namespace: "whole" }, async ({ path }) => {
-        const lines = [...apart.get(path)].map(async (name) => {
+        const lines = [...apart.get(path)].map(async ([name, taken]) => {
+          if (!taken.includes("*") && path !== WHOLE)
+            return `export { ${[...new Set(taken)].join(", ")} } from "${name}";`;
           const main = "default" in (await import(name)) ? `export { default } from "${name}";` : "";
           return `export * from "${name}";${main}`;
         });

@@ -18,7 +18,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
-import { crc32 } from "node:zlib";
+import { brotliDecompressSync, crc32 } from "node:zlib";
 
 /**
  * Loads the built program once per process, so that the command line, the library and skills share their modules. The
@@ -121,13 +121,16 @@ function partsOf(load: NodeJS.Require, cache: Cache | undefined) {
   const modules = new Map<string, { readonly exports: object }>();
   return (id: string): unknown => {
     const [, name] = /^\.\/vendor\/([^/]+)\.cjs$/.exec(id) ?? [];
-    if (name === undefined || cache === undefined) return load(id);
     const known = modules.get(id);
     if (known) return known.exports;
-    const path = load.resolve(id);
+    if (name === undefined) return load(id);
+    const path = join(__dirname, "vendor", `${name}.cjs`);
+    const isPacked = !existsSync(path);
+    if (cache === undefined && !isPacked) return load(id);
     const module = { exports: {} };
-    const code = `(function(module,exports,require,__filename,__dirname){${readFileSync(path, "utf8")}\n})`;
-    const run = compile({ path, code, name }, { ...cache, command: "" });
+    const text = isPacked ? brotliDecompressSync(readFileSync(`${path}.br`)) : readFileSync(path);
+    const code = `(function(module,exports,require,__filename,__dirname){${text.toString("utf8")}\n})`;
+    const run = compile({ path, code, name }, cache && { ...cache, command: "" });
     run(module, module.exports, createRequire(path), path, dirname(path));
     modules.set(id, module);
     return module.exports;

@@ -12,7 +12,7 @@ export const VENDORS: ReadonlyMap<string, Vendor> = new Map(
   (
     await Promise.all(
       SKILL_IDS.filter((id) => existsSync(join(import.meta.dirname, `${id}.ts`))).map(async (id) => {
-        const { vendor } = (await import(`./${id}.ts`)) as { readonly vendor?: Vendor };
+        const { vendor } = (await import(/* @vite-ignore */ `./${id}.ts`)) as { readonly vendor?: Vendor };
         return vendor ? [[id, vendor] as const] : [];
       }),
     )
