@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CommandSpec } from "../../src/cli/table/command.ts";
+import { COMMANDS as TABLE } from "../../src/cli/table/commands.ts";
 import { runInside } from "../cli/inside.ts";
 import { runFile } from "../cli/program.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
@@ -55,6 +57,20 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["runs", "prune", "--keep", "0"],
 ];
 
+/** Commands that start servers, which checkout-servers.test.ts attacks, or that this checkout has nothing for. */
+const ELSEWHERE = [
+  ...["signal", "apply", "init", "skills new", "runs diff", "runs verify", "runs export", "schema", "completion"],
+  ...["state list", "state show", "state forget", "state export"],
+  ...["ui", "serve", "mcp", "worker", "listen", "mcp-lock"],
+];
+
+function namesOf(specs: readonly CommandSpec[], before = ""): string[] {
+  return specs.flatMap(({ usage, commands }) => {
+    const name = `${before}${usage.split(" ")[0]}`;
+    return commands ? namesOf(commands, `${name} `) : [name];
+  });
+}
+
 /** A run that goes through, and an origin that came along. */
 const CODES = new Map<readonly string[], number>([
   [RUN, 0],
@@ -62,6 +78,12 @@ const CODES = new Map<readonly string[], number>([
 ]);
 
 describe("a checkout that holds every attack", () => {
+  it("is tried with every command, unless that is attacked elsewhere", () => {
+    const lines = COMMANDS.map((args) => `${args.join(" ")} `);
+    const untried = namesOf(TABLE).filter((name) => !lines.some((line) => line.startsWith(`${name} `)));
+    expect(untried.sort()).toEqual([...ELSEWHERE].sort());
+  });
+
   describe("whatever command looks at it", () => {
     let checkout: Checkout;
     let [before, own]: Record<string, string>[] = [];

@@ -1,6 +1,10 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { explainCode, explainedCodes, gistOf } from "../../../../src/core/base/codes/explained.ts";
 import { exitCodeOf, isErrorCode } from "../../../../src/core/base/errors.ts";
+
+const SOURCE = join(import.meta.dirname, "../../../../src");
 
 describe("the explanations of codes", () => {
   const all = explainedCodes();
@@ -15,6 +19,12 @@ describe("the explanations of codes", () => {
   it("of errors are those that errors have", () => {
     const errors = all.filter(({ kind }) => kind === "error").map(({ code }) => code);
     expect(errors.filter((code) => !isErrorCode(code))).toEqual([]);
+  });
+
+  it("explain no code that the program never returns", () => {
+    const names = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+    const text = names.map((name) => readFileSync(join(SOURCE, name), "utf8")).join("\n");
+    expect(all.map(({ code }) => code).filter((code) => !text.includes(`"${code}"`))).toEqual([]);
   });
 
   it("say the exit code of errors", () => {
