@@ -67,7 +67,9 @@ interface Offer extends Pick<Skill, "id" | "category" | "tools"> {
 
 function offerOf(entry: SkillEntry): Offer {
   const { id, category, tools, config } = entry.skill;
-  const variables = variablesOf(config);
+  const variables = Object.values(config).flatMap(({ env: name, description, required = false, secret = true }) =>
+    name === undefined || name === "PATH" ? [] : [{ name, description, isRequired: required, isSecret: secret }],
+  );
   const isAtHand = variables.every(({ isRequired, isSecret }) => !isRequired && !isSecret);
   return { id, category, tools, state: examineSkill(id, entry, []).state, variables, isAtHand };
 }
@@ -81,19 +83,6 @@ function offersOf(offers: readonly Offer[], categories: readonly Category[], eff
 }
 
 const USABLE: ReadonlySet<SkillState["state"]> = new Set(["available", "configured"]);
-
-type Config = Readonly<
-  Record<
-    string,
-    { readonly description: string; readonly required?: boolean; readonly env?: string; readonly secret?: boolean }
-  >
->;
-
-function variablesOf(config: Config): Variable[] {
-  return Object.values(config).flatMap(({ env: name, description, required = false, secret = true }) =>
-    name === undefined || name === "PATH" ? [] : [{ name, description, isRequired: required, isSecret: secret }],
-  );
-}
 
 /** Returns only the host and path of `origin`, because its URL may contain a token. */
 function remoteOf(root: string): string | undefined {
