@@ -65,6 +65,7 @@ export {
   untoldPause,
   withoutMarkers,
 } from "./kit/http.ts";
+export { each, pick } from "./kit/members.ts";
 export {
   type Ask,
   type Asking,

@@ -1,4 +1,4 @@
-import { clip, defineTool, type Point, resultSchema, seriesSummary, summarise } from "skillflow";
+import { clip, defineTool, each, type Point, resultSchema, seriesSummary, summarise } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import {
@@ -91,40 +91,23 @@ export const availabilityTools = [
 
 const availability = z.object({
   attributes: z.object({
-    availability: number,
-    total_downtime: number,
-    number_of_incidents: number,
-    longest_incident: number,
-    average_incident: number,
+    ...each(number, "availability total_downtime number_of_incidents longest_incident average_incident"),
   }),
 });
 
 const responseTime = z.object({
   at: z.string(),
-  response_time: number,
-  name_lookup_time: number,
-  connection_time: number,
-  tls_handshake_time: number,
-  data_transfer_time: number,
+  ...each(number, "response_time name_lookup_time connection_time tls_handshake_time data_transfer_time"),
 });
 type ResponseTime = z.infer<typeof responseTime>;
 const responses = z.object({
-  attributes: z.object({
-    regions: z.array(z.object({ region: z.string(), response_times: z.array(responseTime) })),
-  }),
+  attributes: z.object({ regions: z.array(z.object({ region: z.string(), response_times: z.array(responseTime) })) }),
 });
 
 /** Omits the heartbeat's URL: anyone who knows it can send the signal. */
 const heartbeat = z.object({
   id: idAnswer,
-  attributes: z.object({
-    name: text,
-    status: text,
-    team_name: text,
-    period: number,
-    grace: number,
-    paused_at: text,
-  }),
+  attributes: z.object({ ...each(text, "name status team_name"), ...each(number, "period grace"), paused_at: text }),
 });
 
 function pointOf({ at, response_time }: ResponseTime): Point {

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, type Shape } from "skillflow";
+import { defineTool, each, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import {
@@ -21,18 +21,8 @@ import {
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
 export const INCIDENT = {
-  id: "text",
-  name: "text",
-  cause: "text",
-  status: "text",
-  team: "text",
-  monitor_id: "text",
-  monitored_url: "text",
-  started_at: "text",
-  acknowledged_at: "text",
-  acknowledged_by: "text",
-  resolved_at: "text",
-  resolved_by: "text",
+  ...each("text", "id name cause status team monitor_id monitored_url started_at acknowledged_at acknowledged_by"),
+  ...each("text", "resolved_at resolved_by"),
   regions: ["text"],
   url: "text",
 } as const satisfies Shape;
@@ -69,11 +59,7 @@ export const incidentTools = [
     output_schema: resultSchema(
       {
         ...INCIDENT,
-        http_method: "text",
-        response_content: "text",
-        response_options: "text",
-        screenshot_url: "text",
-        origin_url: "text",
+        ...each("text", "http_method response_content response_options screenshot_url origin_url"),
         notified_by: ["text"],
         metadata: {},
       },
@@ -91,26 +77,11 @@ export const incidentTools = [
 const incident = z.object({
   id: idAnswer,
   attributes: z.object({
-    name: text,
-    url: text,
-    http_method: text,
-    cause: text,
-    status: text,
-    team_name: text,
-    started_at: text,
-    acknowledged_at: text,
-    acknowledged_by: text,
-    resolved_at: text,
-    resolved_by: text,
-    response_content: text,
-    response_options: text,
+    ...each(text, "name url http_method cause status team_name started_at acknowledged_at acknowledged_by resolved_at"),
+    ...each(text, "resolved_by response_content response_options"),
     regions: texts,
-    screenshot_url: text,
-    origin_url: text,
-    call: flag,
-    sms: flag,
-    email: flag,
-    push: flag,
+    ...each(text, "screenshot_url origin_url"),
+    ...each(flag, "call sms email push"),
     metadata: z.record(z.string(), z.unknown()).nullish().catch(undefined),
   }),
   relationships: z

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import {
@@ -18,17 +18,7 @@ import {
   withoutLogin,
 } from "./fields.ts";
 
-const MONITOR = {
-  id: "text",
-  name: "text",
-  type: "text",
-  status: "text",
-  team: "text",
-  monitored_url: "text",
-  last_checked_at: "text",
-  paused_at: "text",
-  url: "text",
-} as const;
+const MONITOR = { ...each("text", "id name type status team monitored_url last_checked_at paused_at url") } as const;
 
 export const monitorTools = [
   defineTool({
@@ -65,22 +55,16 @@ export const monitorTools = [
       {
         ...MONITOR,
         created_at: "text",
-        check_frequency: "number",
-        confirmation_period: "number",
-        recovery_period: "number",
-        request_timeout: "number",
+        ...each("number", "check_frequency confirmation_period recovery_period request_timeout"),
         http_method: "text",
         expected_status_codes: ["number"],
         required_keyword: "text",
         verify_ssl: "flag",
-        ssl_expiration: "number",
-        domain_expiration: "number",
+        ...each("number", "ssl_expiration domain_expiration"),
         port: "text",
         regions: ["text"],
         policy_id: "any",
-        maintenance_from: "text",
-        maintenance_to: "text",
-        maintenance_timezone: "text",
+        ...each("text", "maintenance_from maintenance_to maintenance_timezone"),
         maintenance_days: ["text"],
       },
       "id",
@@ -99,30 +83,17 @@ export const monitorTools = [
 const monitor = z.object({
   id: idAnswer,
   attributes: z.object({
-    pronounceable_name: text,
-    url: text,
-    monitor_type: text,
-    status: text,
-    team_name: text,
-    last_checked_at: text,
-    paused_at: text,
-    created_at: text,
-    check_frequency: number,
-    confirmation_period: number,
-    recovery_period: number,
-    request_timeout: number,
+    ...each(text, "pronounceable_name url monitor_type status team_name last_checked_at paused_at created_at"),
+    ...each(number, "check_frequency confirmation_period recovery_period request_timeout"),
     http_method: text,
     expected_status_codes: z.array(z.number()).nullish().catch(undefined),
     required_keyword: text,
     verify_ssl: flag,
-    ssl_expiration: number,
-    domain_expiration: number,
+    ...each(number, "ssl_expiration domain_expiration"),
     port: text,
     regions: texts,
     policy_id: z.union([z.string(), z.number()]).nullish().catch(undefined),
-    maintenance_from: text,
-    maintenance_to: text,
-    maintenance_timezone: text,
+    ...each(text, "maintenance_from maintenance_to maintenance_timezone"),
     maintenance_days: texts,
   }),
 });

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, each } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
@@ -11,17 +11,10 @@ export const sourceTools = [
     effect: "read",
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("sources", {
-      id: "text",
-      name: "text",
-      platform: "text",
-      data_region: "text",
+      ...each("text", "id name platform data_region"),
       ingesting_paused: "flag",
-      created_at: "text",
-      updated_at: "text",
-      team: "text",
-      source: "text",
-      logs_kept_days: "number",
-      metrics_kept_days: "number",
+      ...each("text", "created_at updated_at team source"),
+      ...each("number", "logs_kept_days metrics_kept_days"),
       queryable: "flag",
     }),
     handler: (input, context) =>
@@ -48,15 +41,10 @@ const source = z.object({
   attributes: z.object({
     name: text,
     team_id: number,
-    team_name: text,
-    table_name: text,
-    platform: text,
-    data_region: text,
+    ...each(text, "team_name table_name platform data_region"),
     ingesting_paused: flag,
-    logs_retention: number,
-    metrics_retention: number,
-    created_at: text,
-    updated_at: text,
+    ...each(number, "logs_retention metrics_retention"),
+    ...each(text, "created_at updated_at"),
   }),
 });
 

@@ -1,4 +1,4 @@
-import { defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool, each, markerOf, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { type Ask, withBetterStack } from "./client.ts";
 import {
@@ -67,9 +67,7 @@ export const timelineTools = [
     effect: "read",
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("calendars", {
-      id: "text",
-      name: "text",
-      team: "text",
+      ...each("text", "id name team"),
       is_default: "flag",
       on_call: [{ name: "text", email: "text" }],
     }),

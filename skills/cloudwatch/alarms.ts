@@ -1,20 +1,13 @@
-import { clip, defineTool, isoTime, periodOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, isoTime, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
 const alarmName = z.string().min(1).max(255);
 
 const ALARM = {
-  name: "text",
-  state: "text",
-  since: "text",
-  reason: "text",
-  description: "text",
-  namespace: "text",
-  metric: "text",
+  ...each("text", "name state since reason description namespace metric"),
   dimensions: "any",
-  condition: "text",
-  rule: "text",
+  ...each("text", "condition rule"),
 } as const;
 
 export const alarmTools = [
@@ -69,10 +62,7 @@ export const alarmTools = [
     output_schema: resultSchema(
       {
         items: [{ at: "text", alarm: "text", what: "text", reason: "text" }],
-        from: "text",
-        to: "text",
-        next_cursor: "text",
-        note: "text",
+        ...each("text", "from to next_cursor note"),
       },
       "items",
     ),
@@ -114,16 +104,10 @@ const moments = { StateTransitionedTimestamp: number, StateUpdatedTimestamp: num
 const alarm = z.object({
   ...common,
   ...moments,
-  Namespace: text,
-  MetricName: text,
+  ...each(text, "Namespace MetricName"),
   Dimensions: pairs,
-  Statistic: text,
-  ExtendedStatistic: text,
-  ComparisonOperator: text,
-  Threshold: number,
-  Period: number,
-  EvaluationPeriods: number,
-  DatapointsToAlarm: number,
+  ...each(text, "Statistic ExtendedStatistic ComparisonOperator"),
+  ...each(number, "Threshold Period EvaluationPeriods DatapointsToAlarm"),
   AlarmRule: text,
 });
 const alarmsAnswer = z

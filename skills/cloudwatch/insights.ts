@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineTool, isoTime, periodOf, resultSchema, type ToolContext } from "skillflow";
+import { defineTool, each, isoTime, periodOf, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -21,16 +21,7 @@ export const insightTools = [
       limit: z.int().min(1).max(200).optional().describe("Rows; default 50."),
     }),
     output_schema: resultSchema(
-      {
-        rows: ["any"],
-        matched: "number",
-        scanned: "number",
-        scanned_bytes: "number",
-        from: "text",
-        to: "text",
-        incomplete: "text",
-        note: "text",
-      },
+      { rows: ["any"], ...each("number", "matched scanned scanned_bytes"), ...each("text", "from to incomplete note") },
       "rows",
     ),
     handler: (input, context) =>

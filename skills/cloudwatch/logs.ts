@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, isoTime, periodOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, isoTime, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
 
@@ -19,8 +19,7 @@ export const logTools = [
     output_schema: resultSchema(
       {
         groups: [{ name: "text", stored_bytes: "number", kept_days: "number", created_at: "text" }],
-        next_cursor: "text",
-        note: "text",
+        ...each("text", "next_cursor note"),
       },
       "groups",
     ),
@@ -57,13 +56,7 @@ export const logTools = [
       cursor,
     }),
     output_schema: resultSchema(
-      {
-        events: [{ at: "text", stream: "text", message: "text" }],
-        from: "text",
-        to: "text",
-        next_cursor: "text",
-        note: "text",
-      },
+      { events: [{ at: "text", stream: "text", message: "text" }], ...each("text", "from to next_cursor note") },
       "events",
     ),
     handler: (input, context) =>
@@ -120,10 +113,5 @@ function noteOf(count: number, next: string | undefined): string | undefined {
   return count === 0 ? "The whole period was searched, and no line fits." : undefined;
 }
 
-const group = z.object({
-  logGroupName: z.string(),
-  storedBytes: number,
-  retentionInDays: number,
-  creationTime: number,
-});
+const group = z.object({ logGroupName: z.string(), ...each(number, "storedBytes retentionInDays creationTime") });
 const event = z.object({ timestamp: number, logStreamName: text, message: text });

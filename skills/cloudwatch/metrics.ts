@@ -1,4 +1,14 @@
-import { defineTool, firstOf, isoTime, type Period, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
+import {
+  defineTool,
+  each,
+  firstOf,
+  isoTime,
+  type Period,
+  periodOf,
+  resultSchema,
+  seriesSummary,
+  summarise,
+} from "skillflow";
 import * as z from "zod";
 import { contains, dimensions, from, namedOf, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -21,10 +31,8 @@ export const metricTools = [
     output_schema: resultSchema(
       {
         metrics: [{ namespace: "text", metric: "text", dimensions: "any" }],
-        matching: "number",
-        left_out: "number",
-        incomplete: "text",
-        note: "text",
+        ...each("number", "matching left_out"),
+        ...each("text", "incomplete note"),
       },
       "metrics",
       "matching",
@@ -88,10 +96,8 @@ export const metricTools = [
     output_schema: resultSchema(
       {
         series: [{ label: "text", status: "text", ...seriesSummary }],
-        series_total: "number",
-        left_out: "number",
-        from: "text",
-        to: "text",
+        ...each("number", "series_total left_out"),
+        ...each("text", "from to"),
         step_seconds: "number",
         remarks: ["text"],
         note: "text",
@@ -143,8 +149,7 @@ const listed = z.object({ Namespace: text, MetricName: text, Dimensions: pairs }
 const dataAnswer = z.object({
   MetricDataResults: z.array(
     z.object({
-      Label: text,
-      StatusCode: text,
+      ...each(text, "Label StatusCode"),
       Timestamps: z.array(z.number()).nullish(),
       Values: z.array(z.number()).nullish(),
     }),

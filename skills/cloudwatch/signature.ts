@@ -24,11 +24,7 @@ export function signed(
   { region, service, now }: Scope,
 ): Record<string, string> {
   const at = now.toISOString().replace(/[-:]|\.\d+/g, "");
-  const dated = {
-    ...headers,
-    "x-amz-date": at,
-    ...(sessionToken ? { "x-amz-security-token": sessionToken } : {}),
-  };
+  const dated = { ...headers, "x-amz-date": at, ...(sessionToken ? { "x-amz-security-token": sessionToken } : {}) };
   const told = Object.entries({ ...dated, host: url.host }).sort(([a], [b]) => (a < b ? -1 : 1));
   const names = told.map(([name]) => name).join(";");
   const lines = told.map(([name, value]) => `${name}:${value.trim()}\n`).join("");

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, each } from "skillflow";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
 import { withDatadog } from "./client.ts";
@@ -18,13 +18,10 @@ export const eventTools = [
       cursor,
     }),
     output_schema: pageSchema("events", {
-      id: "text",
-      timestamp: "text",
+      ...each("text", "id timestamp"),
       title: "any",
       message: "text",
-      status: "any",
-      service: "any",
-      monitor_id: "any",
+      ...each("any", "status service monitor_id"),
       tags: ["text"],
     }),
     handler: (input, context) =>

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
 import { withDatadog } from "./client.ts";
@@ -18,20 +18,11 @@ const INCIDENT = {
   id: "text",
   public_id: "number",
   title: "text",
-  state: "any",
-  severity: "any",
-  created: "text",
-  detected: "text",
-  modified: "text",
-  resolved: "text",
+  ...each("any", "state severity"),
+  ...each("text", "created detected modified resolved"),
   customer_impacted: "flag",
-  customer_impact_scope: "text",
-  customer_impact_start: "text",
-  customer_impact_end: "text",
-  services: "any",
-  teams: "any",
-  root_cause: "any",
-  summary: "any",
+  ...each("text", "customer_impact_scope customer_impact_start customer_impact_end"),
+  ...each("any", "services teams root_cause summary"),
   url: "text",
 } as const;
 
@@ -124,17 +115,9 @@ const MOST_TASKS = 30;
 
 const incident = z.object({
   public_id: number,
-  title: text,
-  state: text,
-  severity: text,
-  created: text,
-  detected: text,
-  modified: text,
-  resolved: text,
+  ...each(text, "title state severity created detected modified resolved"),
   customer_impacted: z.boolean().nullish().catch(undefined),
-  customer_impact_scope: text,
-  customer_impact_start: text,
-  customer_impact_end: text,
+  ...each(text, "customer_impact_scope customer_impact_start customer_impact_end"),
   fields: anything,
 });
 const incidentsAnswer = z.object({
@@ -158,9 +141,7 @@ const todosAnswer = z.object({
   data: z.array(
     z.object({
       attributes: z.object({
-        content: text,
-        completed: text,
-        due_date: text,
+        ...each(text, "content completed due_date"),
         assignees: z.array(z.unknown()).nullish().catch(undefined),
       }),
     }),

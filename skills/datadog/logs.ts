@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, each } from "skillflow";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
@@ -40,12 +40,7 @@ export const logTools = [
       cursor,
     }),
     output_schema: pageSchema("logs", {
-      id: "text",
-      timestamp: "text",
-      status: "text",
-      service: "text",
-      host: "text",
-      message: "text",
+      ...each("text", "id timestamp status service host message"),
       fields: {},
       tags: ["text"],
     }),
@@ -118,15 +113,7 @@ const logsAnswer = z.object({
       z.object({
         id: text,
         attributes: z
-          .object({
-            timestamp: text,
-            status: text,
-            service: text,
-            host: text,
-            message: text,
-            tags: texts,
-            attributes: anything,
-          })
+          .object({ ...each(text, "timestamp status service host message"), tags: texts, attributes: anything })
           .nullish(),
       }),
     )

@@ -1,4 +1,4 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { isoTime, number, text, texts } from "./answers.ts";
 import { withDatadog } from "./client.ts";
@@ -20,19 +20,11 @@ export const metricTools = [
     }),
     output_schema: resultSchema(
       {
-        from: "text",
-        to: "text",
+        ...each("text", "from to"),
         series: [
           {
-            metric: "text",
-            scope: "text",
-            expression: "text",
-            unit: "text",
-            interval_seconds: "number",
-            count: "number",
-            min: "number",
-            max: "number",
-            avg: "number",
+            ...each("text", "metric scope expression unit"),
+            ...each("number", "interval_seconds count min max avg"),
             last: { at: "text", value: "number" },
             points: [["any"]],
           },
@@ -106,16 +98,7 @@ export const metricTools = [
         .regex(/^[A-Za-z][A-Za-z0-9_.]*$/),
     }),
     output_schema: resultSchema(
-      {
-        metric: "text",
-        type: "text",
-        unit: "text",
-        per_unit: "text",
-        description: "text",
-        tags: {},
-        tags_total: "number",
-        left_out: "text",
-      },
+      { ...each("text", "metric type unit per_unit description"), tags: {}, tags_total: "number", left_out: "text" },
       "metric",
       "tags",
     ),
@@ -163,9 +146,7 @@ const seriesAnswer = z.object({
   series: z
     .array(
       z.object({
-        metric: text,
-        scope: text,
-        expression: text,
+        ...each(text, "metric scope expression"),
         interval: number,
         unit: z
           .array(z.object({ short_name: text, name: text }).nullish())
@@ -188,9 +169,7 @@ function summarise(series: Series, most: number) {
   const values = points.map(({ value }) => value);
   const last = points.at(-1);
   return {
-    metric: series.metric,
-    scope: series.scope,
-    expression: series.expression,
+    ...pick(series, "metric scope expression"),
     unit: unitOf(series),
     interval_seconds: series.interval,
     count: values.length,

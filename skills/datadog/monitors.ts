@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { anything, isoTime, number, pageSchema, text, texts } from "./answers.ts";
 import { withDatadog } from "./client.ts";
@@ -22,15 +22,10 @@ export const monitorTools = [
       "monitors",
       {
         id: "number",
-        name: "text",
-        status: "text",
-        type: "text",
-        query: "text",
+        ...each("text", "name status type query"),
         priority: "number",
         tags: ["text"],
-        last_triggered_at: "text",
-        muted_until: "text",
-        url: "text",
+        ...each("text", "last_triggered_at muted_until url"),
       },
       { total_count: "number", by_status: {} },
     ),
@@ -47,12 +42,7 @@ export const monitorTools = [
           total_count: metadata?.total_count,
           by_status: Object.fromEntries((counts?.status ?? []).map(({ name, count }) => [name, count])),
           monitors: (monitors ?? []).map((monitor) => ({
-            id: monitor.id,
-            name: monitor.name,
-            status: monitor.status,
-            type: monitor.type,
-            query: monitor.query,
-            priority: monitor.priority,
+            ...pick(monitor, "id name status type query priority"),
             tags: monitor.tags?.slice(0, MOST_TAGS),
             last_triggered_at: secondsTime(monitor.last_triggered_ts),
             muted_until: secondsTime(monitor.muted_until_ts),
@@ -71,20 +61,13 @@ export const monitorTools = [
     output_schema: resultSchema(
       {
         id: "number",
-        name: "text",
-        type: "text",
-        query: "text",
-        message: "text",
-        overall_state: "text",
-        overall_state_modified: "text",
+        ...each("text", "name type query message overall_state overall_state_modified"),
         priority: "number",
         tags: ["text"],
-        created: "text",
-        modified: "text",
+        ...each("text", "created modified"),
         thresholds: "any",
         creator: "text",
-        groups_total: "number",
-        groups_not_ok: "number",
+        ...each("number", "groups_total groups_not_ok"),
         groups: [{ name: "text", status: "text", last_triggered_at: "text" }],
         downtimes: [{ id: "number", scope: "any", start: "text", end: "text" }],
         url: "text",
@@ -106,12 +89,9 @@ export const monitorTools = [
           thresholds: options?.["thresholds"],
           creator: creator?.handle,
           ...unhealthyGroups(state?.groups ?? {}),
-          downtimes: matching_downtimes?.slice(0, 10).map(({ id, scope, start, end }) => ({
-            id,
-            scope,
-            start: secondsTime(start),
-            end: secondsTime(end),
-          })),
+          downtimes: matching_downtimes
+            ?.slice(0, 10)
+            .map(({ id, scope, start, end }) => ({ id, scope, start: secondsTime(start), end: secondsTime(end) })),
           url: pageUrl(context.config, `monitors/${monitor.id}`),
         };
       }),
@@ -132,14 +112,10 @@ const searchAnswer = z.object({
     .array(
       z.object({
         id: z.number(),
-        name: text,
-        status: text,
-        type: text,
-        query: text,
+        ...each(text, "name status type query"),
         priority: number,
         tags: texts,
-        last_triggered_ts: number,
-        muted_until_ts: number,
+        ...each(number, "last_triggered_ts muted_until_ts"),
       }),
     )
     .nullish(),
@@ -148,16 +124,10 @@ const searchAnswer = z.object({
 const group = z.object({ status: text, last_triggered_ts: number });
 const monitorAnswer = z.object({
   id: z.number(),
-  name: text,
-  type: text,
-  query: text,
-  message: text,
-  overall_state: text,
-  overall_state_modified: text,
+  ...each(text, "name type query message overall_state overall_state_modified"),
   priority: number,
   tags: texts,
-  created: text,
-  modified: text,
+  ...each(text, "created modified"),
   options: anything,
   creator: z.object({ handle: text }).nullish().catch(undefined),
   state: z
@@ -172,8 +142,7 @@ const monitorAnswer = z.object({
           .union([z.string(), z.array(z.string())])
           .nullish()
           .catch(undefined),
-        start: number,
-        end: number,
+        ...each(number, "start end"),
       }),
     )
     .nullish()

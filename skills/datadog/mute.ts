@@ -1,4 +1,4 @@
-import { defineTool, plainMarkerOf, resultSchema } from "skillflow";
+import { defineTool, each, plainMarkerOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { type Ask, withDatadog } from "./client.ts";
@@ -94,8 +94,7 @@ const PAGE_SIZE = 100;
 const downtimeAnswer = z.object({
   id: z.string(),
   attributes: z.object({
-    message: text,
-    scope: text,
+    ...each(text, "message scope"),
     monitor_identifier: z.object({ monitor_id: z.number().nullish() }).nullish().catch(undefined),
     schedule: z.object({ end: text }).nullish().catch(undefined),
   }),

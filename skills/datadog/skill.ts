@@ -15,12 +15,7 @@ export default defineSkill({
     "Logs, metrics, monitors, events, incidents, traces and what services depend on in Datadog; mutes monitors.",
   category: "observability",
   config: {
-    DD_API_KEY: {
-      description: "An API key of the organisation.",
-      required: true,
-      env: "DD_API_KEY",
-      format: "token",
-    },
+    DD_API_KEY: { description: "An API key of the organisation.", required: true, env: "DD_API_KEY", format: "token" },
     DD_APP_KEY: {
       description: "An application key. What it may do is what its owner may do, or its scopes.",
       required: true,

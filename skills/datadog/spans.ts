@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
@@ -6,15 +6,7 @@ import { type Ask, withDatadog } from "./client.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, seconds, to } from "./fields.ts";
 
 const SPAN = {
-  service: "text",
-  resource_name: "text",
-  type: "text",
-  env: "text",
-  host: "text",
-  trace_id: "text",
-  span_id: "text",
-  parent_id: "text",
-  start: "text",
+  ...each("text", "service resource_name type env host trace_id span_id parent_id start"),
   duration_ms: "number",
   error: "any",
   fields: {},
@@ -148,8 +140,7 @@ export const spanTools = [
     }),
     output_schema: resultSchema({
       service: "text",
-      calls: ["text"],
-      called_by: ["text"],
+      ...each(["text"], "calls called_by"),
       services: {},
       services_left_out: "number",
       note: "text",
@@ -230,18 +221,8 @@ function noteOn(found: number, next: string | null | undefined): string | undefi
 }
 
 const span = z.object({
-  service: text,
-  resource_name: text,
-  type: text,
-  env: text,
-  host: text,
-  trace_id: text,
-  span_id: text,
-  parent_id: text,
-  start_timestamp: text,
-  end_timestamp: text,
-  attributes: anything,
-  custom: anything,
+  ...each(text, "service resource_name type env host trace_id span_id parent_id start_timestamp end_timestamp"),
+  ...each(anything, "attributes custom"),
 });
 const spansAnswer = z.object({
   data: z.array(z.object({ id: text, attributes: span.nullish() })).nullish(),

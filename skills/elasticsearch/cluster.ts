@@ -1,4 +1,4 @@
-import { defineTool, firstOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { index, MONITOR, withElasticsearch } from "./service.ts";
 
@@ -117,11 +117,7 @@ export const clusterTools = [
 
 const healthAnswer = z.object({
   status: z.string(),
-  active_shards: z.number(),
-  unassigned_shards: z.number(),
-  relocating_shards: z.number(),
-  initializing_shards: z.number(),
-  number_of_pending_tasks: z.number(),
+  ...each(z.number(), "active_shards unassigned_shards relocating_shards initializing_shards number_of_pending_tasks"),
 });
 
 const text = z.string().nullish().catch(undefined);

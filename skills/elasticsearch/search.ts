@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, isoTime, periodOf, resultSchema, timeField } from "skillflow";
+import { clip, defineTool, each, firstOf, isoTime, periodOf, resultSchema, timeField } from "skillflow";
 import * as z from "zod";
 import { index, READ, withElasticsearch } from "./service.ts";
 
@@ -38,14 +38,12 @@ export const searchTools = [
     }),
     output_schema: resultSchema(
       {
-        from: "text",
-        to: "text",
+        ...each("text", "from to"),
         total: "number",
         total_is_least: "flag",
         documents: [{ id: "text", index: "text", at: "any", fields: "any" }],
         left_out: "number",
-        incomplete: "text",
-        note: "text",
+        ...each("text", "incomplete note"),
       },
       "documents",
       "total",
@@ -103,14 +101,12 @@ export const searchTools = [
     }),
     output_schema: resultSchema(
       {
-        from: "text",
-        to: "text",
+        ...each("text", "from to"),
         total: "number",
         values: [{ value: "any", count: "number", over_time: "any" }],
         over_time: "any",
         other_values: "number",
-        incomplete: "text",
-        note: "text",
+        ...each("text", "incomplete note"),
       },
       "total",
     ),
@@ -167,8 +163,7 @@ export const searchTools = [
     output_schema: resultSchema(
       {
         fields: [{ name: "text", type: "text", countable: "flag" }],
-        matching: "number",
-        left_out: "number",
+        ...each("number", "matching left_out"),
         note: "text",
       },
       "fields",
@@ -281,10 +276,7 @@ function remarksOf({ timed_out, _shards }: Told, found: number) {
     failed > 0 ? `${failed} of ${_shards?.total} shards did not answer: see cluster_health.` : "",
   ].filter((part) => part !== "");
   const none = _shards?.total === 0 ? NO_SHARDS : NOTHING;
-  return {
-    incomplete: parts.length > 0 ? parts.join(" ") : undefined,
-    note: found === 0 ? none : undefined,
-  };
+  return { incomplete: parts.length > 0 ? parts.join(" ") : undefined, note: found === 0 ? none : undefined };
 }
 
 const NOTHING =

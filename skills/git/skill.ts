@@ -1,4 +1,4 @@
-import { defineSkill, defineTool, resultSchema } from "skillflow";
+import { defineSkill, defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
@@ -69,11 +69,7 @@ export default defineSkill({
           returned: "number",
           commits: [
             {
-              id: "text",
-              date: "text",
-              author: "text",
-              subject: "text",
-              body: "text",
+              ...each("text", "id date author subject body"),
               merge: "flag",
               ...changed,
               diff: "text",
@@ -104,9 +100,7 @@ export default defineSkill({
             {
               id: "text",
               parents: ["text"],
-              author: "text",
-              date: "text",
-              message: "text",
+              ...each("text", "author date message"),
               ...changed,
               diff: "text",
               ...cutShort,
@@ -157,8 +151,7 @@ export default defineSkill({
       }),
       output_schema: resultSchema(
         {
-          path: "text",
-          at: "text",
+          ...each("text", "path at"),
           lines: ["text"],
           commits: [{ id: "text", author: "text", date: "text", subject: "text" }],
           ...cutShort,

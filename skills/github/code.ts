@@ -1,4 +1,4 @@
-import { defineTool, linesFrom, resultSchema } from "skillflow";
+import { defineTool, each, linesFrom, resultSchema } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
@@ -56,13 +56,10 @@ export const codeTools = [
       end_line: z.int().min(1).max(1_000_000).optional(),
     }),
     output_schema: resultSchema({
-      path: "text",
-      type: "text",
-      sha: "text",
+      ...each("text", "path type sha"),
       size: "number",
       url: "text",
-      total_lines: "number",
-      start_line: "number",
+      ...each("number", "total_lines start_line"),
       content: "text",
       next_line: "number",
       entries: [{ name: "text", type: "text", size: "number" }],

@@ -1,4 +1,4 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
 import {
@@ -88,9 +88,7 @@ export const commitTools = [
     }),
     output_schema: pageSchema("commits", COMMIT, {
       status: "text",
-      ahead_by: "number",
-      behind_by: "number",
-      total_commits: "number",
+      ...each("number", "ahead_by behind_by total_commits"),
       url: "text",
       changed_files: "number",
       files: [CHANGE],
@@ -102,10 +100,7 @@ export const commitTools = [
         const response = await rest.repos.compareCommitsWithBasehead({ ...at, basehead, ...paging(input) });
         const { data } = response;
         return {
-          status: data.status,
-          ahead_by: data.ahead_by,
-          behind_by: data.behind_by,
-          total_commits: data.total_commits,
+          ...pick(data, "status ahead_by behind_by total_commits"),
           url: data.html_url,
           commits: data.commits.map(briefOf),
           changed_files: data.files?.length,
@@ -141,10 +136,7 @@ export function changeOf(file: ChangedFile) {
   return {
     path: file.filename,
     previous_path: file.previous_filename,
-    status: file.status,
-    additions: file.additions,
-    deletions: file.deletions,
-    patch: file.patch,
+    ...pick(file, "status additions deletions patch"),
   };
 }
 

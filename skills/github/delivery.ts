@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, each, pick } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient } from "./client.ts";
 import { limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
@@ -11,15 +11,9 @@ export const deliveryTools = [
     input_schema: z.strictObject({ repository, limit, page }),
     output_schema: pageSchema("releases", {
       id: "any",
-      tag: "text",
-      name: "text",
-      target: "text",
-      draft: "flag",
-      prerelease: "flag",
-      author: "text",
-      published_at: "text",
-      url: "text",
-      notes: "text",
+      ...each("text", "tag name target"),
+      ...each("flag", "draft prerelease"),
+      ...each("text", "author published_at url notes"),
     }),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -53,13 +47,7 @@ export const deliveryTools = [
     }),
     output_schema: pageSchema("deployments", {
       id: "any",
-      environment: "text",
-      ref: "text",
-      sha: "text",
-      task: "text",
-      creator: "text",
-      description: "text",
-      created_at: "text",
+      ...each("text", "environment ref sha task creator description created_at"),
       status: { state: "text", description: "text", at: "text", url: "text" },
     }),
     handler: (input, context) =>
@@ -69,11 +57,7 @@ export const deliveryTools = [
         const places = { ...github.at, ...paging({ limit: 5, ...input }) };
         const response = await github.rest.repos.listDeployments({ ...places, ...filters });
         const deployments = response.data.map(async (deployment) => ({
-          id: deployment.id,
-          environment: deployment.environment,
-          ref: deployment.ref,
-          sha: deployment.sha,
-          task: deployment.task,
+          ...pick(deployment, "id environment ref sha task"),
           creator: deployment.creator?.login,
           description: deployment.description,
           created_at: deployment.created_at,

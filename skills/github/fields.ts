@@ -1,4 +1,4 @@
-import { resultSchema, type Shape } from "skillflow";
+import { each, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -95,44 +95,32 @@ export const SEARCHED = { total_count: "number", incomplete: "flag" } as const;
 export const ISSUE = {
   number: "number",
   id: "any",
-  title: "text",
-  state: "text",
-  state_reason: "text",
+  ...each("text", "title state state_reason"),
   is_pull_request: "flag",
   author: "text",
-  labels: ["text"],
-  assignees: ["text"],
+  ...each(["text"], "labels assignees"),
   milestone: "text",
   comments: "number",
-  created_at: "text",
-  updated_at: "text",
-  url: "text",
+  ...each("text", "created_at updated_at url"),
 } as const satisfies Shape;
 
 export const PULL = {
   number: "number",
   id: "any",
-  title: "text",
-  state: "text",
+  ...each("text", "title state"),
   draft: "flag",
   author: "text",
   head: { ref: "text", sha: "text", repository: "text" },
   base: { ref: "text", sha: "text" },
   labels: ["text"],
-  created_at: "text",
-  updated_at: "text",
-  merged_at: "text",
-  url: "text",
+  ...each("text", "created_at updated_at merged_at url"),
 } as const satisfies Shape;
 
 export const COMMIT = { sha: "text", subject: "text", author: "text", date: "text", url: "text" } as const;
 
 export const CHANGE = {
-  path: "text",
-  previous_path: "text",
-  status: "text",
-  additions: "number",
-  deletions: "number",
+  ...each("text", "path previous_path status"),
+  ...each("number", "additions deletions"),
   patch: "text",
 } as const;
 
@@ -140,13 +128,7 @@ export const COMMENT = { id: "any", author: "text", created_at: "text", url: "te
 
 export const JOB = {
   id: "any",
-  name: "text",
-  status: "text",
-  conclusion: "text",
+  ...each("text", "name status conclusion"),
   failed_steps: ["text"],
-  completed_at: "text",
-  url: "text",
-  log_tail: "text",
-  truncated: "text",
-  log: "text",
+  ...each("text", "completed_at url log_tail truncated log"),
 } as const;

@@ -1,4 +1,4 @@
-import { clip, defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import { clip, defineTool, markerOf, pick, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
@@ -74,13 +74,7 @@ export const issueTools = [
     name: "list_comments",
     description: "Reads the comments of an issue or pull request, oldest first.",
     effect: "read",
-    input_schema: z.strictObject({
-      repository,
-      number: issueNumber,
-      since: timestamp.optional(),
-      limit,
-      page,
-    }),
+    input_schema: z.strictObject({ repository, number: issueNumber, since: timestamp.optional(), limit, page }),
     output_schema: pageSchema("comments", COMMENT),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -173,19 +167,13 @@ export const issueTools = [
 
 function briefOf(issue: Issue) {
   return {
-    number: issue.number,
-    id: issue.id,
-    title: issue.title,
-    state: issue.state,
-    state_reason: issue.state_reason,
+    ...pick(issue, "number id title state state_reason"),
     is_pull_request: issue.pull_request ? true : undefined,
     author: issue.user?.login,
     labels: issue.labels.map((label) => (typeof label === "string" ? label : label.name)),
     assignees: issue.assignees?.map((user) => user.login),
     milestone: issue.milestone?.title,
-    comments: issue.comments,
-    created_at: issue.created_at,
-    updated_at: issue.updated_at,
+    ...pick(issue, "comments created_at updated_at"),
     url: issue.html_url,
   };
 }

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool, each, pick, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
@@ -68,16 +68,9 @@ export const pullTools = [
       {
         ...PULL,
         mergeable: "flag",
-        mergeable_state: "text",
-        merged_by: "text",
-        merge_commit_sha: "text",
+        ...each("text", "mergeable_state merged_by merge_commit_sha"),
         requested_reviewers: ["text"],
-        commits: "number",
-        changed_files: "number",
-        additions: "number",
-        deletions: "number",
-        comments: "number",
-        review_comments: "number",
+        ...each("number", "commits changed_files additions deletions comments review_comments"),
         body: "text",
       },
       "number",
@@ -92,13 +85,7 @@ export const pullTools = [
     name: "get_pr_diff",
     description: "Reads a pull request's changes by file. With `path`: one file's patch, cut less.",
     effect: "read",
-    input_schema: z.strictObject({
-      repository,
-      number: pullNumber,
-      path: filePath.optional(),
-      limit,
-      page,
-    }),
+    input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), limit, page }),
     output_schema: pageSchema("files", CHANGE),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
@@ -176,9 +163,7 @@ export const pullTools = [
 
 function briefOf(pull: PullRequest | PullRequestItem) {
   return {
-    number: pull.number,
-    id: pull.id,
-    title: pull.title,
+    ...pick(pull, "number id title"),
     state: pull.merged_at ? "merged" : pull.state,
     draft: pull.draft || undefined,
     author: pull.user?.login,
@@ -193,18 +178,11 @@ function briefOf(pull: PullRequest | PullRequestItem) {
 
 function detailsOf(pull: PullRequest) {
   return {
-    mergeable: pull.mergeable,
-    mergeable_state: pull.mergeable_state,
-    merged_at: pull.merged_at,
+    ...pick(pull, "mergeable mergeable_state merged_at"),
     merged_by: pull.merged_by?.login,
     merge_commit_sha: pull.merge_commit_sha,
     requested_reviewers: pull.requested_reviewers?.map((user) => user.login),
-    commits: pull.commits,
-    changed_files: pull.changed_files,
-    additions: pull.additions,
-    deletions: pull.deletions,
-    comments: pull.comments,
-    review_comments: pull.review_comments,
+    ...pick(pull, "commits changed_files additions deletions comments review_comments"),
     body: withoutMarkers(pull.body ?? ""),
   };
 }

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
@@ -41,17 +41,9 @@ export const workflowTools = [
       "runs",
       {
         id: "any",
-        workflow: "text",
-        title: "text",
-        status: "text",
-        conclusion: "text",
-        branch: "text",
-        sha: "text",
-        event: "text",
+        ...each("text", "workflow title status conclusion branch sha event"),
         attempt: "number",
-        actor: "text",
-        created_at: "text",
-        url: "text",
+        ...each("text", "actor created_at url"),
       },
       { total_count: "number" },
     ),
@@ -135,21 +127,8 @@ export const workflowTools = [
       {
         state: "text",
         statuses: [{ context: "text", state: "text", description: "text", updated_at: "text", url: "text" }],
-        statuses_left_out: "number",
-        total_checks: "number",
-        checks: [
-          {
-            id: "any",
-            name: "text",
-            app: "text",
-            status: "text",
-            conclusion: "text",
-            started_at: "text",
-            completed_at: "text",
-            summary: "text",
-            url: "text",
-          },
-        ],
+        ...each("number", "statuses_left_out total_checks"),
+        checks: [{ id: "any", ...each("text", "name app status conclusion started_at completed_at summary url") }],
         next_page: "number",
       },
       "checks",
@@ -235,9 +214,7 @@ async function jobsOf({ rest, at }: RepositoryClient, run: number) {
 async function failureOf(github: RepositoryClient, job: WorkflowJob, budget: number) {
   const steps = job.steps?.filter((step) => FAILED.includes(step.conclusion ?? "")).map((step) => step.name);
   return {
-    id: job.id,
-    name: job.name,
-    conclusion: job.conclusion,
+    ...pick(job, "id name conclusion"),
     failed_steps: steps,
     completed_at: job.completed_at,
     url: job.html_url,

@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -135,24 +135,16 @@ const MOST_COMPARED = 30;
 
 const commit = z.object({
   id: z.string(),
-  title: text,
-  message: text,
-  author_name: text,
-  committed_date: text,
-  web_url: text,
+  ...each(text, "title message author_name committed_date web_url"),
   parent_ids: z.array(z.string()).nullish().catch(undefined),
   stats: z.object({ additions: z.number(), deletions: z.number(), total: z.number() }).nullish().catch(undefined),
 });
 
 export const diff = z.object({
-  old_path: z.string(),
-  new_path: z.string(),
-  new_file: flag,
-  renamed_file: flag,
-  deleted_file: flag,
+  ...each(z.string(), "old_path new_path"),
+  ...each(flag, "new_file renamed_file deleted_file"),
   diff: text,
-  collapsed: flag,
-  too_large: flag,
+  ...each(flag, "collapsed too_large"),
 });
 
 function briefOf({ id, title, author_name, committed_date, web_url }: z.infer<typeof commit>) {

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, each, pick } from "skillflow";
 import * as z from "zod";
 import { flag, limit, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -19,15 +19,9 @@ export const deliveryTools = [
     }),
     output_schema: pageSchema("deployments", {
       id: "number",
-      environment: "text",
-      status: "text",
-      ref: "text",
-      sha: "text",
-      subject: "text",
-      by: "text",
+      ...each("text", "environment status ref sha subject by"),
       job: "number",
-      created_at: "text",
-      finished_at: "text",
+      ...each("text", "created_at finished_at"),
     }),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
@@ -41,9 +35,7 @@ export const deliveryTools = [
         const deployments = found.map((one) => ({
           id: one.id,
           environment: one.environment?.name,
-          status: one.status,
-          ref: one.ref,
-          sha: one.sha,
+          ...pick(one, "status ref sha"),
           subject: one.deployable?.commit?.title,
           by: one.user?.username,
           job: one.deployable?.id,
@@ -59,14 +51,9 @@ export const deliveryTools = [
     effect: "read",
     input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
     output_schema: pageSchema("releases", {
-      tag: "text",
-      name: "text",
-      author: "text",
-      sha: "text",
+      ...each("text", "tag name author sha"),
       upcoming: "flag",
-      released_at: "text",
-      notes: "text",
-      url: "text",
+      ...each("text", "released_at notes url"),
     }),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
@@ -88,10 +75,7 @@ export const deliveryTools = [
 
 const deployment = z.object({
   id: z.number(),
-  status: text,
-  ref: text,
-  sha: text,
-  created_at: text,
+  ...each(text, "status ref sha created_at"),
   user: person,
   environment: z.object({ name: text }).nullish().catch(undefined),
   deployable: z
@@ -102,8 +86,7 @@ const deployment = z.object({
 
 const release = z.object({
   tag_name: z.string(),
-  name: text,
-  description: text,
+  ...each(text, "name description"),
   author: person,
   commit: z.object({ id: text }).nullish().catch(undefined),
   upcoming_release: flag,

@@ -1,21 +1,15 @@
-import { type Ask, defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import { type Ask, defineTool, each, markerOf, pick, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
 
 const ISSUE = {
   number: "number",
-  title: "text",
-  state: "text",
-  author: "text",
-  assignees: ["text"],
-  labels: ["text"],
+  ...each("text", "title state author"),
+  ...each(["text"], "assignees labels"),
   comments: "number",
   confidential: "flag",
-  created_at: "text",
-  updated_at: "text",
-  closed_at: "text",
-  url: "text",
+  ...each("text", "created_at updated_at closed_at url"),
 } as const;
 
 const labels = z.array(z.string().min(1).max(255)).max(20);
@@ -145,18 +139,13 @@ export const issueTools = [
 
 const issue = z.object({
   iid: z.number(),
-  title: text,
-  description: text,
-  state: text,
+  ...each(text, "title description state"),
   author: person,
   assignees: z.array(person).nullish().catch(undefined),
   labels: z.array(z.string()).nullish().catch(undefined),
   user_notes_count: amount,
   confidential: flag,
-  created_at: text,
-  updated_at: text,
-  closed_at: text,
-  web_url: text,
+  ...each(text, "created_at updated_at closed_at web_url"),
 });
 type Issue = z.infer<typeof issue>;
 
@@ -174,9 +163,7 @@ function briefOf(found: Issue) {
     labels: found.labels,
     comments: found.user_notes_count,
     confidential: found.confidential || undefined,
-    created_at: found.created_at,
-    updated_at: found.updated_at,
-    closed_at: found.closed_at,
+    ...pick(found, "created_at updated_at closed_at"),
     url: found.web_url,
   };
 }

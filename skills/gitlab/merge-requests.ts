@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
@@ -6,20 +6,11 @@ import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const REQUEST = {
   number: "number",
-  title: "text",
-  state: "text",
+  ...each("text", "title state"),
   draft: "flag",
-  author: "text",
-  source_branch: "text",
-  target_branch: "text",
-  sha: "text",
-  merge_sha: "text",
+  ...each("text", "author source_branch target_branch sha merge_sha"),
   labels: ["text"],
-  created_at: "text",
-  updated_at: "text",
-  merged_at: "text",
-  merged_by: "text",
-  url: "text",
+  ...each("text", "created_at updated_at merged_at merged_by url"),
 } as const;
 
 export const mergeRequestTools = [
@@ -59,8 +50,7 @@ export const mergeRequestTools = [
     output_schema: resultSchema(
       {
         ...REQUEST,
-        text: "text",
-        merge_status: "text",
+        ...each("text", "text merge_status"),
         pipeline: { id: "number", status: "text", url: "text" },
         changed_files: "text",
       },
@@ -106,24 +96,14 @@ export const mergeRequestTools = [
 
 const request = z.object({
   iid: z.number(),
-  title: text,
-  description: text,
-  state: text,
+  ...each(text, "title description state"),
   draft: flag,
   author: person,
-  source_branch: text,
-  target_branch: text,
-  sha: text,
-  merge_commit_sha: text,
-  squash_commit_sha: text,
+  ...each(text, "source_branch target_branch sha merge_commit_sha squash_commit_sha"),
   labels: z.array(z.string()).nullish().catch(undefined),
-  created_at: text,
-  updated_at: text,
-  merged_at: text,
+  ...each(text, "created_at updated_at merged_at"),
   merge_user: person,
-  web_url: text,
-  detailed_merge_status: text,
-  changes_count: text,
+  ...each(text, "web_url detailed_merge_status changes_count"),
   head_pipeline: z.object({ id: z.number(), status: text, web_url: text }).nullish().catch(undefined),
 });
 
@@ -134,14 +114,9 @@ function briefOf(found: z.infer<typeof request>) {
     state: found.state,
     draft: found.draft || undefined,
     author: found.author?.username,
-    source_branch: found.source_branch,
-    target_branch: found.target_branch,
-    sha: found.sha,
+    ...pick(found, "source_branch target_branch sha"),
     merge_sha: found.merge_commit_sha ?? found.squash_commit_sha,
-    labels: found.labels,
-    created_at: found.created_at,
-    updated_at: found.updated_at,
-    merged_at: found.merged_at,
+    ...pick(found, "labels created_at updated_at merged_at"),
     merged_by: found.merge_user?.username,
     url: found.web_url,
   };

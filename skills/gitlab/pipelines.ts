@@ -1,28 +1,15 @@
-import { defineTool, lastLines, resultSchema } from "skillflow";
+import { defineTool, each, lastLines, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
-const PIPELINE = {
-  id: "number",
-  status: "text",
-  ref: "text",
-  sha: "text",
-  source: "text",
-  created_at: "text",
-  updated_at: "text",
-  url: "text",
-} as const;
+const PIPELINE = { id: "number", ...each("text", "status ref sha source created_at updated_at url") } as const;
 
 const JOB = {
   id: "number",
-  name: "text",
-  stage: "text",
-  status: "text",
-  failure: "text",
+  ...each("text", "name stage status failure"),
   may_fail: "flag",
-  started_at: "text",
-  finished_at: "text",
+  ...each("text", "started_at finished_at"),
   seconds: "number",
   url: "text",
 } as const;
@@ -52,14 +39,7 @@ export const pipelineTools = [
       inProject(input, context, async (ask) => {
         const found = await ask({
           path: ["pipelines"],
-          query: {
-            ref: input.ref,
-            status: input.status,
-            sha: input.sha,
-            order_by: "id",
-            sort: "desc",
-            ...paging(input),
-          },
+          query: { ...pick(input, "ref status sha"), order_by: "id", sort: "desc", ...paging(input) },
           needs: READS,
           answer: z.array(pipeline),
         });
@@ -147,13 +127,7 @@ function readable(log: string): string {
 
 const pipeline = z.object({
   id: z.number(),
-  status: text,
-  ref: text,
-  sha: text,
-  source: text,
-  created_at: text,
-  updated_at: text,
-  web_url: text,
+  ...each(text, "status ref sha source created_at updated_at web_url"),
   user: person,
   duration: amount,
   yaml_errors: text,
@@ -161,13 +135,9 @@ const pipeline = z.object({
 
 const job = z.object({
   id: z.number(),
-  name: text,
-  stage: text,
-  status: text,
-  failure_reason: text,
+  ...each(text, "name stage status failure_reason"),
   allow_failure: flag,
-  started_at: text,
-  finished_at: text,
+  ...each(text, "started_at finished_at"),
   duration: amount,
   web_url: text,
 });
@@ -178,10 +148,7 @@ function briefOf({ id, status, ref: of, sha, source, created_at, updated_at, web
 
 function jobOf(found: z.infer<typeof job>) {
   return {
-    id: found.id,
-    name: found.name,
-    stage: found.stage,
-    status: found.status,
+    ...pick(found, "id name stage status"),
     failure: found.failure_reason,
     may_fail: found.allow_failure || undefined,
     started_at: found.started_at,

@@ -1,34 +1,18 @@
-import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { ALERTMANAGER, contains, holds, labels, NO_ALERTING, number, ownOf, text, withGrafana } from "./service.ts";
 
 const ALERT = {
-  name: "text",
-  state: "text",
-  since: "text",
-  folder: "text",
-  rule_uid: "text",
-  labels: "any",
-  annotations: "any",
-  values: "text",
-  dashboard: "text",
-  panel: "text",
+  ...each("text", "name state since folder rule_uid"),
+  ...each("any", "labels annotations"),
+  ...each("text", "values dashboard panel"),
   silenced_by: ["text"],
 } as const;
 
 const RULE = {
-  name: "text",
-  uid: "text",
-  folder: "text",
-  group: "text",
-  state: "text",
-  health: "text",
-  last_error: "text",
-  query: "text",
+  ...each("text", "name uid folder group state health last_error query"),
   for_seconds: "number",
-  labels: "any",
-  annotations: "any",
-  instances: "any",
+  ...each("any", "labels annotations instances"),
 } as const;
 
 export const alertTools = [
@@ -148,11 +132,7 @@ const alert = z.object({
 
 const rule = z.object({
   name: z.string(),
-  uid: text,
-  query: text,
-  state: text,
-  health: text,
-  lastError: text,
+  ...each(text, "uid query state health lastError"),
   duration: number,
   labels: labels.nullish(),
   annotations: labels.nullish(),

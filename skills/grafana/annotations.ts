@@ -1,4 +1,4 @@
-import { defineTool, isoTime, periodOf, resultSchema } from "skillflow";
+import { defineTool, each, isoTime, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { from, number, text, to, uid, withGrafana } from "./service.ts";
 
@@ -24,20 +24,13 @@ export const annotationTools = [
       {
         annotations: [
           {
-            at: "text",
-            until: "text",
-            text: "text",
+            ...each("text", "at until text"),
             tags: ["text"],
-            by: "text",
-            alert: "text",
-            state: "text",
-            dashboard: "text",
+            ...each("text", "by alert state dashboard"),
             panel: "number",
           },
         ],
-        from: "text",
-        to: "text",
-        note: "text",
+        ...each("text", "from to note"),
       },
       "annotations",
     ),
@@ -78,14 +71,9 @@ function noteOf(count: number, limit: number): string | undefined {
 }
 
 const annotation = z.object({
-  time: number,
-  timeEnd: number,
+  ...each(number, "time timeEnd"),
   text,
   tags: z.array(z.string()).nullish().catch(undefined),
-  login: text,
-  alertName: text,
-  prevState: text,
-  newState: text,
-  dashboardUID: text,
+  ...each(text, "login alertName prevState newState dashboardUID"),
   panelId: number,
 });

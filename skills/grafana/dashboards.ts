@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, holds, number, text, uid, withGrafana } from "./service.ts";
 
@@ -55,14 +55,10 @@ export const dashboardTools = [
     }),
     output_schema: resultSchema(
       {
-        title: "text",
-        folder: "text",
-        updated: "text",
-        updated_by: "text",
+        ...each("text", "title folder updated updated_by"),
         variables: ["any"],
         panels: [{ id: "number", title: "text", type: "text", source: "text", queries: ["text"] }],
-        matching: "number",
-        left_out: "number",
+        ...each("number", "matching left_out"),
       },
       "title",
       "panels",
@@ -135,8 +131,7 @@ export const dashboardTools = [
 
 const hit = z.object({
   uid: z.string(),
-  title: text,
-  folderTitle: text,
+  ...each(text, "title folderTitle"),
   tags: z.array(z.string()).nullish().catch(undefined),
   url: text,
 });
@@ -158,8 +153,7 @@ const panel = z.object({
 type Panel = z.infer<typeof panel>;
 
 const variable = z.object({
-  name: text,
-  type: text,
+  ...each(text, "name type"),
   query: z.unknown().optional(),
   current: z.object({ value: z.unknown().optional() }).nullish().catch(undefined),
 });
@@ -177,10 +171,7 @@ const dashboardAnswer = z.object({
 
 const datasource = z.object({
   name: z.string(),
-  type: text,
-  uid: text,
-  url: text,
-  database: text,
+  ...each(text, "type uid url database"),
   isDefault: z.boolean().nullish(),
 });
 

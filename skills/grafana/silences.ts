@@ -1,4 +1,4 @@
-import { defineTool, firstOf, plainMarkerOf, resultSchema, ServiceFault, withoutMarkers } from "skillflow";
+import { defineTool, each, firstOf, plainMarkerOf, resultSchema, ServiceFault, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
 
@@ -106,18 +106,14 @@ const LIST = [...ALERTMANAGER, "silences"];
 const MARK = /\(skillflow call [0-9a-f]{24}\)/;
 
 const matcher = z.object({
-  name: z.string(),
-  value: z.string(),
+  ...each(z.string(), "name value"),
   isRegex: z.boolean().nullish(),
   isEqual: z.boolean().nullish(),
 });
 const silence = z.object({
   id: z.string(),
   matchers: z.array(matcher).nullish(),
-  startsAt: text,
-  endsAt: text,
-  createdBy: text,
-  comment: text,
+  ...each(text, "startsAt endsAt createdBy comment"),
   status: z.object({ state: text }).nullish(),
 });
 

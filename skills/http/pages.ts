@@ -1,4 +1,4 @@
-import { clip, defineTool, resultSchema, SkillflowError, type ToolContext, trim } from "skillflow";
+import { clip, defineTool, each, resultSchema, SkillflowError, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import { getPage, type Page } from "./request.ts";
 
@@ -48,13 +48,10 @@ export const pageTools = [
     output_schema: resultSchema(
       {
         url: "text",
-        status: "number",
-        milliseconds: "number",
+        ...each("number", "status milliseconds"),
         headers: "any",
-        content_type: "text",
-        text: "text",
-        lines_matching: "number",
-        next_offset: "number",
+        ...each("text", "content_type text"),
+        ...each("number", "lines_matching next_offset"),
         redirects: ["text"],
         note: "text",
       },

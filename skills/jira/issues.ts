@@ -1,23 +1,12 @@
-import { clip, defineTool, resultSchema, withoutMarkers } from "skillflow";
+import { clip, defineTool, each, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
 import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
 
 export const ISSUE = {
-  key: "text",
-  title: "text",
-  type: "text",
-  status: "text",
-  status_kind: "text",
-  resolution: "text",
-  priority: "text",
-  assignee: "text",
-  reporter: "text",
+  ...each("text", "key title type status status_kind resolution priority assignee reporter"),
   labels: ["text"],
-  created_at: "text",
-  updated_at: "text",
-  resolved_at: "text",
-  url: "text",
+  ...each("text", "created_at updated_at resolved_at url"),
 } as const;
 
 export const issueTools = [
@@ -62,13 +51,11 @@ export const issueTools = [
     output_schema: resultSchema(
       {
         ...ISSUE,
-        text: "text",
-        parent: "text",
+        ...each("text", "text parent"),
         links: [{ kind: "text", relation: "text", key: "text", title: "text", status: "text" }],
         can_move_to: ["text"],
         comments: [{ id: "text", author: "text", at: "text", text: "text" }],
-        comments_total: "number",
-        next_offset: "number",
+        ...each("number", "comments_total next_offset"),
       },
       "key",
       "comments",
@@ -127,14 +114,10 @@ const issue = z.object({
     summary: text,
     issuetype: named,
     status: z.object({ name: text, statusCategory: named }).nullish().catch(undefined),
-    resolution: named,
-    priority: named,
-    assignee: person,
-    reporter: person,
+    ...each(named, "resolution priority"),
+    ...each(person, "assignee reporter"),
     labels: z.array(z.string()).nullish().catch(undefined),
-    created: text,
-    updated: text,
-    resolutiondate: text,
+    ...each(text, "created updated resolutiondate"),
     description: written,
     parent: z.object({ key: text }).nullish().catch(undefined),
     issuelinks: z.array(link).nullish().catch(undefined),

@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { name, namespace, number, text } from "./fields.ts";
 import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -46,13 +46,9 @@ export const eventTools = [
 const event = z.object({
   metadata: z.object({ namespace: text, creationTimestamp: text }),
   involvedObject: z.object({ kind: text, name: text }),
-  type: text,
-  reason: text,
-  message: text,
+  ...each(text, "type reason message"),
   count: number,
-  firstTimestamp: text,
-  lastTimestamp: text,
-  eventTime: text,
+  ...each(text, "firstTimestamp lastTimestamp eventTime"),
   series: z.object({ count: number, lastObservedTime: text }).nullish(),
 });
 

@@ -1,4 +1,4 @@
-import { defineTool, firstOf, isoTime, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, isoTime, resultSchema } from "skillflow";
 import * as z from "zod";
 import { name, namespace, text } from "./fields.ts";
 import { listOf, METADATA_LIST, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -20,8 +20,7 @@ export const helmTools = [
         releases: [
           { name: "text", namespace: "text", version: "number", status: "text", at: "text", versions: ["any"] },
         ],
-        matching: "number",
-        left_out: "number",
+        ...each("number", "matching left_out"),
         note: "text",
       },
       "releases",

@@ -1,4 +1,4 @@
-import { type Ask, clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { type Ask, clip, defineTool, each, firstOf, resultSchema } from "skillflow";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";
@@ -25,8 +25,7 @@ export const kindTools = [
     output_schema: resultSchema(
       {
         kinds: [{ kind: "text", name: "text", version: "text", namespaced: "flag", short: ["text"] }],
-        matching: "number",
-        left_out: "number",
+        ...each("number", "matching left_out"),
         note: "text",
       },
       "kinds",
@@ -147,8 +146,7 @@ const DISCOVERY = ["v2", "v2beta1"]
 const resource = z.object({
   resource: z.string(),
   responseKind: z.object({ kind: z.string() }).nullish(),
-  scope: text,
-  singularResource: text,
+  ...each(text, "scope singularResource"),
   shortNames: z.array(z.string()).nullish(),
   verbs: z.array(z.string()).nullish(),
 });

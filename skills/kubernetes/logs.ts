@@ -30,12 +30,7 @@ export const logTools = [
         const read = await readLog(ask, where, input, { ...input, lines: most });
         const lines = fitting(read, input.contains);
         const { shown, left_out } = lastLines(lines);
-        return {
-          lines: shown,
-          left_out,
-          lines_read: read.length,
-          note: logNote(read.length, lines.length, most),
-        };
+        return { lines: shown, left_out, lines_read: read.length, note: logNote(read.length, lines.length, most) };
       }),
   }),
   defineTool({

@@ -10,10 +10,7 @@ export const nodeTools = [
       "Lists nodes, the unwell first: not ready, under pressure of memory, disk or processes, closed for new pods; what they can hold, version, zone. When pods wait for a node or vanish from one.",
     effect: "read",
     origin: "team",
-    input_schema: z.strictObject({
-      selector,
-      limit: z.int().min(1).max(100).optional().describe("Default 30."),
-    }),
+    input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
     output_schema: resultSchema(
       { nodes: ["any"], unwell: "number", matching: "number", left_out: "number", note: "text" },
       "nodes",

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { keyOf, type Lack, type ToolContext } from "skillflow";
+import { each, keyOf, type Lack, type ToolContext } from "skillflow";
 import { parse } from "yaml";
 import * as z from "zod";
 
@@ -79,8 +79,7 @@ const cluster = z.object({
   "insecure-skip-tls-verify": z.boolean().optional(),
 });
 const user = z.object({
-  token: text,
-  tokenFile: text,
+  ...each(text, "token tokenFile"),
   "client-certificate": text,
   "client-certificate-data": text,
   "client-key": text,

@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
 import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -115,16 +115,13 @@ const containerStatus = z.object({
 });
 const quantities = z.record(z.string(), z.union([z.string(), z.number()])).nullish();
 const container = z.object({
-  name: text,
-  image: text,
+  ...each(text, "name image"),
   resources: z.object({ requests: quantities, limits: quantities }).nullish(),
 });
 const pod = z.object({
   metadata: z.object({
     name: z.string(),
-    namespace: text,
-    creationTimestamp: text,
-    deletionTimestamp: text,
+    ...each(text, "namespace creationTimestamp deletionTimestamp"),
     labels: z.record(z.string(), z.string()).nullish(),
     ownerReferences: z.array(z.object({ kind: text, name: text })).nullish(),
   }),
@@ -134,9 +131,7 @@ const pod = z.object({
     initContainers: z.array(container).nullish(),
   }),
   status: z.object({
-    phase: text,
-    reason: text,
-    message: text,
+    ...each(text, "phase reason message"),
     conditions: z
       .array(z.object({ type: text, status: text, reason: text, message: text, lastTransitionTime: text }))
       .nullish(),

@@ -1,4 +1,4 @@
-import { type Ask, defineTool, firstOf, resultSchema, ServiceFault } from "skillflow";
+import { type Ask, defineTool, each, firstOf, resultSchema, ServiceFault } from "skillflow";
 import * as z from "zod";
 import { namespace, selector, text } from "./fields.ts";
 import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";
@@ -24,10 +24,8 @@ export const usageTools = [
     output_schema: resultSchema(
       {
         pods: [{ name: "text", namespace: "text", ...USED, containers: ["any"] }],
-        at: "text",
-        window: "text",
-        matching: "number",
-        left_out: "number",
+        ...each("text", "at window"),
+        ...each("number", "matching left_out"),
         note: "text",
       },
       "pods",
@@ -112,8 +110,7 @@ const amounts = z.record(z.string(), z.union([z.string(), z.number()]));
 const metricsMetadata = z.object({ name: z.string(), namespace: text });
 const podMetrics = z.object({
   metadata: metricsMetadata,
-  timestamp: text,
-  window: text,
+  ...each(text, "timestamp window"),
   containers: z.array(z.object({ name: z.string(), usage: amounts })),
 });
 const nodeMetrics = z.object({ metadata: metricsMetadata, timestamp: text, usage: amounts });
@@ -124,10 +121,7 @@ const podLimits = z.object({
     containers: z.array(z.object({ name: z.string(), resources: z.object({ limits: amounts.nullish() }).nullish() })),
   }),
 });
-const nodeSize = z.object({
-  metadata: metricsMetadata,
-  status: z.object({ allocatable: amounts.nullish() }),
-});
+const nodeSize = z.object({ metadata: metricsMetadata, status: z.object({ allocatable: amounts.nullish() }) });
 
 type Amounts = z.infer<typeof amounts>;
 
@@ -146,10 +140,7 @@ function podUsage(
   { metadata, containers }: z.infer<typeof podMetrics>,
   limits: ReadonlyMap<string, Amounts | undefined>,
 ) {
-  const each = containers.map(({ name, usage }) => ({
-    name,
-    ...used(usage, limits.get(placeOf(metadata, name))),
-  }));
+  const each = containers.map(({ name, usage }) => ({ name, ...used(usage, limits.get(placeOf(metadata, name))) }));
   const sum = (key: "cpu" | "memory") => each.reduce((all, { order }) => all + order[key], 0);
   const order = { cpu: sum("cpu"), memory: sum("memory"), share: Math.max(0, ...each.map((one) => one.order.share)) };
   return {

@@ -1,4 +1,4 @@
-import { defineTool, firstOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
 import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -91,8 +91,7 @@ export const workloadTools = [
 const workload = z.object({
   metadata: z.object({
     name: z.string(),
-    namespace: text,
-    creationTimestamp: text,
+    ...each(text, "namespace creationTimestamp"),
     generation: number,
     annotations: z.record(z.string(), z.string()).nullish(),
     ownerReferences: z.array(z.object({ kind: text, name: text })).nullish(),
@@ -106,14 +105,8 @@ const workload = z.object({
   }),
   status: z
     .object({
-      observedGeneration: number,
-      readyReplicas: number,
-      updatedReplicas: number,
-      availableReplicas: number,
-      desiredNumberScheduled: number,
-      numberReady: number,
-      updatedNumberScheduled: number,
-      numberAvailable: number,
+      ...each(number, "observedGeneration readyReplicas updatedReplicas availableReplicas desiredNumberScheduled"),
+      ...each(number, "numberReady updatedNumberScheduled numberAvailable"),
       conditions: z
         .array(z.object({ type: text, status: text, reason: text, message: text, lastUpdateTime: text }))
         .nullish(),

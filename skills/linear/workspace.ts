@@ -1,4 +1,4 @@
-import { defineTool, type ToolContext } from "skillflow";
+import { defineTool, each, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
 import { cursor, limit, nextCursor, type Page, pageSchema, paging, team } from "./fields.ts";
@@ -19,19 +19,11 @@ export const workspaceTools = [
     name: "list_labels",
     description: "Lists issue labels: the workspace's and the teams'. A group is no label itself.",
     effect: "read",
-    input_schema: z.strictObject({
-      team: team.optional().describe("Name, key or id."),
-      name,
-      limit,
-      cursor,
-    }),
+    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("labels", {
-      id: "text",
-      name: "text",
-      description: "text",
+      ...each("text", "id name description"),
       is_group: "flag",
-      parent: "text",
-      team: "text",
+      ...each("text", "parent team"),
     }),
     handler: (input, context) => {
       const usable = input.team ? { or: [{ team: { null: true } }, { team: teamFilter(input.team) }] } : {};
@@ -42,19 +34,8 @@ export const workspaceTools = [
     name: "list_states",
     description: "Lists workflow states: the columns an issue moves through. Each team has its own.",
     effect: "read",
-    input_schema: z.strictObject({
-      team: team.optional().describe("Name, key or id."),
-      name,
-      limit,
-      cursor,
-    }),
-    output_schema: pageSchema("states", {
-      id: "text",
-      name: "text",
-      type: "text",
-      description: "text",
-      team: "text",
-    }),
+    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
+    output_schema: pageSchema("states", { ...each("text", "id name type description team") }),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
       return list(context, input, { query: STATES, list: "states", filter: { ...named(input), ...own } });
@@ -64,24 +45,13 @@ export const workspaceTools = [
     name: "list_projects",
     description: "Lists projects with their status, lead and dates.",
     effect: "read",
-    input_schema: z.strictObject({
-      team: team.optional().describe("Name, key or id."),
-      name,
-      limit,
-      cursor,
-    }),
+    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("projects", {
-      id: "text",
-      name: "text",
-      description: "text",
-      url: "text",
+      ...each("text", "id name description url"),
       progress: "number",
       health: "text",
       status: { name: "text", type: "text" },
-      lead: "text",
-      start_date: "text",
-      target_date: "text",
-      updated_at: "text",
+      ...each("text", "lead start_date target_date updated_at"),
       teams: ["text"],
     }),
     handler: (input, context) => {
@@ -95,13 +65,7 @@ export const workspaceTools = [
     effect: "read",
     input_schema: z.strictObject({ name, limit, cursor }),
     output_schema: pageSchema("users", {
-      id: "text",
-      name: "text",
-      display_name: "text",
-      email: "text",
-      title: "text",
-      timezone: "text",
-      status: "text",
+      ...each("text", "id name display_name email title timezone status"),
       is_me: "flag",
     }),
     handler: (input, context) => {

@@ -31,10 +31,7 @@ const described = {
     description:
       "Path, glob (*, **, ?, {a,b}) or list of them. Packed files are unpacked; CSV, JSON documents, OTLP and Prometheus exports become rows with fields",
   },
-  contains: {
-    ...filters.contains,
-    description: "Text in the line, as written; of a list all. The fastest filter",
-  },
+  contains: { ...filters.contains, description: "Text in the line, as written; of a list all. The fastest filter" },
   excludes: { ...filters.excludes, description: "Text not in the line; of a list none" },
   matches: { ...filters.matches, description: "JavaScript regular expression, on a line's first 8 KB" },
   ignore_case: { ...filters.ignore_case, description: "For contains, excludes, matches" },

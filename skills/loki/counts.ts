@@ -1,6 +1,7 @@
 import {
   clip,
   defineTool,
+  each,
   firstOf,
   isoTime,
   type Period,
@@ -14,12 +15,10 @@ import { from, nanoseconds, query, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, sample, stats, withLoki } from "./service.ts";
 
 const COUNTS = {
-  from: "text",
-  to: "text",
+  ...each("text", "from to"),
   step_seconds: "number",
   series: [{ labels: "any", ...seriesSummary }],
-  series_total: "number",
-  left_out: "number",
+  ...each("number", "series_total left_out"),
   read: { bytes: "number", lines: "number" },
   note: "text",
 } as const;
@@ -90,12 +89,9 @@ export const countTools = [
     }),
     output_schema: resultSchema(
       {
-        from: "text",
-        to: "text",
+        ...each("text", "from to"),
         patterns: [{ pattern: "text", level: "text", count: "number", first: "text", last: "text", peak: "any" }],
-        lines_total: "number",
-        patterns_total: "number",
-        left_out: "number",
+        ...each("number", "lines_total patterns_total left_out"),
         note: "text",
       },
       "patterns",

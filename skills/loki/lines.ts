@@ -1,14 +1,12 @@
-import { clip, defineTool, isoTime, periodOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, isoTime, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, stats, withLoki } from "./service.ts";
 
 const LINES = {
-  from: "text",
-  to: "text",
+  ...each("text", "from to"),
   lines: [{ at: "text", line: "text", labels: "any" }],
-  shared_labels: "any",
-  by_level: "any",
+  ...each("any", "shared_labels by_level"),
   read: { bytes: "number", lines: "number" },
   next: { from: "text", to: "text" },
   note: "text",

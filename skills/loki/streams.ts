@@ -1,4 +1,4 @@
-import { defineTool, firstOf, periodOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { from, nanoseconds, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
@@ -58,8 +58,7 @@ export const streamTools = [
     output_schema: resultSchema(
       {
         streams: ["any"],
-        streams_total: "number",
-        left_out: "number",
+        ...each("number", "streams_total left_out"),
         reads: { bytes: "number", lines: "number", chunks: "number" },
         note: "text",
       },

@@ -24,12 +24,7 @@ export const noticeInput = {
   text: z.string().min(1).max(3500).describe("Plain text. Discord shows *emphasis* and `code`."),
   severity: z.enum(SEVERITIES).optional(),
   fields: z
-    .array(
-      z.strictObject({
-        name: z.string().min(1).max(60),
-        value: z.string().min(1).max(300),
-      }),
-    )
+    .array(z.strictObject({ name: z.string().min(1).max(60), value: z.string().min(1).max(300) }))
     .max(10)
     .optional()
     .describe("Short facts."),

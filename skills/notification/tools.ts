@@ -32,10 +32,7 @@ export const notificationTools = [
     description:
       "Sends one message to channels and tells what became of it on each. pagerduty and opsgenie wake who is on call.",
     effect: "write",
-    input_schema: z.strictObject({
-      channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length),
-      ...noticeInput,
-    }),
+    input_schema: z.strictObject({ channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length), ...noticeInput }),
     output_schema: resultSchema(
       { delivered: "number", channels: [{ channel: "text", outcome: "text", reason: "text", receipt: {} }] },
       "delivered",

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { id, incidentId, limit, number, READS, reference, text, withPagerDuty } from "./service.ts";
 
@@ -76,14 +76,10 @@ export const comparisonTools = [
       "Reads whom a service's or an incident's escalation policy calls, in which order and after how many minutes: why nobody was told yet, or who is next. Who stands behind a schedule now: list_on_call.",
     effect: "read",
     origin: "team",
-    input_schema: z.strictObject({
-      escalation_policy: id.describe("Its id, as list_services and incidents tell it."),
-    }),
+    input_schema: z.strictObject({ escalation_policy: id.describe("Its id, as list_services and incidents tell it.") }),
     output_schema: resultSchema(
       {
-        id: "text",
-        name: "text",
-        description: "text",
+        ...each("text", "id name description"),
         rules: [
           { level: "number", targets: [{ type: "text", id: "text", name: "text" }], next_after_minutes: "number" },
         ],
@@ -103,9 +99,7 @@ export const comparisonTools = [
           answer: z.object({ escalation_policy: policy }),
         });
         return {
-          id: told.id,
-          name: told.name,
-          description: told.description,
+          ...pick(told, "id name description"),
           rules: told.escalation_rules.map(({ escalation_delay_in_minutes, targets }, index) => ({
             level: index + 1,
             targets: targets.map((target) => ({
@@ -148,8 +142,7 @@ function whyOf({ type, metadata }: z.infer<typeof relationship>): string {
 
 const policy = z.object({
   id: z.string(),
-  name: text,
-  description: text,
+  ...each(text, "name description"),
   escalation_rules: z.array(z.object({ escalation_delay_in_minutes: number, targets: z.array(reference) })),
   num_loops: number,
   teams: z.array(reference).nullish().catch(undefined),

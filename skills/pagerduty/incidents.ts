@@ -1,4 +1,4 @@
-import { clip, defineTool, isoTime, momentOf, periodOf, resultSchema, withoutMarkers } from "skillflow";
+import { clip, defineTool, each, isoTime, momentOf, periodOf, pick, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import {
   from,
@@ -21,19 +21,10 @@ const NOT_FOUND = "list_incidents tells ids.";
 export const INCIDENT = {
   id: "text",
   number: "number",
-  title: "text",
-  status: "text",
-  urgency: "text",
-  priority: "text",
-  service: "text",
-  service_id: "text",
-  escalation_policy_id: "text",
-  assigned_to: ["text"],
-  acknowledged_by: ["text"],
+  ...each("text", "title status urgency priority service service_id escalation_policy_id"),
+  ...each(["text"], "assigned_to acknowledged_by"),
   alerts: "number",
-  created_at: "text",
-  resolved_at: "text",
-  url: "text",
+  ...each("text", "created_at resolved_at url"),
 } as const;
 
 const PAGED = { next_offset: "number", note: "text" } as const;
@@ -214,12 +205,7 @@ export const incidentTools = [
             ? { path: ["incidents", input.incident, "related_change_events"], query: { limit: most } }
             : {
                 path: ["change_events"],
-                query: {
-                  since: isoTime(period.from),
-                  until: isoTime(period.to),
-                  limit: most,
-                  offset: input.offset,
-                },
+                query: { since: isoTime(period.from), until: isoTime(period.to), limit: most, offset: input.offset },
               }),
           needs: "an API key, or the scopes incidents.read and change_events.read",
           instead: NOT_FOUND,
@@ -263,10 +249,7 @@ const incident = z.object({
     .nullish()
     .catch(undefined),
   alert_counts: z.object({ all: number }).nullish().catch(undefined),
-  created_at: text,
-  last_status_change_at: text,
-  resolved_at: text,
-  html_url: text,
+  ...each(text, "created_at last_status_change_at resolved_at html_url"),
 });
 export type Incident = z.infer<typeof incident>;
 export const incidentAnswer = z.object({ incident });
@@ -276,26 +259,19 @@ export const notesAnswer = z.object({ notes: z.array(note.extend({ id: z.string(
 
 const entry = z.object({
   type: z.string(),
-  created_at: text,
-  summary: text,
+  ...each(text, "created_at summary"),
   agent: reference,
   channel: z.object({ type: text }).nullish().catch(undefined),
 });
 
 const alert = z.object({
-  id: text,
-  status: text,
-  severity: text,
-  summary: text,
-  created_at: text,
+  ...each(text, "id status severity summary created_at"),
   integration: reference,
   body: z.object({ details: z.unknown().optional() }).nullish().catch(undefined),
 });
 
 const change = z.object({
-  timestamp: text,
-  summary: text,
-  source: text,
+  ...each(text, "timestamp summary source"),
   correlation_reason: z.object({ reason: text }).nullish().catch(undefined),
   links: z
     .array(z.object({ href: text }))
@@ -307,9 +283,7 @@ export function briefOf(told: Incident) {
   return {
     id: told.id,
     number: told.incident_number,
-    title: told.title,
-    status: told.status,
-    urgency: told.urgency,
+    ...pick(told, "title status urgency"),
     priority: told.priority?.summary,
     service: told.service?.summary,
     service_id: told.service?.id,

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { id, limit, nextOffset, number, offset, paged, reference, text, withPagerDuty } from "./service.ts";
 
@@ -65,15 +65,9 @@ export const peopleTools = [
       {
         services: [
           {
-            id: "text",
-            name: "text",
-            description: "text",
-            status: "text",
-            escalation_policy: "text",
-            escalation_policy_id: "text",
+            ...each("text", "id name description status escalation_policy escalation_policy_id"),
             teams: ["text"],
-            last_incident_at: "text",
-            url: "text",
+            ...each("text", "last_incident_at url"),
           },
         ],
         next_offset: "number",
@@ -90,10 +84,7 @@ export const peopleTools = [
         });
         return {
           services: page.services.map((one) => ({
-            id: one.id,
-            name: one.name,
-            description: one.description,
-            status: one.status,
+            ...pick(one, "id name description status"),
             escalation_policy: one.escalation_policy?.summary,
             escalation_policy_id: one.escalation_policy?.id,
             teams: one.teams?.map((team) => team?.summary ?? ""),
@@ -116,11 +107,8 @@ const onCall = z.object({
 
 const service = z.object({
   id: z.string(),
-  name: text,
-  description: text,
-  status: text,
+  ...each(text, "name description status"),
   escalation_policy: reference,
   teams: z.array(reference).nullish().catch(undefined),
-  last_incident_timestamp: text,
-  html_url: text,
+  ...each(text, "last_incident_timestamp html_url"),
 });

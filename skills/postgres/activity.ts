@@ -1,4 +1,4 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { withPostgres } from "./session.ts";
 import { withoutValues } from "./tokens.ts";
@@ -25,11 +25,9 @@ export const activityTools = [
     output_schema: resultSchema(
       {
         queries: ["any"],
-        matching: "number",
-        left_out: "number",
+        ...each("number", "matching left_out"),
         connections: ["any"],
-        connections_total: "number",
-        connections_limit: "number",
+        ...each("number", "connections_total connections_limit"),
         note: "text",
       },
       "queries",

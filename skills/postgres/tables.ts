@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { isHidden, rulesOf } from "./hidden.ts";
 import { withPostgres } from "./session.ts";
@@ -44,15 +44,11 @@ export const tableTools = [
     effect: "read",
     origin: "team",
     reads: "private",
-    input_schema: z.strictObject({
-      table: z.string().min(1).max(130).describe("table, or schema.table."),
-    }),
+    input_schema: z.strictObject({ table: z.string().min(1).max(130).describe("table, or schema.table.") }),
     output_schema: resultSchema(
       {
-        table: "text",
-        kind: "text",
-        columns: ["any"],
-        indexes: ["any"],
+        ...each("text", "table kind"),
+        ...each(["any"], "columns indexes"),
         constraints: ["text"],
         row_security: "flag",
         left_out: "number",

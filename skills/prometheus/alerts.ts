@@ -1,4 +1,4 @@
-import { defineTool, firstOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, text, withPrometheus } from "./service.ts";
@@ -8,16 +8,11 @@ const INSTEAD =
   "This server evaluates no rules: where another one does, PROMETHEUS_URL must lead to that, as query {query: 'ALERTS'} may tell.";
 
 const RULE = {
-  name: "text",
-  group: "text",
-  state: "text",
-  query: "text",
+  ...each("text", "name group state query"),
   for_seconds: "number",
-  health: "text",
-  last_error: "text",
+  ...each("text", "health last_error"),
   alerts: "number",
-  labels: "any",
-  annotations: "any",
+  ...each("any", "labels annotations"),
 } as const;
 
 export const alertTools = [
@@ -35,10 +30,7 @@ export const alertTools = [
     output_schema: resultSchema(
       {
         alerts: [{ name: "text", state: "text", since: "text", value: "text", labels: "any", annotations: "any" }],
-        firing: "number",
-        pending: "number",
-        matching: "number",
-        left_out: "number",
+        ...each("number", "firing pending matching left_out"),
         note: "text",
       },
       "alerts",
@@ -122,12 +114,10 @@ const alert = z.object({
 const alertsAnswer = answered(z.object({ alerts: z.array(alert) }));
 
 const rule = z.object({
-  name: z.string(),
-  query: z.string(),
+  ...each(z.string(), "name query"),
   state: text,
   duration: z.number().nullish(),
-  health: text,
-  lastError: text,
+  ...each(text, "health lastError"),
   labels: labels.nullish(),
   annotations: labels.nullish(),
   alerts: z.array(z.unknown()).nullish(),

@@ -1,4 +1,4 @@
-import { defineTool, firstOf, periodOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, from, limit, seconds, selector, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
@@ -111,8 +111,7 @@ export const nameTools = [
       {
         series: ["any"],
         label_values: "any",
-        series_total: "number",
-        left_out: "number",
+        ...each("number", "series_total left_out"),
         remarks: ["text"],
         note: "text",
       },

@@ -1,4 +1,4 @@
-import { defineTool, firstOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
@@ -6,11 +6,9 @@ import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
 const INSTEAD = "Mimir, Thanos and Grafana Cloud scrape nothing themselves: ask query for `up == 0`.";
 
 const TARGET = {
-  health: "text",
-  url: "text",
+  ...each("text", "health url"),
   labels: "any",
-  last_error: "text",
-  last_scrape: "text",
+  ...each("text", "last_error last_scrape"),
   scrape_seconds: "number",
 } as const;
 
@@ -30,9 +28,7 @@ export const targetTools = [
       {
         targets: [TARGET],
         jobs: [{ job: "text", up: "number", not_up: "number" }],
-        matching: "number",
-        left_out: "number",
-        more_jobs: "number",
+        ...each("number", "matching left_out more_jobs"),
       },
       "targets",
       "jobs",
@@ -73,9 +69,7 @@ const MOST_JOBS = 30;
 
 const target = z.object({
   labels,
-  scrapeUrl: text,
-  lastError: text,
-  lastScrape: text,
+  ...each(text, "scrapeUrl lastError lastScrape"),
   lastScrapeDuration: z.number().nullish().catch(undefined),
   health: z.string(),
 });

@@ -9,11 +9,7 @@ export const commentTools = [
     description: "Comments on an issue.",
     effect: "write",
     idempotent: true,
-    input_schema: z.strictObject({
-      organization,
-      issue,
-      text: z.string().min(1).max(20_000).describe("Markdown."),
-    }),
+    input_schema: z.strictObject({ organization, issue, text: z.string().min(1).max(20_000).describe("Markdown.") }),
     output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {

@@ -1,4 +1,4 @@
-import { clip } from "skillflow";
+import { clip, pick } from "skillflow";
 import { type Exception, exceptionOf, framesOf, type Stacktrace } from "./trace.ts";
 
 /** Event as Sentry returns it. The model sees the failure first, and only the ids of users. */
@@ -43,9 +43,7 @@ export function eventOf(event: EventDetails) {
     id: event.eventID,
     issue_id: event.groupID,
     at: event.dateCreated,
-    title: event.title,
-    culprit: event.culprit,
-    location: event.location,
+    ...pick(event, "title culprit location"),
     message: messageOf(event),
     exceptions: exceptionsOf(event),
     ...threadOf(event),

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Sentry, withSentry } from "./client.ts";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
@@ -15,22 +15,15 @@ export const eventTools = [
       "Lists an issue's events, newest first: when, where, in which release. To count them by a tag: get_issue_tag.",
     effect: "read",
     input_schema: z.strictObject({
-      organization: fields.organization,
-      issue: fields.issue,
-      environment: fields.environment,
+      ...pick(fields, "organization issue environment"),
       query: query.describe("Event search, such as `release:1.2.0 user.id:7`."),
       ...fields.period,
       limit: fields.limit,
       cursor: fields.cursor,
     }),
     output_schema: fields.pageSchema("events", {
-      id: "text",
-      at: "text",
-      title: "text",
-      message: "text",
-      location: "any",
-      culprit: "any",
-      user: "any",
+      ...each("text", "id at title message"),
+      ...each("any", "location culprit user"),
       tags: {},
     }),
     handler: (input, context) =>
@@ -56,9 +49,7 @@ export const eventTools = [
       "Reads one event of an issue: exceptions with stack traces and source lines, request, breadcrumbs, tags.",
     effect: "read",
     input_schema: z.strictObject({
-      organization: fields.organization,
-      issue: fields.issue,
-      environment: fields.environment,
+      ...pick(fields, "organization issue environment"),
       which: z.enum(["latest", "oldest", "recommended"]).optional().describe("Default latest; recommended tells most."),
     }),
     output_schema: fields.EVENT,
@@ -105,8 +96,7 @@ export const eventTools = [
     output_schema: resultSchema(
       {
         tag: "text",
-        events: "number",
-        different_values: "number",
+        ...each("number", "events different_values"),
         values: [{ value: "any", events: "number", first_seen: "text", last_seen: "text" }],
       },
       "tag",
@@ -139,23 +129,9 @@ export const eventTools = [
     output_schema: resultSchema(
       {
         trace_id: "text",
-        spans: [
-          {
-            id: "any",
-            parent: "any",
-            at: "any",
-            op: "any",
-            description: "any",
-            duration_ms: "any",
-            status: "any",
-            project: "any",
-            transaction: "any",
-          },
-        ],
+        spans: [{ ...each("any", "id parent at op description duration_ms status project transaction") }],
         errors: [{}],
-        more_errors: "text",
-        next_cursor: "text",
-        note: "text",
+        ...each("text", "more_errors next_cursor note"),
       },
       "trace_id",
       "spans",
@@ -183,9 +159,7 @@ export const eventTools = [
     description: "Searches events across issues, or counts and groups them: dear over long periods.",
     effect: "read",
     input_schema: z.strictObject({
-      organization: fields.organization,
-      project: fields.project,
-      environment: fields.environment,
+      ...pick(fields, "organization project environment"),
       dataset: z.enum(["errors", "spans", "logs"]).optional().describe("Default errors."),
       fields: z
         .array(

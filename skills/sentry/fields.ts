@@ -1,4 +1,4 @@
-import { resultSchema, type Shape } from "skillflow";
+import { each, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -79,22 +79,13 @@ export const DEFAULT_LIMIT = 10;
 
 /** Fields of an issue in a list, as far as all of Sentry's endpoints return them in the same form. */
 export const ISSUE = {
-  id: "text",
-  short_id: "text",
-  title: "text",
-  value: "any",
-  culprit: "any",
-  level: "text",
-  status: "text",
-  substatus: "any",
-  priority: "any",
-  category: "any",
+  ...each("text", "id short_id title"),
+  ...each("any", "value culprit"),
+  ...each("text", "level status"),
+  ...each("any", "substatus priority category"),
   unhandled: "flag",
-  events: "number",
-  users: "number",
-  first_seen: "text",
-  last_seen: "text",
-  project: "text",
+  ...each("number", "events users"),
+  ...each("text", "first_seen last_seen project"),
   assigned_to: "any",
   url: "text",
 } as const satisfies Shape;
@@ -109,41 +100,28 @@ const FRAME = { depth: "number", in_app: "flag", at: "text", source: "text" } as
 export const EVENT = resultSchema(
   {
     id: "text",
-    issue_id: "any",
-    at: "any",
+    ...each("any", "issue_id at"),
     title: "text",
-    culprit: "any",
-    location: "any",
+    ...each("any", "culprit location"),
     message: "text",
     exceptions: [
       {
-        type: "any",
-        value: "any",
-        module: "any",
-        mechanism: "any",
-        handled: "any",
+        ...each("any", "type value module mechanism handled"),
         frames: [FRAME],
         other_frames: ["text"],
-        further_frames: "number",
-        further_causes: "number",
+        ...each("number", "further_frames further_causes"),
       },
     ],
     thread: "any",
     frames: [FRAME],
     other_frames: ["text"],
     occurrence: { title: "any", subtitle: "any", evidence: ["any"] },
-    release: "any",
-    release_created_at: "any",
-    dist: "any",
-    platform: "any",
-    user: "any",
-    tags: {},
-    contexts: {},
+    ...each("any", "release release_created_at dist platform user"),
+    ...each({}, "tags contexts"),
     request: { method: "any", url: "any" },
     breadcrumbs: ["text"],
     processing_errors: ["any"],
-    previous_event: "any",
-    next_event: "any",
+    ...each("any", "previous_event next_event"),
     project: "text",
   },
   "id",

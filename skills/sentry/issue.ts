@@ -1,4 +1,4 @@
-import { withoutMarkers } from "skillflow";
+import { pick, withoutMarkers } from "skillflow";
 
 /** Issues as Sentry returns them, and the part that the model sees. */
 
@@ -56,11 +56,7 @@ export function briefOf(issue: Issue) {
     short_id: issue.shortId,
     title: issue.title,
     value: issue.metadata.value,
-    culprit: issue.culprit,
-    level: issue.level,
-    status: issue.status,
-    substatus: issue.substatus,
-    priority: issue.priority,
+    ...pick(issue, "culprit level status substatus priority"),
     category: issue.issueCategory,
     unhandled: issue.isUnhandled || undefined,
     events: Number(issue.count),

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { withSentry } from "./client.ts";
 import * as fields from "./fields.ts";
@@ -11,9 +11,7 @@ export const issueTools = [
     description: "Lists issues: what fails, how often, since when, for how many users. Begin here.",
     effect: "read",
     input_schema: z.strictObject({
-      organization: fields.organization,
-      project: fields.project,
-      environment: fields.environment,
+      ...pick(fields, "organization project environment"),
       query: z
         .string()
         .max(500)
@@ -47,11 +45,7 @@ export const issueTools = [
     name: "get_issue",
     description: "Reads one issue: counts, first and last seen, releases, tags, assignment, activity, comments.",
     effect: "read",
-    input_schema: z.strictObject({
-      organization: fields.organization,
-      issue: fields.issue,
-      environment: fields.environment,
-    }),
+    input_schema: z.strictObject({ ...pick(fields, "organization issue environment") }),
     output_schema: resultSchema(
       {
         ...fields.ISSUE,

@@ -1,4 +1,4 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Sentry, withSentry } from "./client.ts";
 import { Refusal } from "./failure.ts";
@@ -7,14 +7,10 @@ import { projectParameter } from "./place.ts";
 
 const RELEASE = {
   version: "text",
-  short_version: "any",
-  ref: "any",
+  ...each("any", "short_version ref"),
   created_at: "text",
-  released_at: "any",
-  first_event: "any",
-  last_event: "any",
-  new_issues: "number",
-  commits: "number",
+  ...each("any", "released_at first_event last_event"),
+  ...each("number", "new_issues commits"),
   last_commit: { id: "any", message: "any" },
   deploys: "number",
   last_deploy: { environment: "any", finished_at: "any" },
@@ -22,14 +18,7 @@ const RELEASE = {
   url: "any",
 } as const;
 
-const COMMIT = {
-  id: "text",
-  message: "text",
-  at: "text",
-  author: "any",
-  repository: "any",
-  pull_request: "any",
-} as const;
+const COMMIT = { ...each("text", "id message at"), ...each("any", "author repository pull_request") } as const;
 
 export const releaseTools = [
   defineTool({
@@ -37,9 +26,7 @@ export const releaseTools = [
     description: "Lists releases, newest first: when made and deployed, how many new issues.",
     effect: "read",
     input_schema: z.strictObject({
-      organization: fields.organization,
-      project: fields.project,
-      environment: fields.environment,
+      ...pick(fields, "organization project environment"),
       query: z.string().min(1).max(250).optional().describe("Text in the version."),
       limit: fields.limit,
       cursor: fields.cursor,
@@ -132,12 +119,9 @@ export const releaseTools = [
         organization: "text",
         projects: [
           {
-            id: "text",
-            slug: "text",
-            name: "text",
+            ...each("text", "id slug name"),
             platform: "any",
-            environments: ["text"],
-            teams: ["text"],
+            ...each(["text"], "environments teams"),
             latest_release: "text",
             has_events: "flag",
           },
@@ -206,9 +190,7 @@ interface Project {
 
 function projectOf(project: Project) {
   return {
-    id: project.id,
-    slug: project.slug,
-    name: project.name,
+    ...pick(project, "id slug name"),
     platform: project.platform || undefined,
     environments: project.environments?.slice(0, 20),
     teams: project.teams.map(({ slug }) => slug),
@@ -242,10 +224,7 @@ function commitOf({ id, message, dateCreated, author, repository, pullRequest }:
 }
 
 interface Committers {
-  readonly committers: readonly {
-    readonly author?: Commit["author"];
-    readonly commits: readonly Commit[];
-  }[];
+  readonly committers: readonly { readonly author?: Commit["author"]; readonly commits: readonly Commit[] }[];
 }
 
 const NO_SUSPECTS =

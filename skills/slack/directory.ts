@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, trim } from "skillflow";
+import { defineTool, each, resultSchema, trim } from "skillflow";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { cursor } from "./fields.ts";
@@ -22,8 +22,7 @@ export const directoryTools = [
     output_schema: resultSchema(
       {
         channels: [{ id: "text", name: "text", topic: "text", purpose: "text", is_member: "flag", members: "number" }],
-        looked_through: "number",
-        left_out: "number",
+        ...each("number", "looked_through left_out"),
         next_cursor: "text",
       },
       "channels",
@@ -67,8 +66,7 @@ export const directoryTools = [
     output_schema: resultSchema(
       {
         users: [{ id: "text", name: "text", real_name: "text", title: "text", timezone: "text", is_bot: "flag" }],
-        looked_through: "number",
-        left_out: "number",
+        ...each("number", "looked_through left_out"),
         next_cursor: "text",
       },
       "users",
@@ -115,10 +113,8 @@ const channelPage = z.object({
 
 const user = z.object({
   id: z.string(),
-  name: some,
-  real_name: some,
-  deleted: flag,
-  is_bot: flag,
+  ...each(some, "name real_name"),
+  ...each(flag, "deleted is_bot"),
   tz: some,
   profile: z.object({ title: some, display_name: some }).optional().catch(undefined),
 });

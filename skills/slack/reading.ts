@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, type ToolContext, trim } from "skillflow";
+import { defineTool, each, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
@@ -11,14 +11,9 @@ const time = z
   .optional();
 
 const MESSAGE = {
-  ts: "text",
-  at: "text",
-  user: "text",
-  text: "text",
-  thread_ts: "text",
+  ...each("text", "ts at user text thread_ts"),
   replies: "number",
-  reactions: ["text"],
-  files: ["text"],
+  ...each(["text"], "reactions files"),
 } as const;
 
 export const readingTools = [
@@ -108,12 +103,9 @@ export const readingTools = [
 const some = z.string().optional().catch(undefined);
 const message = z.object({
   ts: z.string(),
-  user: some,
-  username: some,
-  bot_id: some,
+  ...each(some, "user username bot_id"),
   bot_profile: z.object({ name: some }).optional().catch(undefined),
-  text: some,
-  thread_ts: some,
+  ...each(some, "text thread_ts"),
   reply_count: z.number().optional().catch(undefined),
   reactions: z
     .array(z.object({ name: z.string(), count: z.number() }))

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, type ToolContext, trim } from "skillflow";
+import { defineTool, each, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import type { ApiTable } from "./api.ts";
 import { nearNames, withSupabase } from "./client.ts";
@@ -54,13 +54,11 @@ export const catalogTools = [
     input_schema: z.strictObject({ table }),
     output_schema: resultSchema(
       {
-        table: "text",
-        description: "text",
+        ...each("text", "table description"),
         writable: "flag",
         columns: [
           {
-            name: "text",
-            type: "text",
+            ...each("text", "name type"),
             required: "flag",
             default: "any",
             primary_key: "flag",

@@ -1,4 +1,4 @@
-import { clip, createRedactor, defineTool, firstOf, resultSchema, type ToolContext, trim } from "skillflow";
+import { clip, createRedactor, defineTool, each, firstOf, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import { patientFetch } from "./patience.ts";
 
@@ -98,8 +98,7 @@ export const managementTools = [
       {
         advisories: [{ name: "text", level: "text", title: "text", detail: "text", about: "text", remedy: "text" }],
         levels: "any",
-        matching: "number",
-        left_out: "number",
+        ...each("number", "matching left_out"),
         note: "text",
       },
       "advisories",
@@ -135,11 +134,8 @@ function rankOf(level: string): number {
 const some = z.string().nullish().catch(undefined);
 
 const lint = z.object({
-  name: z.string(),
-  level: z.string(),
-  title: some,
-  detail: some,
-  remediation: some,
+  ...each(z.string(), "name level"),
+  ...each(some, "title detail remediation"),
   metadata: z.object({ schema: some, name: some }).nullish().catch(undefined),
 });
 

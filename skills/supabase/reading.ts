@@ -9,12 +9,7 @@ import { fitRows } from "./rows.ts";
 const DEFAULT_LIMIT = 20;
 
 const order = z
-  .array(
-    z.strictObject({
-      column: z.string().min(1).max(300),
-      descending: z.boolean().optional(),
-    }),
-  )
+  .array(z.strictObject({ column: z.string().min(1).max(300), descending: z.boolean().optional() }))
   .min(1)
   .max(5)
   .optional()

@@ -1,4 +1,4 @@
-import { defineTool, firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
+import { defineTool, each, firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
 import * as z from "zod";
 import {
   answered,
@@ -36,12 +36,9 @@ export const measureTools = [
     }),
     output_schema: resultSchema(
       {
-        from: "text",
-        to: "text",
-        step: "text",
+        ...each("text", "from to step"),
         series: [{ labels: "any", ...seriesSummary }],
-        series_total: "number",
-        left_out: "number",
+        ...each("number", "series_total left_out"),
         note: "text",
       },
       "series",

@@ -1,4 +1,4 @@
-import { clip, defineTool, describeTrace, isoTime, resultSchema, type TraceSpan, traceShape } from "skillflow";
+import { clip, defineTool, describeTrace, each, isoTime, resultSchema, type TraceSpan, traceShape } from "skillflow";
 import * as z from "zod";
 import {
   answered,
@@ -16,10 +16,7 @@ import {
 } from "./service.ts";
 
 const TRACE = {
-  trace: "text",
-  service: "text",
-  name: "text",
-  at: "text",
+  ...each("text", "trace service name at"),
   duration_ms: "number",
   services: "any",
   matched: "number",
@@ -105,9 +102,7 @@ const searchAnswer = answered({
     .array(
       z.object({
         traceID: z.string(),
-        rootServiceName: text,
-        rootTraceName: text,
-        startTimeUnixNano: text,
+        ...each(text, "rootServiceName rootTraceName startTimeUnixNano"),
         durationMs: number,
         serviceStats: z
           .record(z.string(), z.object({ spanCount: number, errorCount: number }))
@@ -120,8 +115,7 @@ const searchAnswer = answered({
               spans: z
                 .array(
                   z.object({
-                    name: text,
-                    durationNanos: text,
+                    ...each(text, "name durationNanos"),
                     attributes: z.array(attribute).nullish().catch(undefined),
                   }),
                 )
@@ -158,8 +152,7 @@ function briefOf(found: NonNullable<z.infer<typeof searchAnswer>["traces"]>[numb
 
 const span = z.object({
   spanId: z.string(),
-  parentSpanId: text,
-  name: text,
+  ...each(text, "parentSpanId name"),
   kind: z.unknown().optional(),
   startTimeUnixNano: z.unknown().optional(),
   endTimeUnixNano: z.unknown().optional(),

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
@@ -12,14 +12,7 @@ export const commentTools = [
     effect: "read",
     input_schema: z.strictObject({ issue, limit, cursor }),
     output_schema: pageSchema("comments", {
-      id: "text",
-      author: "text",
-      created_at: "text",
-      edited_at: "text",
-      resolved_at: "text",
-      parent_id: "text",
-      url: "text",
-      body: "text",
+      ...each("text", "id author created_at edited_at resolved_at parent_id url body"),
     }),
     handler: (input, context) =>
       withLinear(context, (linear) =>

@@ -1,33 +1,21 @@
 import type { Shape } from "skillflow";
+import { each, pick } from "skillflow";
 
 /** Fields of an issue: those requested from Linear and those returned to the model. */
 
 export const ISSUE = {
-  id: "text",
-  identifier: "text",
-  title: "text",
-  state: "text",
-  state_type: "text",
-  priority: "text",
-  team: "text",
-  project: "text",
-  assignee: "text",
+  ...each("text", "id identifier title state state_type priority team project assignee"),
   labels: ["text"],
-  created_at: "text",
-  updated_at: "text",
-  url: "text",
+  ...each("text", "created_at updated_at url"),
 } as const satisfies Shape;
 
 const LINKED = { identifier: "text", title: "text", state: "text" } as const;
 
 export const ISSUE_DETAILS = {
   ...ISSUE,
-  creator: "text",
-  due_date: "text",
+  ...each("text", "creator due_date"),
   estimate: "number",
-  completed_at: "text",
-  canceled_at: "text",
-  branch: "text",
+  ...each("text", "completed_at canceled_at branch"),
   parent: { identifier: "text", title: "text" },
   sub_issues: [LINKED],
   relations: [{ type: "text", ...LINKED }],
@@ -91,9 +79,7 @@ export interface IssueDetails extends Issue {
 
 export function briefOf(issue: Issue) {
   return {
-    id: issue.id,
-    identifier: issue.identifier,
-    title: issue.title,
+    ...pick(issue, "id identifier title"),
     state: issue.state.name,
     state_type: issue.state.type,
     priority: issue.priorityLabel,

@@ -118,9 +118,7 @@ async function findRelation(linear: Linear, { type, from, to }: Direction) {
 async function createRelation(linear: Linear, input: object) {
   const { result } = await linear.ask<{ result: { success: boolean; issueRelation: { id: string } } }>(
     CREATE_RELATION,
-    {
-      input,
-    },
+    { input },
   );
   if (!result.success) throw new Error("Linear says that it did not save the relation: look before doing it again.");
   return { id: result.issueRelation.id };

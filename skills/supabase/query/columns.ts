@@ -115,10 +115,7 @@ function columnOf([first, ...rest]: readonly Token[], text: string): Column {
   for (let index = 0; index < rest.length; index += 2) {
     const [arrow, key] = [rest[index], rest[index + 1]];
     if (arrow?.kind !== "arrow" || !key || (key.kind !== "name" && key.kind !== "number")) throw unreadable(text);
-    path.push({
-      arrow: arrow.text === "->" ? "->" : "->>",
-      key: key.kind === "number" ? Number(key.text) : key.text,
-    });
+    path.push({ arrow: arrow.text === "->" ? "->" : "->>", key: key.kind === "number" ? Number(key.text) : key.text });
   }
   return { name: first.text, path };
 }

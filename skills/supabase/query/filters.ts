@@ -32,11 +32,7 @@ const value = z.union([
 
 // The id makes schemas define it only once.
 const condition = z
-  .strictObject({
-    column: z.string().min(1).max(300),
-    op: z.enum(OPERATORS),
-    value,
-  })
+  .strictObject({ column: z.string().min(1).max(300), op: z.enum(OPERATORS), value })
   .meta({ id: "condition" });
 
 export type Condition = z.infer<typeof condition>;
