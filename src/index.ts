@@ -71,6 +71,8 @@ export {
   type Asking,
   authorization,
   keyOf,
+  type Refusal,
+  requiredKey,
   type Service,
   ServiceFault,
   serviceUrl,

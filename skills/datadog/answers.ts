@@ -57,8 +57,3 @@ export function picked(root: unknown, paths: readonly string[] | undefined) {
   const present = found.filter(([, value]) => value !== undefined);
   return present.length > 0 ? Object.fromEntries(present) : undefined;
 }
-
-export function isoTime(milliseconds: number | null | undefined): string | undefined {
-  const date = new Date(milliseconds ?? Number.NaN);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
-}

@@ -1,8 +1,8 @@
 import { defineTool, each } from "skillflow";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
-import { withDatadog } from "./client.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
+import { withDatadog } from "./service.ts";
 
 export const eventTools = [
   defineTool({
@@ -28,7 +28,7 @@ export const eventTools = [
       withDatadog(context, async (ask) => {
         const span = period(input);
         const { data, meta } = await ask({
-          path: "/api/v2/events",
+          path: ["api", "v2", "events"],
           query: {
             "filter[query]": input.query,
             "filter[from]": span.from,
@@ -37,7 +37,7 @@ export const eventTools = [
             "page[limit]": input.limit ?? DEFAULT_LIMIT,
             "page[cursor]": input.cursor,
           },
-          permission: "events_read",
+          needs: "events_read",
           answer: eventsAnswer,
         });
         const events = (data ?? []).map(({ id, attributes }) => ({

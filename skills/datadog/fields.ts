@@ -1,3 +1,4 @@
+import { momentOf } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -33,14 +34,7 @@ export function period(input: { readonly from?: string | undefined; readonly to?
   return { from: input.from ?? "now-1h", to: input.to ?? "now" };
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
 /** Converts a time to Unix seconds, the only form that the metrics API accepts. */
 export function seconds(text: string): number {
-  const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
-  const milliseconds = text.startsWith("now")
-    ? Date.now() - Number(amount ?? 0) * (UNITS[unit] ?? 0) * 1000
-    : Date.parse(text);
-  if (Number.isNaN(milliseconds)) throw new Error(`"${text}" is not a time: write now-15m, or 2026-01-31T08:00:00Z.`);
-  return Math.floor(milliseconds / 1000);
+  return Math.floor(momentOf(text) / 1000);
 }

@@ -1,18 +1,11 @@
 import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
-import { withDatadog } from "./client.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
-import { pageUrl } from "./site.ts";
+import { pageUrl, withDatadog } from "./service.ts";
 
 const PERMISSION = "incident_read";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Throws if an id is not a UUID, because it becomes part of a path. */
-function uuid(text: string): string {
-  if (UUID.test(text)) return text;
-  throw new Error("An incident's id is a UUID: take `id` from list_incidents.");
-}
 
 const INCIDENT = {
   id: "text",
@@ -52,9 +45,9 @@ export const incidentTools = [
         const size = input.limit ?? DEFAULT_LIMIT;
         const offset = ((input.page ?? 1) - 1) * size;
         const { data } = await ask({
-          path: "/api/v2/incidents/search",
+          path: ["api", "v2", "incidents", "search"],
           query: { query: incidentQuery(input), sort: "-created", "page[size]": size, "page[offset]": offset },
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: incidentsAnswer,
         });
         const { incidents, total } = data.attributes;
@@ -89,9 +82,9 @@ export const incidentTools = [
     ),
     handler: ({ incident_id }, context) =>
       withDatadog(context, async (ask) => {
-        const path = `/api/v2/incidents/${uuid(incident_id)}`;
-        const about = await ask({ path, query: { include: "users" }, permission: PERMISSION, answer: incidentAnswer });
-        const todos = await ask({ path: `${path}/relationships/todos`, permission: PERMISSION, answer: todosAnswer });
+        const path = ["api", "v2", "incidents", incident_id];
+        const about = await ask({ path, query: { include: "users" }, needs: PERMISSION, answer: incidentAnswer });
+        const todos = await ask({ path: [...path, "relationships", "todos"], needs: PERMISSION, answer: todosAnswer });
         const { id, attributes } = about.data;
         return {
           id,

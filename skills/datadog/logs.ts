@@ -2,8 +2,8 @@ import { defineTool, each } from "skillflow";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
-import { withDatadog } from "./client.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
+import { withDatadog } from "./service.ts";
 
 const PERMISSION = "logs_read_data";
 
@@ -47,13 +47,13 @@ export const logTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await ask({
-          path: "/api/v2/logs/events/search",
+          path: ["api", "v2", "logs", "events", "search"],
           body: {
             filter: { query: input.query, ...period(input), ...(input.indexes ? { indexes: input.indexes } : {}) },
             sort: input.newest_first === false ? "timestamp" : "-timestamp",
             page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
           },
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: logsAnswer,
         });
         const logs = (data ?? []).map(({ id, attributes }) => ({
@@ -90,13 +90,13 @@ export const logTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await ask({
-          path: "/api/v2/logs/analytics/aggregate",
+          path: ["api", "v2", "logs", "analytics", "aggregate"],
           body: {
             filter: { query: input.query, ...period(input), ...(input.indexes ? { indexes: input.indexes } : {}) },
             ...computation(input),
             ...(input.cursor ? { page: { cursor: input.cursor } } : {}),
           },
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: bucketsAnswer,
         });
         const buckets = (data?.buckets ?? []).map(({ by, computes }) => ({ by, ...measured(computes?.["c0"]) }));

@@ -1,8 +1,8 @@
-import { clip, defineTool, each, pick, resultSchema } from "skillflow";
+import { clip, defineTool, each, isoTime, type Point, pick, resultSchema, summarise } from "skillflow";
 import * as z from "zod";
-import { isoTime, number, text, texts } from "./answers.ts";
-import { withDatadog } from "./client.ts";
+import { number, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
+import { withDatadog } from "./service.ts";
 
 export const metricTools = [
   defineTool({
@@ -41,14 +41,14 @@ export const metricTools = [
         const bounds = { from: seconds(span.from), to: seconds(span.to) };
         if (bounds.from >= bounds.to) throw new Error("The period is empty: from must be before to.");
         const answer = await ask({
-          path: "/api/v1/query",
+          path: ["api", "v1", "query"],
           query: { ...bounds, query: input.query },
-          permission: "timeseries_query",
+          needs: "timeseries_query",
           answer: seriesAnswer,
         });
         // Datadog reports an invalid query with status 200.
         if (answer.error) throw new Error(`Datadog found the query wrong: ${clip(answer.error, 500)}`);
-        const series = (answer.series ?? []).map((one) => summarise(one, input.points ?? MOST_POINTS));
+        const series = (answer.series ?? []).map((one) => briefOf(one, input.points ?? MOST_POINTS));
         const highest = series.sort((a, b) => (b.max ?? -Infinity) - (a.max ?? -Infinity));
         return {
           from: isoTime(bounds.from * 1000),
@@ -76,9 +76,9 @@ export const metricTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { results } = await ask({
-          path: "/api/v1/search",
+          path: ["api", "v1", "search"],
           query: { q: `metrics:${input.name}` },
-          permission: "metrics_read",
+          needs: "metrics_read",
           answer: z.object({ results: z.object({ metrics: z.array(z.string()) }) }),
         });
         const shown = results.metrics.slice(0, input.limit ?? 50);
@@ -104,10 +104,9 @@ export const metricTools = [
     ),
     handler: ({ metric }, context) =>
       withDatadog(context, async (ask) => {
-        const name = encodeURIComponent(metric);
-        const permission = "metrics_read";
-        const about = await ask({ path: `/api/v1/metrics/${name}`, permission, answer: metricAnswer });
-        const { data } = await ask({ path: `/api/v2/metrics/${name}/all-tags`, permission, answer: tagsAnswer });
+        const needs = "metrics_read";
+        const about = await ask({ path: ["api", "v1", "metrics", metric], needs, answer: metricAnswer });
+        const { data } = await ask({ path: ["api", "v2", "metrics", metric, "all-tags"], needs, answer: tagsAnswer });
         return { metric, ...about, ...tagsOf(data.attributes?.tags ?? []) };
       }),
   }),
@@ -159,25 +158,21 @@ const seriesAnswer = z.object({
 });
 type Series = NonNullable<z.infer<typeof seriesAnswer>["series"]>[number];
 
-interface Point {
-  readonly at: number;
-  readonly value: number;
-}
-
-function summarise(series: Series, most: number) {
-  const points = (series.pointlist ?? []).flatMap(([at, value]) => (value === null ? [] : [{ at, value }]));
-  const values = points.map(({ value }) => value);
-  const last = points.at(-1);
+function briefOf(series: Series, most: number) {
+  const all: Point[] = (series.pointlist ?? []).flatMap(([at, value]) => (value === null ? [] : [[at, value]]));
+  const values = all.map(([, value]) => value);
+  const last = all.at(-1);
+  const { count, avg, points = [] } = summarise(all, most);
   return {
     ...pick(series, "metric scope expression"),
     unit: unitOf(series),
     interval_seconds: series.interval,
-    count: values.length,
+    count,
     min: values.length > 0 ? least(values) : undefined,
     max: values.length > 0 ? -least(values.map((value) => -value)) : undefined,
-    avg: values.length > 0 ? rounded(mean(values)) : undefined,
-    last: last && { at: isoTime(last.at), value: last.value },
-    points: most === 0 ? undefined : thinned(points, most).map(({ at, value }) => [isoTime(at), rounded(value)]),
+    avg,
+    last: last && { at: isoTime(last[0]), value: last[1] },
+    points: most === 0 ? undefined : points,
   };
 }
 
@@ -187,24 +182,6 @@ function unitOf({ unit }: Series): string | undefined {
   return names.length > 0 ? names.join("/") : undefined;
 }
 
-/** Reduces a series to `most` points, each the mean of a group at the time of its first point. */
-function thinned(points: readonly Point[], most: number): readonly Point[] {
-  const size = Math.ceil(points.length / most);
-  if (size <= 1) return points;
-  return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
-    const group = points.slice(index * size, (index + 1) * size);
-    return { at: group[0]?.at ?? 0, value: mean(group.map(({ value }) => value)) };
-  });
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
 function least(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b));
-}
-
-function rounded(value: number): number {
-  return Number(value.toPrecision(6));
 }

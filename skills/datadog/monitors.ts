@@ -1,9 +1,8 @@
-import { defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool, each, isoTime, pick, resultSchema } from "skillflow";
 import * as z from "zod";
-import { anything, isoTime, number, pageSchema, text, texts } from "./answers.ts";
-import { withDatadog } from "./client.ts";
+import { anything, number, pageSchema, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";
-import { pageUrl } from "./site.ts";
+import { pageUrl, withDatadog } from "./service.ts";
 
 const PERMISSION = "monitors_read";
 
@@ -33,9 +32,9 @@ export const monitorTools = [
       withDatadog(context, async (ask) => {
         const at = (input.page ?? 1) - 1;
         const { monitors, metadata, counts } = await ask({
-          path: "/api/v1/monitor/search",
+          path: ["api", "v1", "monitor", "search"],
           query: { query: input.query, page: at, per_page: input.limit ?? DEFAULT_LIMIT },
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: searchAnswer,
         });
         return {
@@ -78,9 +77,9 @@ export const monitorTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const monitor = await ask({
-          path: `/api/v1/monitor/${wholeNumber(input.monitor_id)}`,
+          path: ["api", "v1", "monitor", `${wholeNumber(input.monitor_id)}`],
           query: { group_states: "all", with_downtimes: true },
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: monitorAnswer,
         });
         const { state, options, creator, matching_downtimes, ...rest } = monitor;
@@ -168,7 +167,7 @@ function secondsTime(seconds: number | null | undefined): string | undefined {
   return seconds ? isoTime(seconds * 1000) : undefined;
 }
 
-/** Throws if an id is not a positive integer, because it becomes part of a path. */
+/** Throws if an id is not a positive integer. */
 export function wholeNumber(id: number): number {
   if (Number.isSafeInteger(id) && id > 0) return id;
   throw new Error("A monitor's id is a whole number: take it from list_monitors.");

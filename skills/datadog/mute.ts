@@ -1,11 +1,9 @@
-import { defineTool, each, plainMarkerOf, resultSchema } from "skillflow";
+import { type Ask, defineTool, each, plainMarkerOf, resultSchema, ServiceFault } from "skillflow";
 import * as z from "zod";
 import { text } from "./answers.ts";
-import { type Ask, withDatadog } from "./client.ts";
-import { DatadogFailure } from "./failure.ts";
 import { monitorId } from "./fields.ts";
 import { wholeNumber } from "./monitors.ts";
-import { pageUrl } from "./site.ts";
+import { pageUrl, withDatadog } from "./service.ts";
 
 const PERMISSION = "monitors_downtime";
 
@@ -122,9 +120,9 @@ async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<
 async function* currentDowntimes(ask: Ask): AsyncGenerator<Downtime> {
   for (let offset = 0; ; offset += PAGE_SIZE) {
     const { data } = await ask({
-      path: "/api/v2/downtime",
+      path: ["api", "v2", "downtime"],
       query: { current_only: true, "page[limit]": PAGE_SIZE, "page[offset]": offset },
-      permission: PERMISSION,
+      needs: PERMISSION,
       answer: z.object({ data: z.array(downtimeAnswer) }),
     });
     yield* data;
@@ -133,12 +131,12 @@ async function* currentDowntimes(ask: Ask): AsyncGenerator<Downtime> {
 }
 
 async function endDowntime(ask: Ask, id: string): Promise<void> {
-  const path = `/api/v2/downtime/${encodeURIComponent(id)}`;
+  const path = ["api", "v2", "downtime", id];
   try {
-    await ask({ path, method: "DELETE", effect: "write", permission: PERMISSION, answer: z.null() });
+    await ask({ path, method: "DELETE", effect: "write", needs: PERMISSION, isText: true, answer: z.string() });
   } catch (error) {
     // The downtime already ended, or another caller canceled it.
-    if (!(error instanceof DatadogFailure && error.answer?.status === 404)) throw error;
+    if (!(error instanceof ServiceFault && error.status === 404)) throw error;
   }
 }
 
@@ -148,7 +146,7 @@ async function createDowntime(
 ): Promise<Downtime> {
   const end = new Date(Date.now() + minutes * 60_000).toISOString();
   const { data } = await ask({
-    path: "/api/v2/downtime",
+    path: ["api", "v2", "downtime"],
     body: {
       data: {
         type: "downtime",
@@ -161,7 +159,7 @@ async function createDowntime(
       },
     },
     effect: "write",
-    permission: PERMISSION,
+    needs: PERMISSION,
     answer: z.object({ data: downtimeAnswer }),
   });
   return data;

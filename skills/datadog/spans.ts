@@ -1,9 +1,9 @@
-import { defineTool, each, resultSchema } from "skillflow";
+import { type Ask, defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
-import { type Ask, withDatadog } from "./client.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, seconds, to } from "./fields.ts";
+import { withDatadog } from "./service.ts";
 
 const SPAN = {
   ...each("text", "service resource_name type env host trace_id span_id parent_id start"),
@@ -106,9 +106,9 @@ export const spanTools = [
       withDatadog(context, async (ask) => {
         const attributes = { filter: { query: input.query, ...period(input) }, ...computation(input) };
         const { data, meta } = await ask({
-          path: "/api/v2/spans/analytics/aggregate",
+          path: ["api", "v2", "spans", "analytics", "aggregate"],
           body: { data: { type: "aggregate_request", attributes } },
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: bucketsAnswer,
         });
         const buckets = (data ?? []).map(({ attributes: bucket }) => {
@@ -149,9 +149,9 @@ export const spanTools = [
       withDatadog(context, async (ask) => {
         const span = period(input);
         const asked = { env: input.env, start: seconds(span.from), end: seconds(span.to) };
-        const path = "/api/v1/service_dependencies";
+        const path = ["api", "v1", "service_dependencies"];
         if (input.service === undefined) {
-          const all = await ask({ path, query: asked, permission: PERMISSION, answer: dependenciesAnswer });
+          const all = await ask({ path, query: asked, needs: PERMISSION, answer: dependenciesAnswer });
           const found = Object.entries(all).map(([name, { calls }]) => [name, calls] as const);
           const shown = found.slice(0, MOST_SERVICES);
           return {
@@ -161,9 +161,9 @@ export const spanTools = [
           };
         }
         const { calls, called_by } = await ask({
-          path: `${path}/${encodeURIComponent(input.service)}`,
+          path: [...path, input.service],
           query: asked,
-          permission: PERMISSION,
+          needs: PERMISSION,
           answer: z.object({ calls: z.array(z.string()), called_by: z.array(z.string()) }),
         });
         return {
@@ -191,9 +191,9 @@ const bucketsAnswer = z.object({
 
 function searchSpans(ask: Ask, attributes: object) {
   return ask({
-    path: "/api/v2/spans/events/search",
+    path: ["api", "v2", "spans", "events", "search"],
     body: { data: { type: "search_request", attributes } },
-    permission: PERMISSION,
+    needs: PERMISSION,
     answer: spansAnswer,
   });
 }

@@ -12,16 +12,34 @@ export interface Service {
   /** Config field that holds the address. `usual` is the default address. */
   readonly address: string;
   readonly usual?: string;
-  /** Actual address, if config holds only a reference to it. */
-  readonly url?: string;
+  /** Actual address, if the field does not hold it itself. */
+  readonly url?: string | ((config: ToolContext["config"]) => string);
   /** Config fields with credentials. Their values are removed from every error. */
   readonly keys: readonly string[];
+  /** Advice after a 404, unless a request has its own. Defaults to checking the name and the address. */
+  readonly instead?: string;
+  /** Returns the milliseconds until a rate limit ends, for services that do not send Retry-After. */
+  readonly limitEnds?: (headers: Headers) => number | undefined;
+  /** Returns the service's own words for a refusal. Undefined leaves the default ones. */
+  readonly advice?: (refusal: Refusal, context: ToolContext) => Promise<string | undefined> | string | undefined;
   /** More credentials, loaded from a place that config names. */
   readonly secrets?: readonly string[];
   /** Headers of each request. Read config values with `keyOf`. */
   readonly headers?: (config: ToolContext["config"]) => Readonly<Record<string, string>>;
   /** Provides its own `fetch`, for example to trust a private certificate. */
   readonly fetchWith?: (context: ToolContext) => Promise<typeof fetch>;
+}
+
+/** Refused request, for words of the service's own. */
+export interface Refusal {
+  readonly status: number;
+  /** Status and request, such as `403 for GET /monitors`. */
+  readonly what: string;
+  /** The service's reason, as a sentence. */
+  readonly said: string;
+  /** Required permission, if the request names one. */
+  readonly needs?: string | undefined;
+  readonly text: string;
 }
 
 /** One request and the schema of its answer. */
@@ -90,6 +108,13 @@ export function keyOf(config: ToolContext["config"], name: string): string | und
   throw new Error(`${name} holds characters that no header carries: copy it again.`);
 }
 
+/** Reads a secret without which the service cannot be used. */
+export function requiredKey(config: ToolContext["config"], name: string): string {
+  const key = keyOf(config, name);
+  if (key) return key;
+  throw new Error(`${name} is not set: its service cannot be used in this run.`);
+}
+
 /** Returns the authorization header: Basic if there is a user name, and otherwise Bearer. */
 export function authorization(user: string | undefined, token: string | undefined): Record<string, string> {
   if (!token) return {};
@@ -99,7 +124,8 @@ export function authorization(user: string | undefined, token: string | undefine
 
 /** Returns the service's address without trailing slashes. */
 export function serviceUrl({ name, address, usual, url }: Service, config: ToolContext["config"]): string {
-  const text = url ?? (config[address]?.trim() || usual);
+  const own = typeof url === "function" ? url(config) : url;
+  const text = own ?? (config[address]?.trim() || usual);
   if (!text) throw new Error(`${address} is not set: ${name} cannot be used in this run.`);
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new Error(`${address} is not an http or https address.`);
@@ -121,7 +147,7 @@ function asker(service: Service, context: ToolContext): Ask {
       if (!(failure instanceof ServiceFault) || !failure.pause) return undefined;
       return effect === "read" || failure.status === 429 ? failure.pause(attempt) : undefined;
     };
-    const answer = await patiently({ signal: context.signal, pauseAfter }, () => askOnce(service, asking, context));
+    const answer = await patiently({ signal: context.signal, pauseAfter }, () => askOnce({ service, asking, context }));
     const parsed = asking.answer.safeParse(answer);
     if (parsed.success) return parsed.data;
     const places = parsed.error.issues.slice(0, 3).map(({ path }) => path.join(".") || "the whole");
@@ -129,7 +155,14 @@ function asker(service: Service, context: ToolContext): Ask {
   };
 }
 
-async function askOnce(service: Service, asking: Asking<z.ZodType>, context: ToolContext): Promise<unknown> {
+interface Call {
+  readonly service: Service;
+  readonly asking: Asking<z.ZodType>;
+  readonly context: ToolContext;
+}
+
+async function askOnce(call: Call): Promise<unknown> {
+  const { service, asking, context } = call;
   const { query = {}, body } = asking;
   const url = new URL(`${serviceUrl(service, context.config)}/${asking.path.map(segment).join("/")}`);
   for (const [key, value] of Object.entries(query))
@@ -152,9 +185,9 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
   // A request that is not declared to read may write, unless it is a GET.
   const { effect = method === "GET" ? "read" : "write" } = asking;
   return requestsOf(context).send(effect, async () => {
-    const answered = await send(service, asking, context, url, init);
+    const answered = await send(call, url, init);
     const { status, text } = answered;
-    if (status < 200 || status > 299) throw refusal(service, asking, context, answered);
+    if (status < 200 || status > 299) throw await refusal(call, answered);
     // A web page, such as a proxy's, does not confirm a write.
     const isPage = effect === "write" && text.trimStart().startsWith("<");
     return asking.isText && !isPage ? text : parse(service, asking, text);
@@ -168,13 +201,7 @@ interface Answered {
 }
 
 /** Sends a request and reads the whole answer, within the limits of time and size. */
-async function send(
-  service: Service,
-  asking: Asking<z.ZodType>,
-  context: ToolContext,
-  url: URL,
-  init: RequestInit,
-): Promise<Answered> {
+async function send({ service, asking, context }: Call, url: URL, init: RequestInit): Promise<Answered> {
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(), LONGEST_ANSWER_MS);
   try {
@@ -187,7 +214,9 @@ async function send(
     context.signal.throwIfAborted();
     if (error instanceof ServiceFault || error instanceof SkillflowError) throw error;
     if (ending.signal.aborted) throw new ServiceFault(tooSlow(service, asking));
-    throw new ServiceFault(silence(service, asking, error), undefined, untoldPause, error);
+    // Other errors come from this process, and would be the same again.
+    const pause = error instanceof TypeError ? untoldPause : undefined;
+    throw new ServiceFault(silence(service, asking, error), undefined, pause, error);
   } finally {
     clearTimeout(timer);
   }
@@ -252,26 +281,27 @@ function parse({ name, address }: Service, asking: Asking<z.ZodType>, text: stri
   }
 }
 
-function refusal(service: Service, asking: Asking<z.ZodType>, context: ToolContext, answered: Answered): ServiceFault {
-  const { status, headers } = answered;
-  const message = advice(service, asking, context, answered);
-  const told = retryAfter(headers.get("retry-after"));
-  if (status === 429) return new ServiceFault(message, status, () => told ?? UNTOLD_LIMIT_MS);
-  if (status >= 500) return new ServiceFault(message, status, (attempt) => told ?? untoldPause(attempt));
-  return new ServiceFault(message, status);
+async function refusal({ service, asking, context }: Call, { status, headers, text }: Answered) {
+  const told = retryAfter(headers.get("retry-after")) ?? service.limitEnds?.(headers);
+  if (status === 429) {
+    const pause = told ?? UNTOLD_LIMIT_MS;
+    return new ServiceFault(limitAdvice(service.name, pause), status, () => pause);
+  }
+  const refused = { status, what: `${status} for ${lineOf(asking)}`, said: reasonOf(text), needs: asking.needs, text };
+  const own = await service.advice?.(refused, context);
+  const message = own ?? advice({ service, asking, context }, refused, headers);
+  if (status < 500) return new ServiceFault(message, status);
+  return new ServiceFault(message, status, (attempt) => told ?? untoldPause(attempt));
 }
 
-function advice(service: Service, asking: Asking<z.ZodType>, { config }: ToolContext, answered: Answered): string {
+function advice({ service, asking, context }: Call, refused: Refusal, headers: Headers): string {
   const { name, address } = service;
-  const { status, headers } = answered;
-  const what = `${status} for ${lineOf(asking)}`;
-  const said = reasonOf(answered.text);
-  if (status === 401) return `${name} did not let in (${what}): ${said} ${keyAdvice(service, config)}`;
+  const { status, what, said } = refused;
+  if (status === 401) return `${name} did not let in (${what}): ${said} ${keyAdvice(service, context.config)}`;
   if (status === 403)
     return `${name} does not allow this (${what}): ${said}${asking.needs ? ` It takes ${asking.needs}.` : ""}`;
   if (status === 404 || status === 405)
-    return `Not found in ${name} (${what}): ${said} ${asking.instead ?? `Check the name, and ${address}.`}`;
-  if (status === 429) return limitAdvice(name, headers);
+    return `Not found in ${name} (${what}): ${said} ${asking.instead ?? service.instead ?? `Check the name, and ${address}.`}`;
   if (status >= 500) return `${name} failed (${what}): ${said}${outcome(asking)}`;
   if (status >= 300 && status < 400)
     return `${name} sends this elsewhere (${what}), to ${originOf(headers)}: set ${address} to the address that answers.`;
@@ -284,8 +314,7 @@ function keyAdvice({ keys, address }: Service, config: ToolContext["config"]): s
   return `${set.join(" or ")} is wrong, expired or revoked, or for another server than ${address}.`;
 }
 
-function limitAdvice(name: string, headers: Headers): string {
-  const pause = retryAfter(headers.get("retry-after")) ?? UNTOLD_LIMIT_MS;
+function limitAdvice(name: string, pause: number): string {
   const until = new Date(Date.now() + pause).toISOString();
   return `${name}'s rate limit is used up until ${until}. Nothing was done; go on without it, or ask again after that.`;
 }
@@ -322,7 +351,10 @@ function reasonOf(text: string): string {
   return words === "" ? "no reason was given." : `${clip(words, 500).replace(/\.$/, "")}.`;
 }
 
-const REASONS = ["reason", "message", "detail", "title", "error", "error_description", "errors", "errorMessages"];
+const REASONS = [
+  ...["reason", "message", "title", "detail", "source", "pointer", "error", "error_description", "errors"],
+  ...["errorMessages", "invalid_attributes"],
+];
 
 function wordsOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;

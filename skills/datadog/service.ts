@@ -1,0 +1,69 @@
+import {
+  type Ask,
+  type Refusal,
+  requiredKey,
+  retryAfter,
+  type Service,
+  serviceUrl,
+  type ToolContext,
+  withService,
+} from "skillflow";
+
+const DATADOG: Service = {
+  name: "Datadog",
+  address: "DD_SITE or DD_API_URL",
+  url: (config) => config["DD_API_URL"] || `https://api.${siteOf(config)}`,
+  keys: ["DD_API_KEY", "DD_APP_KEY"],
+  headers: (config) => ({
+    "dd-api-key": requiredKey(config, "DD_API_KEY"),
+    "dd-application-key": requiredKey(config, "DD_APP_KEY"),
+  }),
+  instead: "Check the id; it may also belong to another site or organisation.",
+  limitEnds: (headers) => retryAfter(headers.get("x-ratelimit-reset")),
+  advice: (refusal, context) => (refusal.status === 403 ? refusedKey(refusal, context) : undefined),
+};
+
+/** Runs a tool's work on Datadog. Searches are reads even though they use POST. */
+export function withDatadog(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(DATADOG, context, (ask) => work((asking) => ask({ effect: "read", ...asking })));
+}
+
+/** Datadog answers 403 for either wrong key and for a missing permission. */
+async function refusedKey({ what, said, needs }: Refusal, context: ToolContext): Promise<string> {
+  const state = await keyState(context);
+  const reason = `(${what}: ${said})`;
+  if (state === "refused")
+    return `Datadog refused DD_API_KEY: it is wrong, revoked, or of another site than DD_SITE. ${reason}`;
+  const lack = `DD_APP_KEY is wrong, or its owner or scopes lack the permission ${needs}. ${reason}`;
+  return state === "valid" ? `DD_API_KEY is right, but ${lack}` : `DD_API_KEY is wrong for DD_SITE, or ${lack}`;
+}
+
+/** Checks the API key alone. */
+async function keyState({ config, fetch, signal }: ToolContext): Promise<"valid" | "refused" | undefined> {
+  try {
+    const url = `${serviceUrl(DATADOG, config)}/api/v1/validate`;
+    const headers = { accept: "application/json", ...DATADOG.headers?.(config) };
+    const response = await fetch(url, { redirect: "manual", signal, headers });
+    if (response.ok) return /"valid"\s*:\s*true/.test(await response.text()) ? "valid" : undefined;
+    return response.status === 403 ? "refused" : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// Datadog's own domains only: the keys are sent to the site.
+const SITE = /^(?:[a-z0-9]{2,8}\.)?(?:datadoghq\.com|datadoghq\.eu|ddog-gov\.com)$/;
+
+/** Returns the URL of a page in Datadog's web application. */
+export function pageUrl(config: ToolContext["config"], path: string): string {
+  const site = siteOf(config);
+  return `https://${site.split(".").length > 2 ? site : `app.${site}`}/${path}`;
+}
+
+function siteOf(config: ToolContext["config"]): string {
+  const site = (config["DD_SITE"] || "datadoghq.com").trim().toLowerCase();
+  if (SITE.test(site) && !site.startsWith("app.") && !site.startsWith("api.")) return site;
+  throw new Error(
+    "DD_SITE is not a Datadog site: it is written like datadoghq.eu or us5.datadoghq.com. Use DD_API_URL for others.",
+  );
+}
