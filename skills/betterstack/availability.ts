@@ -1,6 +1,5 @@
 import { clip, defineTool, each, type Point, resultSchema, seriesSummary, summarise } from "skillflow";
 import * as z from "zod";
-import { withBetterStack } from "./client.ts";
 import {
   checkedId,
   idAnswer,
@@ -14,6 +13,7 @@ import {
   paging,
   text,
 } from "./fields.ts";
+import { withBetterStack } from "./service.ts";
 
 const day = z
   .string()
@@ -41,10 +41,10 @@ export const availabilityTools = [
     }),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const path = `/api/v2/monitors/${checkedId(input.monitor_id)}`;
+        const path = ["v2", "monitors", checkedId(input.monitor_id)];
         const query = { from: input.from, to: input.to };
-        const { data } = await ask({ path: `${path}/sla`, query, answer: z.object({ data: availability }) });
-        const { data: times } = await ask({ path: `${path}/response-times`, answer: z.object({ data: responses }) });
+        const { data } = await ask({ path: [...path, "sla"], query, answer: z.object({ data: availability }) });
+        const { data: times } = await ask({ path: [...path, "response-times"], answer: z.object({ data: responses }) });
         const told = data.attributes;
         return {
           availability_percent: told.availability,
@@ -75,7 +75,7 @@ export const availabilityTools = [
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const answer = await ask({
-          path: "/api/v2/heartbeats",
+          path: ["v2", "heartbeats"],
           query: paging(input),
           answer: z.object({ data: z.array(heartbeat), pagination }),
         });

@@ -1,6 +1,5 @@
 import { defineTool, each, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
-import { withBetterStack } from "./client.ts";
 import {
   checkedId,
   flag,
@@ -17,6 +16,7 @@ import {
   texts,
   withoutLogin,
 } from "./fields.ts";
+import { withBetterStack } from "./service.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
@@ -47,7 +47,7 @@ export const incidentTools = [
         const { limit: _, page: __, monitor_id, ...filters } = input;
         const of = monitor_id === undefined ? {} : { monitor_id: checkedId(monitor_id) };
         const query = { ...filters, ...of, ...paging(input) };
-        const answer = await ask({ path: "/api/v3/incidents", query, answer: listAnswer });
+        const answer = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
         return { incidents: answer.data.map(briefOf), next_page: nextPage(answer) };
       }),
   }),
@@ -67,7 +67,7 @@ export const incidentTools = [
     ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const path = `/api/v3/incidents/${checkedId(input.incident_id)}`;
+        const path = ["v3", "incidents", checkedId(input.incident_id)];
         const { data } = await ask({ path, answer: incidentAnswer });
         return wholeOf(data);
       }),

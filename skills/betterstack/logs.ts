@@ -1,7 +1,6 @@
 import { defineTool, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
-import { withBetterStack } from "./client.ts";
-import { runQuery } from "./sql/api.ts";
+import { withSql } from "./sql/api.ts";
 import { gate } from "./sql/gate.ts";
 import { declaredSources, tablesOf } from "./sql/tables.ts";
 
@@ -35,10 +34,10 @@ export const logTools = [
     }),
     output_schema: resultSchema({ source: "text", row_count: "number", rows: [{}], more: "text" }, "source", "rows"),
     handler: (input, context) =>
-      withBetterStack(context, async () => {
+      withSql(context, async (run) => {
         const source = chosen(input.source, context);
         const most = input.limit ?? DEFAULT_ROWS;
-        const rows = await runQuery(gate(input.sql, tablesOf(source)), most + 1, context);
+        const rows = await run(gate(input.sql, tablesOf(source)), most + 1);
         const isMore = rows.length > most;
         return {
           source,

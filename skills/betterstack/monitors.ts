@@ -1,6 +1,5 @@
 import { defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
-import { withBetterStack } from "./client.ts";
 import {
   checkedId,
   flag,
@@ -17,6 +16,7 @@ import {
   texts,
   withoutLogin,
 } from "./fields.ts";
+import { withBetterStack } from "./service.ts";
 
 const MONITOR = { ...each("text", "id name type status team monitored_url last_checked_at paused_at url") } as const;
 
@@ -38,7 +38,7 @@ export const monitorTools = [
         const filters = { pronounceable_name: input.name, url: input.url };
         const query = { ...filters, ...paging(input) };
         const answer = await ask({
-          path: "/api/v2/monitors",
+          path: ["v2", "monitors"],
           query,
           answer: z.object({ data: z.array(monitor), pagination }),
         });
@@ -71,7 +71,7 @@ export const monitorTools = [
     ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const path = `/api/v2/monitors/${checkedId(input.monitor_id)}`;
+        const path = ["v2", "monitors", checkedId(input.monitor_id)];
         const { data } = await ask({ path, answer: z.object({ data: monitor }) });
         const { url: _, pronounceable_name: __, monitor_type: ___, team_name: ____, ...settings } = data.attributes;
         return { ...settings, ...briefOf(data) };

@@ -1,9 +1,9 @@
-import { callDigest, defineTool, resultSchema, type ToolContext } from "skillflow";
+import type { Ask } from "skillflow";
+import { callDigest, defineTool, resultSchema, ServiceFault, type ToolContext } from "skillflow";
 import * as z from "zod";
-import { type Ask, withBetterStack } from "./client.ts";
-import { BetterStackFailure } from "./failure.ts";
 import { checkedId, incidentId } from "./fields.ts";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
+import { withBetterStack } from "./service.ts";
 
 const person = z.string().min(1).max(200);
 
@@ -70,7 +70,7 @@ export const respondTools = [
         if (known) return { ...unmarked(known, marker), existing: true };
         const ways = { call: false, sms: false, email: true, push: true };
         const body = { ...ways, ...input, summary: `${input.summary} ${marker}` };
-        const { data } = await ask({ path: "/api/v3/incidents", body, answer: incidentAnswer });
+        const { data } = await ask({ path: ["v3", "incidents"], body, answer: incidentAnswer });
         return unmarked(data, marker);
       }),
   }),
@@ -81,12 +81,12 @@ async function settle(
   ask: Ask,
   { id, verb, body }: { readonly id: string; readonly verb: "acknowledge" | "resolve"; readonly body: object },
 ) {
-  const path = `/api/v3/incidents/${checkedId(id)}`;
+  const path = ["v3", "incidents", checkedId(id)];
   try {
-    const { data } = await ask({ path: `${path}/${verb}`, body, answer: incidentAnswer });
+    const { data } = await ask({ path: [...path, verb], body, answer: incidentAnswer });
     return briefOf(data);
   } catch (error) {
-    if (!(error instanceof BetterStackFailure) || error.answer?.status !== 409) throw error;
+    if (!(error instanceof ServiceFault) || error.status !== 409) throw error;
     const { data } = await ask({ path, answer: incidentAnswer });
     const { acknowledged_at, resolved_at } = data.attributes;
     if (!resolved_at && (verb === "resolve" || !acknowledged_at)) throw error;
@@ -101,7 +101,7 @@ const PAGE_SIZE = 50;
 async function findIncident(ask: Ask, marker: string): Promise<Incident | undefined> {
   const from = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
   const query = { from, per_page: PAGE_SIZE, page: 1 };
-  const { data } = await ask({ path: "/api/v3/incidents", query, answer: listAnswer });
+  const { data } = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
   return data.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
 }
 

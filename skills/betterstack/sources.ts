@@ -1,7 +1,7 @@
 import { defineTool, each } from "skillflow";
 import * as z from "zod";
-import { withBetterStack } from "./client.ts";
 import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
+import { withBetterStack } from "./service.ts";
 import { declaredSources } from "./sql/tables.ts";
 
 export const sourceTools = [
@@ -18,20 +18,23 @@ export const sourceTools = [
       queryable: "flag",
     }),
     handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const declared = declaredSources(context.config);
-        const answer = await ask({
-          product: "telemetry",
-          path: "/api/v1/sources",
-          query: paging(input),
-          answer: z.object({ data: z.array(source), pagination }),
-        });
-        const sources = answer.data.map((one) => {
-          const brief = briefOf(one);
-          return { ...brief, queryable: brief.source !== undefined && declared.includes(brief.source) };
-        });
-        return { sources, next_page: nextPage(answer) };
-      }),
+      withBetterStack(
+        context,
+        async (ask) => {
+          const declared = declaredSources(context.config);
+          const answer = await ask({
+            path: ["v1", "sources"],
+            query: paging(input),
+            answer: z.object({ data: z.array(source), pagination }),
+          });
+          const sources = answer.data.map((one) => {
+            const brief = briefOf(one);
+            return { ...brief, queryable: brief.source !== undefined && declared.includes(brief.source) };
+          });
+          return { sources, next_page: nextPage(answer) };
+        },
+        "telemetry",
+      ),
   }),
 ];
 

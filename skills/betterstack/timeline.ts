@@ -1,6 +1,6 @@
+import type { Ask } from "skillflow";
 import { defineTool, each, markerOf, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
-import { type Ask, withBetterStack } from "./client.ts";
 import {
   checkedId,
   idAnswer,
@@ -13,6 +13,7 @@ import {
   paging,
   text,
 } from "./fields.ts";
+import { withBetterStack } from "./service.ts";
 
 /** Tools for an incident's timeline and the on-call calendars. */
 
@@ -31,7 +32,7 @@ export const timelineTools = [
     ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const path = `/api/v3/incidents/${checkedId(input.incident_id)}/timeline`;
+        const path = ["v3", "incidents", checkedId(input.incident_id), "timeline"];
         const { data } = await ask({ path, answer: z.object({ data: z.array(item) }) });
         const items = data.map(({ attributes }) => attributes).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
         return {
@@ -52,7 +53,7 @@ export const timelineTools = [
     output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const path = `/api/v2/incidents/${checkedId(input.incident_id)}/comments`;
+        const path = ["v2", "incidents", checkedId(input.incident_id), "comments"];
         const marker = markerOf(context, input);
         const earlier = await findComment(ask, path, marker);
         if (earlier) return { ...writtenOf(earlier), existing: true };
@@ -73,7 +74,7 @@ export const timelineTools = [
     }),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const answer = await ask({ path: "/api/v2/on-calls", query: paging(input), answer: calendarsAnswer });
+        const answer = await ask({ path: ["v2", "on-calls"], query: paging(input), answer: calendarsAnswer });
         const people = new Map(answer.included?.map(({ id, attributes }) => [id, attributes]));
         const calendars = answer.data.map(({ id, attributes, relationships }) => ({
           id,
@@ -119,7 +120,7 @@ function itemOf({ item_type, at, data }: z.infer<typeof item>["attributes"]) {
 
 const comment = z.object({ id: idAnswer, attributes: z.object({ content: text, created_at: text }) });
 
-async function findComment(ask: Ask, path: string, marker: string) {
+async function findComment(ask: Ask, path: readonly string[], marker: string) {
   const { data } = await ask({ path, answer: z.object({ data: z.array(comment) }) });
   return data.find(({ attributes }) => attributes.content?.includes(marker));
 }

@@ -20,8 +20,10 @@ export interface Service {
   readonly instead?: string;
   /** Returns the milliseconds until a rate limit ends, for services that do not send Retry-After. */
   readonly limitEnds?: (headers: Headers) => number | undefined;
-  /** Returns the service's own words for a refusal. Undefined leaves the default ones. */
-  readonly advice?: (refusal: Refusal, context: ToolContext) => Promise<string | undefined> | string | undefined;
+  /**
+   * Returns the service's own words for a refusal, or a fault that is not retried. Undefined leaves the default ones.
+   */
+  readonly advice?: (refusal: Refusal, context: ToolContext) => Promise<Advice> | Advice;
   /** More credentials, loaded from a place that config names. */
   readonly secrets?: readonly string[];
   /** Headers of each request. Read config values with `keyOf`. */
@@ -29,6 +31,8 @@ export interface Service {
   /** Provides its own `fetch`, for example to trust a private certificate. */
   readonly fetchWith?: (context: ToolContext) => Promise<typeof fetch>;
 }
+
+type Advice = string | ServiceFault | undefined;
 
 /** Refused request, for words of the service's own. */
 export interface Refusal {
@@ -47,7 +51,7 @@ export interface Asking<Answer extends z.ZodType> {
   /** Path below the service's address, by segment. No segment can lead to another path. */
   readonly path: readonly string[];
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** Sent as JSON. */
+  /** Sent as JSON, and a string as plain text. */
   readonly body?: unknown;
   /** Defaults to POST with a body, and otherwise to GET. */
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
@@ -164,6 +168,7 @@ interface Call {
 async function askOnce(call: Call): Promise<unknown> {
   const { service, asking, context } = call;
   const { query = {}, body } = asking;
+  const isPlain = typeof body === "string";
   const url = new URL(`${serviceUrl(service, context.config)}/${asking.path.map(segment).join("/")}`);
   for (const [key, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])
@@ -178,9 +183,9 @@ async function askOnce(call: Call): Promise<unknown> {
       "user-agent": "skillflow",
       ...service.headers?.(context.config),
       ...(asking.accept ? { accept: asking.accept } : {}),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(body === undefined ? {} : { "content-type": isPlain ? "text/plain; charset=utf-8" : "application/json" }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isPlain ? body : JSON.stringify(body) }),
   };
   // A request that is not declared to read may write, unless it is a GET.
   const { effect = method === "GET" ? "read" : "write" } = asking;
@@ -289,6 +294,7 @@ async function refusal({ service, asking, context }: Call, { status, headers, te
   }
   const refused = { status, what: `${status} for ${lineOf(asking)}`, said: reasonOf(text), needs: asking.needs, text };
   const own = await service.advice?.(refused, context);
+  if (own instanceof ServiceFault) return own;
   const message = own ?? advice({ service, asking, context }, refused, headers);
   if (status < 500) return new ServiceFault(message, status);
   return new ServiceFault(message, status, (attempt) => told ?? untoldPause(attempt));
@@ -363,7 +369,11 @@ function wordsOf(value: unknown, depth = 0): string {
     ? value.slice(0, 5)
     : REASONS.map((key) => (Object.hasOwn(value, key) ? value[key as never] : undefined));
   const texts = members.map((member) => wordsOf(member, depth + 1)).filter((member) => member !== "");
-  return [...new Set(texts)].join(": ");
+  if (texts.length > 0 || Array.isArray(value)) return [...new Set(texts)].join(": ");
+  // Errors by field.
+  const faults = Object.entries(value).map(([field, fault]) => [field, wordsOf(fault, depth + 1)] as const);
+  const said = faults.filter(([, words]) => words !== "").slice(0, 10);
+  return said.map(([field, words]) => `${field}: ${words}`).join("; ");
 }
 
 /** Parses JSON, or returns the text. A page, such as a proxy's, gives no reason. */

@@ -1,5 +1,32 @@
-import { patiently, type ToolContext } from "skillflow";
-import { BetterStackFailure, exceptionCode, parse, pauseAfter, QUERY_LINE } from "../failure.ts";
+import {
+  authorization,
+  clip,
+  type Json,
+  keyOf,
+  type Refusal,
+  type Service,
+  ServiceFault,
+  type ToolContext,
+  withService,
+} from "skillflow";
+import * as z from "zod";
+
+const SQL_API: Service = {
+  name: "The SQL API",
+  address: "BETTERSTACK_QUERY_ENDPOINT",
+  // Better Stack shows the address without https://.
+  url: ({ BETTERSTACK_QUERY_ENDPOINT: text = "" }) => (/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`).trim(),
+  keys: ["BETTERSTACK_QUERY_USERNAME", "BETTERSTACK_QUERY_PASSWORD"],
+  headers: (config) => {
+    const password = keyOf(config, "BETTERSTACK_QUERY_PASSWORD");
+    return authorization(keyOf(config, "BETTERSTACK_QUERY_USERNAME"), password);
+  },
+  advice: ({ status, text }: Refusal) => {
+    const words = queryAdvice(status, text);
+    // A query that the database rejects would be rejected again.
+    return words && new ServiceFault(words, status);
+  },
+};
 
 /** Returns ClickHouse settings, sent separately, that limit every query whatever its text is. */
 function limits(rows: number): Readonly<Record<string, string>> {
@@ -17,64 +44,75 @@ function limits(rows: number): Readonly<Record<string, string>> {
   };
 }
 
-/** Runs a query that has passed the gate, and returns its first rows. */
-export async function runQuery(sql: string, rows: number, context: ToolContext): Promise<readonly unknown[]> {
-  const url = new URL(endpoint(context.config));
-  for (const [name, value] of Object.entries(limits(rows))) url.searchParams.set(name, value);
-  const body = `${sql}\nFORMAT JSONEachRow`;
-  const { signal } = context;
-  const text = await patiently({ signal, pauseAfter }, () => send(url, body, context));
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return lines.slice(0, rows).map(rowOf);
-}
+/** Runs queries that have passed the gate, and returns their first rows. */
+type Run = (sql: string, rows: number) => Promise<readonly unknown[]>;
 
-async function send(url: URL, body: string, { config, fetch, signal }: ToolContext): Promise<string> {
-  const request = { line: QUERY_LINE, effect: "read" } as const;
-  const { response, text } = await post(url, body, { authorization: login(config), fetch, signal }).catch(
-    (error: unknown) => {
-      throw new BetterStackFailure(request, undefined, error);
-    },
+/** Runs a tool's work on the SQL API. */
+export function withSql(context: ToolContext, work: (run: Run) => Promise<unknown>): Promise<Json> {
+  return withService(SQL_API, context, (ask) =>
+    work(async (sql, rows) => {
+      const missing = [SQL_API.address, ...SQL_API.keys].find((name) => !context.config[name]?.trim());
+      if (missing)
+        throw new Error(
+          `query_logs needs ${missing}, which is not set: logs cannot be queried in this run. The other tools work.`,
+        );
+      const body = `${sql}\nFORMAT JSONEachRow`;
+      const query = limits(rows);
+      const text = await ask({ path: [], query, body, effect: "read", isText: true, answer: z.string() });
+      if (exceptionCode(text) !== undefined) throw new Error(queryAdvice(200, text));
+      const lines = text.split("\n").filter((line) => line.trim() !== "");
+      return lines.slice(0, rows).map(rowOf);
+    }),
   );
-  const { status, headers } = response;
-  if (!response.ok || exceptionCode(text) !== undefined)
-    throw new BetterStackFailure(request, { status, headers, text });
-  return text;
-}
-
-interface Sending extends Pick<ToolContext, "fetch" | "signal"> {
-  readonly authorization: string;
-}
-
-async function post(url: URL, body: string, { authorization, fetch, signal }: Sending) {
-  const headers = { authorization, "content-type": "text/plain; charset=utf-8" };
-  const response = await fetch(url, { method: "POST", redirect: "manual", signal, headers, body });
-  return { response, text: await response.text() };
-}
-
-function endpoint(config: ToolContext["config"]): string {
-  const text = config["BETTERSTACK_QUERY_ENDPOINT"]?.trim();
-  if (!text) throw new Error(notSet("BETTERSTACK_QUERY_ENDPOINT"));
-  const address = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && url.username === "" && url.search === "") return address;
-  throw new Error("BETTERSTACK_QUERY_ENDPOINT is not an http or https address without user name and parameters.");
-}
-
-function login(config: ToolContext["config"]): string {
-  const [user, password] = ["BETTERSTACK_QUERY_USERNAME", "BETTERSTACK_QUERY_PASSWORD"].map((name) => {
-    const value = config[name];
-    if (!value) throw new Error(notSet(name));
-    return value.trim();
-  });
-  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-}
-
-function notSet(name: string): string {
-  return `query_logs needs ${name}, which is not set: logs cannot be queried in this run. The other tools work.`;
 }
 
 function rowOf(line: string): unknown {
-  const row = parse(line);
-  if (typeof row === "object" && row !== null && !Array.isArray(row)) return row;
+  const row = z.record(z.string(), z.unknown()).safeParse(parse(line));
+  if (row.success) return row.data;
   throw new Error("The SQL API answered with something that is not rows of JSON: check BETTERSTACK_QUERY_ENDPOINT.");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns ClickHouse's error code from a response. */
+function exceptionCode(text: string): number | undefined {
+  const code = /(?:^|\n)Code: (\d{1,4})\. DB::/.exec(text)?.[1];
+  return code === undefined ? undefined : Number(code);
+}
+
+/** Explains an error of ClickHouse, or of its address. Undefined for failures that may pass. */
+function queryAdvice(status: number, text: string): string | undefined {
+  const code = exceptionCode(text);
+  if (status === 401 || code === 516 || code === 194 || (status === 403 && code === undefined)) {
+    return `The SQL API refused BETTERSTACK_QUERY_USERNAME and BETTERSTACK_QUERY_PASSWORD (${status}): they are wrong, expired, or of another region than BETTERSTACK_QUERY_ENDPOINT.`;
+  }
+  const words = clickhouseWords(text);
+  if (code === 202) return `The SQL API runs too many queries at once: ${words} Ask again later.`;
+  if (code === 497) return `The SQL API's user may not read this: ${words} Check BETTERSTACK_SOURCE.`;
+  if (code === 60 || code === 81 || code === 668) {
+    return `The source was not found: ${words} Check BETTERSTACK_SOURCE and its region; a source without spans or metrics has no such table.`;
+  }
+  if (code !== undefined && TOO_MUCH.includes(code))
+    return `The query asks for too much: ${words} Narrow the time, or count instead of listing.`;
+  if (code !== undefined) return `The query is wrong: ${words}`;
+  return status >= 500 ? undefined : `The SQL API refused the query (${status}): check BETTERSTACK_QUERY_ENDPOINT.`;
+}
+
+// ClickHouse error codes for limits on rows, bytes, memory, time and depth.
+const TOO_MUCH: readonly number[] = [158, 159, 160, 162, 167, 191, 241, 307, 396];
+
+/** Returns ClickHouse's message without its code, stack trace and version. */
+function clickhouseWords(text: string): string {
+  const words = /DB::(?:Exception|NetException): ([\s\S]*)/.exec(text)?.[1] ?? "";
+  const short = words
+    .replace(/\(version [^)]*(?:\)+|$)/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return `${clip(short, 500).replace(/\.$/, "")}.`;
 }

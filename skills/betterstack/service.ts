@@ -1,0 +1,27 @@
+import { type Ask, authorization, requiredKey, type Service, type ToolContext, withService } from "skillflow";
+
+/**
+ * Runs a tool's work on one of Better Stack's REST APIs. A request with a body counts as a write, and paths are below
+ * the version, such as `["v2", "monitors"]`.
+ */
+export function withBetterStack(
+  context: ToolContext,
+  work: (ask: Ask) => Promise<unknown>,
+  product: "uptime" | "telemetry" = "uptime",
+) {
+  const service: Service = {
+    name: "Better Stack",
+    address: "BETTERSTACK_API_URL",
+    usual: `https://${product}.betterstack.com`,
+    keys: ["BETTERSTACK_API_TOKEN"],
+    headers: (config) => authorization(undefined, requiredKey(config, "BETTERSTACK_API_TOKEN")),
+    instead: "Check the id; it may also belong to another team than BETTERSTACK_API_TOKEN.",
+  };
+  const needs = "a global token, or one of the right team";
+  return withService(service, context, (ask) =>
+    work((asking) => {
+      const effect = asking.body === undefined ? "read" : "write";
+      return ask({ effect, needs, ...asking, path: ["api", ...asking.path] });
+    }),
+  );
+}
