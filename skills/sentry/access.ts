@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { withSentry } from "./client.ts";
+import { withSentry } from "./service.ts";
 
 /** Describes the organization that the token can access. */
 export async function describeAccess(context: ToolContext): Promise<string> {

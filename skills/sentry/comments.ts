@@ -1,7 +1,7 @@
 import { defineTool, markerOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { type Sentry, withSentry } from "./client.ts";
 import { issue, organization } from "./fields.ts";
+import { type Sentry, withSentry } from "./service.ts";
 
 export const commentTools = [
   defineTool({

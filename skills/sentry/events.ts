@@ -1,10 +1,9 @@
 import { defineTool, each, pick, resultSchema } from "skillflow";
 import * as z from "zod";
-import { type Sentry, withSentry } from "./client.ts";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
-import { projectParameter } from "./place.ts";
-import type { Query } from "./request.ts";
+import type { Query } from "./service.ts";
+import { projectParameter, type Sentry, withSentry } from "./service.ts";
 
 const query = z.string().min(1).max(500).optional();
 

@@ -1,9 +1,8 @@
 import { defineTool, pick, resultSchema } from "skillflow";
 import * as z from "zod";
-import { withSentry } from "./client.ts";
 import * as fields from "./fields.ts";
 import { briefOf, detailsOf, type Issue, type IssueDetails } from "./issue.ts";
-import { projectParameter } from "./place.ts";
+import { projectParameter, withSentry } from "./service.ts";
 
 export const issueTools = [
   defineTool({

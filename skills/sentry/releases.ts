@@ -1,9 +1,7 @@
-import { clip, defineTool, each, pick, resultSchema } from "skillflow";
+import { clip, defineTool, each, pick, resultSchema, ServiceFault } from "skillflow";
 import * as z from "zod";
-import { type Sentry, withSentry } from "./client.ts";
-import { Refusal } from "./failure.ts";
 import * as fields from "./fields.ts";
-import { projectParameter } from "./place.ts";
+import { projectParameter, type Sentry, withSentry } from "./service.ts";
 
 const RELEASE = {
   version: "text",
@@ -233,7 +231,7 @@ const NO_SUSPECTS =
 /** Returns suspect commits. A 404 means none, because the issue was found just before. */
 async function committersOf(sentry: Sentry, project: string, event: string) {
   try {
-    const { data } = await sentry.getInProject<Committers>(project, ["events", event, "committers"], {
+    const data = await sentry.getInProject<Committers>(project, ["events", event, "committers"], {
       scope: "event:read",
     });
     return data.committers.flatMap(({ author, commits }) =>
@@ -244,7 +242,7 @@ async function committersOf(sentry: Sentry, project: string, event: string) {
       })),
     );
   } catch (error) {
-    if (error instanceof Refusal && error.answer.status === 404) return [];
+    if (error instanceof ServiceFault && error.status === 404) return [];
     throw error;
   }
 }

@@ -12,6 +12,8 @@ export interface Service {
   /** Config field that holds the address. `usual` is the default address. */
   readonly address: string;
   readonly usual?: string;
+  /** Appended to each path, for services whose paths end with a slash. */
+  readonly ending?: "/";
   /** Actual address, if the field does not hold it itself. */
   readonly url?: string | ((config: ToolContext["config"]) => string);
   /** Config fields with credentials. Their values are removed from every error. */
@@ -65,6 +67,8 @@ export interface Asking<Answer extends z.ZodType> {
   readonly isText?: true | "end";
   /** Replaces the default Accept header. */
   readonly accept?: string;
+  /** Receives the headers of the answer, such as a link to the next page. */
+  readonly onHeaders?: (headers: Headers) => void;
   readonly answer: Answer;
 }
 
@@ -100,8 +104,14 @@ export async function withService(
     if (error instanceof SkillflowError) throw error;
     const told = service.keys.map((name) => ({ name, value: context.config[name]?.trim() ?? "" }));
     const secrets = [...told, ...(service.secrets ?? []).map((value) => ({ name: service.address, value }))];
-    throw requestsOf(context).failure(error, createRedactor(secrets).text(messageOf(error)));
+    const words = error instanceof TypeError ? oddForm(service, error) : messageOf(error);
+    throw requestsOf(context).failure(error, createRedactor(secrets).text(words));
   }
+}
+
+/** An answer without a checked schema lacked what the work read of it. Failures of the connection are `ServiceFault`s. */
+function oddForm({ name }: Service, { message }: TypeError): string {
+  return `${name} answered in an unexpected form (${message}).`;
 }
 
 /** Reads a secret from config. Throws if a header cannot carry it. */
@@ -169,7 +179,9 @@ async function askOnce(call: Call): Promise<unknown> {
   const { service, asking, context } = call;
   const { query = {}, body } = asking;
   const isPlain = typeof body === "string";
-  const url = new URL(`${serviceUrl(service, context.config)}/${asking.path.map(segment).join("/")}`);
+  const url = new URL(
+    `${serviceUrl(service, context.config)}/${asking.path.map(segment).join("/")}${service.ending ?? ""}`,
+  );
   for (const [key, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])
       if (one !== undefined) url.searchParams.append(key, String(one));
@@ -191,8 +203,9 @@ async function askOnce(call: Call): Promise<unknown> {
   const { effect = method === "GET" ? "read" : "write" } = asking;
   return requestsOf(context).send(effect, async () => {
     const answered = await send(call, url, init);
-    const { status, text } = answered;
+    const { status, headers, text } = answered;
     if (status < 200 || status > 299) throw await refusal(call, answered);
+    asking.onHeaders?.(headers);
     // A web page, such as a proxy's, does not confirm a write.
     const isPage = effect === "write" && text.trimStart().startsWith("<");
     return asking.isText && !isPage ? text : parse(service, asking, text);
@@ -287,9 +300,9 @@ function parse({ name, address }: Service, asking: Asking<z.ZodType>, text: stri
 }
 
 async function refusal({ service, asking, context }: Call, { status, headers, text }: Answered) {
-  const told = retryAfter(headers.get("retry-after")) ?? service.limitEnds?.(headers);
+  const told = retryAfter(headers.get("retry-after"));
   if (status === 429) {
-    const pause = told ?? UNTOLD_LIMIT_MS;
+    const pause = told ?? service.limitEnds?.(headers) ?? UNTOLD_LIMIT_MS;
     return new ServiceFault(limitAdvice(service.name, pause), status, () => pause);
   }
   const refused = { status, what: `${status} for ${lineOf(asking)}`, said: reasonOf(text), needs: asking.needs, text };
