@@ -46,6 +46,7 @@ export {
   resolveSkills,
   type SkillState,
 } from "./entry/library.ts";
+export { lenient, textLike } from "./kit/fields.ts";
 export {
   callDigest,
   clip,

@@ -1,11 +1,11 @@
-import { resultSchema, type Shape } from "skillflow";
+import { lenient, resultSchema, type Shape, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters and response fields that several tools share. */
 
 const ID = /^[1-9]\d{0,18}$/;
 
-const id = z.string().max(19).regex(ID);
+const id = textLike(ID, 19);
 
 export const incidentId = id;
 
@@ -32,17 +32,17 @@ export function pageSchema(list: string, item: Shape) {
 }
 
 /** Fields of an unexpected type count as absent, so that one odd field does not fail the whole result. */
-export const text = z.string().nullish().catch(undefined);
+export const text = lenient(z.string());
 
-export const number = z.number().nullish().catch(undefined);
+export const number = lenient(z.number());
 
-export const texts = z.array(z.string()).nullish().catch(undefined);
+export const texts = lenient(z.array(z.string()));
 
-export const flag = z.boolean().nullish().catch(undefined);
+export const flag = lenient(z.boolean());
 
 export const idAnswer = z.union([z.string(), z.number()]).transform(String);
 
-export const pagination = z.object({ next: text }).nullish().catch(undefined);
+export const pagination = lenient(z.object({ next: text }));
 
 export function nextPage(answer: {
   readonly pagination?: { readonly next?: string | null | undefined } | null | undefined;

@@ -1,4 +1,4 @@
-import { defineTool, each, resultSchema, type Shape } from "skillflow";
+import { defineTool, each, lenient, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 import {
   checkedId,
@@ -82,12 +82,9 @@ const incident = z.object({
     regions: texts,
     ...each(text, "screenshot_url origin_url"),
     ...each(flag, "call sms email push"),
-    metadata: z.record(z.string(), z.unknown()).nullish().catch(undefined),
+    metadata: lenient(z.record(z.string(), z.unknown())),
   }),
-  relationships: z
-    .object({ monitor: z.object({ data: z.object({ id: idAnswer }).nullish() }).nullish() })
-    .nullish()
-    .catch(undefined),
+  relationships: lenient(z.object({ monitor: z.object({ data: z.object({ id: idAnswer }).nullish() }).nullish() })),
 });
 export type Incident = z.infer<typeof incident>;
 

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, type ToolContext } from "skillflow";
+import { defineTool, resultSchema, type ToolContext, textLike } from "skillflow";
 import * as z from "zod";
 import { withSql } from "./sql/api.ts";
 import { gate } from "./sql/gate.ts";
@@ -24,10 +24,7 @@ export const logTools = [
         .min(1)
         .max(6000)
         .describe("SELECT dt, raw FROM logs WHERE dt > now() - INTERVAL 1 HOUR ORDER BY dt DESC"),
-      source: z
-        .string()
-        .max(100)
-        .regex(/^[A-Za-z][A-Za-z0-9_]*$/)
+      source: textLike(/^[A-Za-z][A-Za-z0-9_]*$/, 100)
         .optional()
         .describe("As list_sources names it, t123456_my_app; default: the first declared."),
       limit: z.int().min(1).max(200).optional().describe("Rows at most; default 50."),

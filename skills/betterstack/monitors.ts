@@ -1,4 +1,4 @@
-import { defineTool, each, resultSchema } from "skillflow";
+import { defineTool, each, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import {
   checkedId,
@@ -86,13 +86,13 @@ const monitor = z.object({
     ...each(text, "pronounceable_name url monitor_type status team_name last_checked_at paused_at created_at"),
     ...each(number, "check_frequency confirmation_period recovery_period request_timeout"),
     http_method: text,
-    expected_status_codes: z.array(z.number()).nullish().catch(undefined),
+    expected_status_codes: lenient(z.array(z.number())),
     required_keyword: text,
     verify_ssl: flag,
     ...each(number, "ssl_expiration domain_expiration"),
     port: text,
     regions: texts,
-    policy_id: z.union([z.string(), z.number()]).nullish().catch(undefined),
+    policy_id: lenient(z.union([z.string(), z.number()])),
     ...each(text, "maintenance_from maintenance_to maintenance_timezone"),
     maintenance_days: texts,
   }),

@@ -1,5 +1,5 @@
 import type { Ask } from "skillflow";
-import { callDigest, defineTool, resultSchema, ServiceFault, type ToolContext } from "skillflow";
+import { callDigest, defineTool, resultSchema, ServiceFault, type ToolContext, textLike } from "skillflow";
 import * as z from "zod";
 import { checkedId, incidentId } from "./fields.ts";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
@@ -43,18 +43,11 @@ export const respondTools = [
     description: "Reports an incident: whoever is on call is told.",
     effect: "write",
     input_schema: z.strictObject({
-      requester_email: z
-        .string()
-        .max(200)
-        .regex(/^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/)
-        .describe("Of a member of the team."),
+      requester_email: textLike(/^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/, 200).describe("Of a member of the team."),
       name: z.string().min(1).max(150).optional().describe("Such as the service's."),
       summary: z.string().min(1).max(220).describe("One line: what a call or message says."),
       description: z.string().max(10_000).optional().describe("Evidence, and what was tried."),
-      policy_id: z
-        .string()
-        .max(19)
-        .regex(/^\d+$/)
+      policy_id: textLike(/^\d+$/, 19)
         .optional()
         .describe("Escalation policy: decides who is told how, in place of the ways below."),
       call: way("Phone call.", false),

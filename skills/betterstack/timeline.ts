@@ -1,5 +1,5 @@
 import type { Ask } from "skillflow";
-import { defineTool, each, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool, each, lenient, markerOf, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import {
   checkedId,
@@ -92,22 +92,18 @@ export const timelineTools = [
   }),
 ];
 
-const person = z.object({ name: text, full_name: text, email: text }).nullish().catch(undefined);
+const person = lenient(z.object({ name: text, full_name: text, email: text }));
 
 const item = z.object({
   attributes: z.object({
     item_type: text,
     at: z.string(),
-    data: z
-      .object({
+    data: lenient(
+      z.object({
         title: text,
-        content: z
-          .union([z.string(), z.object({ text, user: person })])
-          .nullish()
-          .catch(undefined),
-      })
-      .nullish()
-      .catch(undefined),
+        content: lenient(z.union([z.string(), z.object({ text, user: person })])),
+      }),
+    ),
   }),
 });
 
@@ -134,20 +130,18 @@ const calendarsAnswer = z.object({
   data: z.array(
     z.object({
       id: idAnswer,
-      attributes: z.object({ name: text, team_name: text, default_calendar: z.boolean().nullish().catch(undefined) }),
-      relationships: z
-        .object({
+      attributes: z.object({ name: text, team_name: text, default_calendar: lenient(z.boolean()) }),
+      relationships: lenient(
+        z.object({
           on_call_users: z
             .object({ data: z.array(z.object({ id: idAnswer, meta: z.object({ email: text }).nullish() })).nullish() })
             .nullish(),
-        })
-        .nullish()
-        .catch(undefined),
+        }),
+      ),
     }),
   ),
-  included: z
-    .array(z.object({ id: idAnswer, attributes: z.object({ first_name: text, last_name: text, email: text }) }))
-    .nullish()
-    .catch(undefined),
+  included: lenient(
+    z.array(z.object({ id: idAnswer, attributes: z.object({ first_name: text, last_name: text, email: text }) })),
+  ),
   pagination,
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineTool, each, isoTime, periodOf, resultSchema, type ToolContext } from "skillflow";
+import { defineTool, each, isoTime, lenient, periodOf, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -80,10 +80,7 @@ async function waitFor(act: Act, queryId: string, { signal }: ToolContext): Prom
 const results = z.object({
   status: z.string(),
   results: z.array(z.array(z.object({ field: text, value: text }))).nullish(),
-  statistics: z
-    .object({ recordsMatched: number, recordsScanned: number, bytesScanned: number })
-    .nullish()
-    .catch(undefined),
+  statistics: lenient(z.object({ recordsMatched: number, recordsScanned: number, bytesScanned: number })),
 });
 type Told = z.infer<typeof results>;
 

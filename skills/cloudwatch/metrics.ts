@@ -3,11 +3,13 @@ import {
   each,
   firstOf,
   isoTime,
+  lenient,
   type Period,
   periodOf,
   resultSchema,
   seriesSummary,
   summarise,
+  textLike,
 } from "skillflow";
 import * as z from "zod";
 import { contains, dimensions, from, namedOf, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
@@ -81,10 +83,7 @@ export const metricTools = [
       namespace: namespace.optional(),
       metric: metric.optional(),
       dimensions: dimensions.describe("All of the metric's, as list_metrics tells them."),
-      stat: z
-        .string()
-        .max(20)
-        .regex(/^(Average|Sum|Minimum|Maximum|SampleCount|p\d{1,2}(\.\d{1,2})?)$/)
+      stat: textLike(/^(Average|Sum|Minimum|Maximum|SampleCount|p\d{1,2}(\.\d{1,2})?)$/, 20)
         .optional()
         .describe("Sum, Average, Maximum, p99 …; default Average."),
       expression: z.string().min(1).max(2048).optional(),
@@ -154,10 +153,7 @@ const dataAnswer = z.object({
       Values: z.array(z.number()).nullish(),
     }),
   ),
-  Messages: z
-    .array(z.object({ Value: text }))
-    .nullish()
-    .catch(undefined),
+  Messages: lenient(z.array(z.object({ Value: text }))),
 });
 
 interface Wanted {

@@ -1,4 +1,4 @@
-import { type Ask, type Asking, type Service, type ToolContext, timeField, withService } from "skillflow";
+import { type Ask, type Asking, lenient, type Service, type ToolContext, timeField, withService } from "skillflow";
 import * as z from "zod";
 import { credentialsOf } from "./credentials.ts";
 import { type Credentials, signed } from "./signature.ts";
@@ -103,12 +103,9 @@ export const dimensions = z
   .max(30)
   .optional();
 
-export const text = z.string().nullish().catch(undefined);
-export const number = z.number().nullish().catch(undefined);
-export const pairs = z
-  .array(z.object({ Name: text, Value: text }))
-  .nullish()
-  .catch(undefined);
+export const text = lenient(z.string());
+export const number = lenient(z.number());
+export const pairs = lenient(z.array(z.object({ Name: text, Value: text })));
 
 /** Converts a list of dimensions to an object. */
 export function namedOf(found: z.infer<typeof pairs>) {

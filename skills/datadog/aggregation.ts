@@ -1,14 +1,12 @@
 import type { Shape } from "skillflow";
+import { textLike } from "skillflow";
 import * as z from "zod";
 import { number, text } from "./answers.ts";
 import { DEFAULT_LIMIT } from "./fields.ts";
 
 /** Parameters for counting and measuring logs and spans. */
 
-const facet = z
-  .string()
-  .max(200)
-  .regex(/^[@A-Za-z_][A-Za-z0-9_.@/-]*$/);
+const facet = textLike(/^[@A-Za-z_][A-Za-z0-9_.@/-]*$/, 200);
 
 export const measure = z
   .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])

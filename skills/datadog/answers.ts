@@ -1,28 +1,24 @@
-import { resultSchema, type Shape } from "skillflow";
+import { lenient, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** Fields of responses. One of an unexpected type counts as absent, so that it does not fail the whole result. */
 
-export const text = z.string().nullish().catch(undefined);
+export const text = lenient(z.string());
 
-export const number = z.number().nullish().catch(undefined);
+export const number = lenient(z.number());
 
-export const texts = z.array(z.string()).nullish().catch(undefined);
+export const texts = lenient(z.array(z.string()));
 
-export const anything = z.record(z.string(), z.unknown()).nullish().catch(undefined);
+export const anything = lenient(z.record(z.string(), z.unknown()));
 
 /** Metadata of version 2 with the next page's cursor. */
-export const cursorMeta = z
-  .object({
-    page: z.object({ after: text }).nullish().catch(undefined),
+export const cursorMeta = lenient(
+  z.object({
+    page: lenient(z.object({ after: text })),
     status: text,
-    warnings: z
-      .array(z.object({ title: text, detail: text }))
-      .nullish()
-      .catch(undefined),
-  })
-  .nullish()
-  .catch(undefined);
+    warnings: lenient(z.array(z.object({ title: text, detail: text }))),
+  }),
+);
 
 /** Returns the next page's cursor, warnings, and whether the page is incomplete. */
 export function pageNotes(meta: z.infer<typeof cursorMeta>) {

@@ -1,4 +1,4 @@
-import { momentOf } from "skillflow";
+import { momentOf, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -7,7 +7,7 @@ export const query = z.string().min(1).max(2000);
 
 const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))$/;
 
-const time = z.string().max(40).regex(TIME);
+const time = textLike(TIME, 40);
 
 export const from = time.optional();
 
@@ -17,11 +17,7 @@ export const limit = z.int().min(1).max(50).optional();
 
 export const page = z.int().min(1).max(100).optional();
 
-export const cursor = z
-  .string()
-  .max(4000)
-  .regex(/^[A-Za-z0-9_=+/.~-]+$/)
-  .optional();
+export const cursor = textLike(/^[A-Za-z0-9_=+/.~-]+$/, 4000).optional();
 
 export const newestFirst = z.boolean().optional().describe("Default true.");
 

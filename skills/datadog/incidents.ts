@@ -1,4 +1,4 @@
-import { defineTool, each, resultSchema } from "skillflow";
+import { defineTool, each, lenient, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
@@ -66,7 +66,7 @@ export const incidentTools = [
       "Reads one declared incident: its fields, its times in order, its tasks and who took them. Two requests.",
     effect: "read",
     input_schema: z.strictObject({
-      incident_id: z.string().max(36).regex(UUID).describe("`id` of list_incidents, not the number."),
+      incident_id: textLike(UUID, 36).describe("`id` of list_incidents, not the number."),
     }),
     output_schema: resultSchema(
       {
@@ -109,7 +109,7 @@ const MOST_TASKS = 30;
 const incident = z.object({
   public_id: number,
   ...each(text, "title state severity created detected modified resolved"),
-  customer_impacted: z.boolean().nullish().catch(undefined),
+  customer_impacted: lenient(z.boolean()),
   ...each(text, "customer_impact_scope customer_impact_start customer_impact_end"),
   fields: anything,
 });
@@ -124,10 +124,7 @@ const incidentsAnswer = z.object({
 
 const incidentAnswer = z.object({
   data: z.object({ id: text, attributes: incident }),
-  included: z
-    .array(z.object({ attributes: z.object({ name: text, handle: text }).nullish() }))
-    .nullish()
-    .catch(undefined),
+  included: lenient(z.array(z.object({ attributes: z.object({ name: text, handle: text }).nullish() }))),
 });
 
 const todosAnswer = z.object({
@@ -135,7 +132,7 @@ const todosAnswer = z.object({
     z.object({
       attributes: z.object({
         ...each(text, "content completed due_date"),
-        assignees: z.array(z.unknown()).nullish().catch(undefined),
+        assignees: lenient(z.array(z.unknown())),
       }),
     }),
   ),

@@ -1,4 +1,4 @@
-import { defineTool, each } from "skillflow";
+import { defineTool, each, textLike } from "skillflow";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
@@ -10,12 +10,7 @@ const PERMISSION = "logs_read_data";
 const logQuery = query.describe("Such as service:checkout status:error -@http.status_code:404.");
 
 const indexes = z
-  .array(
-    z
-      .string()
-      .max(100)
-      .regex(/^[A-Za-z0-9_*-]+$/),
-  )
+  .array(textLike(/^[A-Za-z0-9_*-]+$/, 100))
   .min(1)
   .max(10)
   .optional();

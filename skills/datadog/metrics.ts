@@ -1,4 +1,15 @@
-import { clip, defineTool, each, isoTime, type Point, pick, resultSchema, summarise } from "skillflow";
+import {
+  clip,
+  defineTool,
+  each,
+  isoTime,
+  lenient,
+  type Point,
+  pick,
+  resultSchema,
+  summarise,
+  textLike,
+} from "skillflow";
 import * as z from "zod";
 import { number, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
@@ -65,11 +76,7 @@ export const metricTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      name: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z0-9_.]+$/)
-        .describe("Such as checkout or http.request."),
+      name: textLike(/^[A-Za-z0-9_.]+$/, 200).describe("Such as checkout or http.request."),
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
     output_schema: resultSchema({ total: "number", metrics: ["text"], left_out: "number" }, "total", "metrics"),
@@ -92,10 +99,7 @@ export const metricTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      metric: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z][A-Za-z0-9_.]*$/),
+      metric: textLike(/^[A-Za-z][A-Za-z0-9_.]*$/, 200),
     }),
     output_schema: resultSchema(
       { ...each("text", "metric type unit per_unit description"), tags: {}, tags_total: "number", left_out: "text" },
@@ -147,10 +151,7 @@ const seriesAnswer = z.object({
       z.object({
         ...each(text, "metric scope expression"),
         interval: number,
-        unit: z
-          .array(z.object({ short_name: text, name: text }).nullish())
-          .nullish()
-          .catch(undefined),
+        unit: lenient(z.array(z.object({ short_name: text, name: text }).nullish())),
         pointlist: z.array(point).nullish(),
       }),
     )

@@ -1,4 +1,4 @@
-import { defineTool, each, isoTime, pick, resultSchema } from "skillflow";
+import { defineTool, each, isoTime, lenient, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { anything, number, pageSchema, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";
@@ -102,11 +102,8 @@ const MOST_GROUPS = 30;
 
 const status = z.object({ name: z.union([z.string(), z.boolean()]).transform(String), count: z.number() });
 const searchAnswer = z.object({
-  counts: z
-    .object({ status: z.array(status).nullish() })
-    .nullish()
-    .catch(undefined),
-  metadata: z.object({ total_count: number, page_count: number }).nullish().catch(undefined),
+  counts: lenient(z.object({ status: z.array(status).nullish() })),
+  metadata: lenient(z.object({ total_count: number, page_count: number })),
   monitors: z
     .array(
       z.object({
@@ -128,24 +125,17 @@ const monitorAnswer = z.object({
   tags: texts,
   ...each(text, "created modified"),
   options: anything,
-  creator: z.object({ handle: text }).nullish().catch(undefined),
-  state: z
-    .object({ groups: z.record(z.string(), group).nullish() })
-    .nullish()
-    .catch(undefined),
-  matching_downtimes: z
-    .array(
+  creator: lenient(z.object({ handle: text })),
+  state: lenient(z.object({ groups: z.record(z.string(), group).nullish() })),
+  matching_downtimes: lenient(
+    z.array(
       z.object({
         id: number,
-        scope: z
-          .union([z.string(), z.array(z.string())])
-          .nullish()
-          .catch(undefined),
+        scope: lenient(z.union([z.string(), z.array(z.string())])),
         ...each(number, "start end"),
       }),
-    )
-    .nullish()
-    .catch(undefined),
+    ),
+  ),
 });
 
 /** Returns the groups that are not OK, the most recent alert first. */

@@ -1,4 +1,4 @@
-import { type Ask, defineTool, each, plainMarkerOf, resultSchema, ServiceFault } from "skillflow";
+import { type Ask, defineTool, each, lenient, plainMarkerOf, resultSchema, ServiceFault, textLike } from "skillflow";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { monitorId } from "./fields.ts";
@@ -16,10 +16,7 @@ export const muteTools = [
     input_schema: z.strictObject({
       monitor_id: monitorId,
       minutes: z.int().min(5).max(10_080),
-      scope: z
-        .string()
-        .max(300)
-        .regex(/^[A-Za-z0-9_.:/*() -]+$/)
+      scope: textLike(/^[A-Za-z0-9_.:/*() -]+$/, 300)
         .optional()
         .describe("Groups, such as env:staging AND host:web-1; default all."),
       reason: z.string().min(1).max(500).describe("For the people who find it muted."),
@@ -93,8 +90,8 @@ const downtimeAnswer = z.object({
   id: z.string(),
   attributes: z.object({
     ...each(text, "message scope"),
-    monitor_identifier: z.object({ monitor_id: z.number().nullish() }).nullish().catch(undefined),
-    schedule: z.object({ end: text }).nullish().catch(undefined),
+    monitor_identifier: lenient(z.object({ monitor_id: z.number().nullish() })),
+    schedule: lenient(z.object({ end: text })),
   }),
 });
 type Downtime = z.infer<typeof downtimeAnswer>;

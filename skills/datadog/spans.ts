@@ -1,4 +1,4 @@
-import { type Ask, defineTool, each, resultSchema } from "skillflow";
+import { type Ask, defineTool, each, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
@@ -125,16 +125,8 @@ export const spanTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      env: z
-        .string()
-        .max(100)
-        .regex(/^[A-Za-z0-9_.:/-]+$/)
-        .describe("Such as prod."),
-      service: z
-        .string()
-        .max(100)
-        .regex(/^\.*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/)
-        .optional(),
+      env: textLike(/^[A-Za-z0-9_.:/-]+$/, 100).describe("Such as prod."),
+      service: textLike(/^\.*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/, 100).optional(),
       from,
       to,
     }),

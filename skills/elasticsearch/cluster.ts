@@ -1,4 +1,4 @@
-import { defineTool, each, firstOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import { index, MONITOR, withElasticsearch } from "./service.ts";
 
@@ -120,15 +120,14 @@ const healthAnswer = z.object({
   ...each(z.number(), "active_shards unassigned_shards relocating_shards initializing_shards number_of_pending_tasks"),
 });
 
-const text = z.string().nullish().catch(undefined);
+const text = lenient(z.string());
 const allocation = z.object({
   index: text,
-  unassigned_info: z.object({ reason: text, at: text }).nullish().catch(undefined),
+  unassigned_info: lenient(z.object({ reason: text, at: text })),
   allocate_explanation: text,
-  node_allocation_decisions: z
-    .array(z.object({ deciders: z.array(z.object({ explanation: text })).nullish() }))
-    .nullish()
-    .catch(undefined),
+  node_allocation_decisions: lenient(
+    z.array(z.object({ deciders: z.array(z.object({ explanation: text })).nullish() })),
+  ),
 });
 
 function numberOf(cell: string | null | undefined): number | undefined {

@@ -1,4 +1,4 @@
-import { clip, defineTool, each, firstOf, isoTime, periodOf, resultSchema, timeField } from "skillflow";
+import { clip, defineTool, each, firstOf, isoTime, lenient, periodOf, resultSchema, timeField } from "skillflow";
 import * as z from "zod";
 import { index, READ, withElasticsearch } from "./service.ts";
 
@@ -202,7 +202,7 @@ export const searchTools = [
 const NO_INDEX = "list_indices finds names.";
 const NO_SHARDS = "No index fits this name, or the key may read none that does: list_indices tells which it sees.";
 
-const shards = z.object({ total: z.number(), failed: z.number() }).nullish().catch(undefined);
+const shards = lenient(z.object({ total: z.number(), failed: z.number() }));
 const total = z.object({ value: z.number(), relation: z.string() });
 const hit = z.object({
   _id: z.string().nullish(),

@@ -1,5 +1,4 @@
-import { type Ask, authorization, keyOf, type Service, type ToolContext, withService } from "skillflow";
-import * as z from "zod";
+import { type Ask, authorization, keyOf, type Service, type ToolContext, textLike, withService } from "skillflow";
 
 const ELASTICSEARCH: Service = {
   name: "Elasticsearch",
@@ -20,8 +19,6 @@ export function withElasticsearch(context: ToolContext, work: (ask: Ask) => Prom
 export const READ = "the privilege read on these indices";
 export const MONITOR = "the privilege monitor on the cluster";
 
-export const index = z
-  .string()
-  .max(300)
-  .regex(/^[a-z0-9.*][a-z0-9_.*,:-]*$/)
-  .describe("Names or patterns: logs-*, app-2026.01.31.");
+export const index = textLike(/^[a-z0-9.*][a-z0-9_.*,:-]*$/, 300).describe(
+  "Names or patterns: logs-*, app-2026.01.31.",
+);

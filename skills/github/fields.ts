@@ -1,12 +1,9 @@
-import { each, resultSchema, type Shape } from "skillflow";
+import { each, resultSchema, type Shape, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
 
-export const repository = z
-  .string()
-  .max(140)
-  .regex(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$/)
+export const repository = textLike(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$/, 140)
   .optional()
   .describe("owner/name; else the configured one.");
 
@@ -18,26 +15,13 @@ export const limit = z.int().min(1).max(30).optional();
 
 export const page = z.int().min(1).max(100).optional();
 
-export const branch = z
-  .string()
-  .max(255)
-  .regex(/^[^\s:?*~^\\[\]]+$/);
+export const branch = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
-export const ref = z
-  .string()
-  .max(255)
-  .regex(/^[^\s:?*~^\\[\]]+$/);
+export const ref = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
-export const filePath = z
-  .string()
-  .max(1000)
-  .regex(/^[^\\\r\n\t]*$/)
-  .describe("From the repository's root.");
+export const filePath = textLike(/^[^\\\r\n\t]*$/, 1000).describe("From the repository's root.");
 
-export const timestamp = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/);
+export const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 
 export const title = z.string().min(1).max(256);
 
@@ -46,12 +30,7 @@ export const body = z.string().max(60_000).describe("GitHub's Markdown.");
 export const labels = z.array(z.string().min(1).max(50)).max(20).describe("New names are created if the token may.");
 
 export const assignees = z
-  .array(
-    z
-      .string()
-      .max(60)
-      .regex(/^[A-Za-z0-9_[\]-]+$/),
-  )
+  .array(textLike(/^[A-Za-z0-9_[\]-]+$/, 60))
   .max(10)
   .describe("Login names.");
 

@@ -1,4 +1,4 @@
-import { defineTool, each, pick, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool, each, pick, resultSchema, textLike, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
@@ -32,11 +32,9 @@ export const pullTools = [
       repository,
       title,
       body: body.optional(),
-      head: z
-        .string()
-        .max(300)
-        .regex(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/)
-        .describe("Branch with the changes; owner:branch in a fork."),
+      head: textLike(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/, 300).describe(
+        "Branch with the changes; owner:branch in a fork.",
+      ),
       base: branch.optional().describe("Branch to merge into; default: the default branch."),
       draft: z.boolean().optional(),
     }),

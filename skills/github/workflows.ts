@@ -1,4 +1,4 @@
-import { defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
@@ -13,20 +13,14 @@ export const workflowTools = [
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      workflow: z
-        .string()
-        .max(255)
-        .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/)
+      workflow: textLike(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 255)
         .optional()
         .describe("File name, such as ci.yml, or id."),
       branch: branch.optional(),
       status: z
         .enum(["success", "failure", "cancelled", "timed_out", "skipped", "completed", "in_progress", "queued"])
         .optional(),
-      event: z
-        .string()
-        .max(50)
-        .regex(/^[a-z_]+$/)
+      event: textLike(/^[a-z_]+$/, 50)
         .optional()
         .describe("Such as push or schedule."),
       head_sha: z

@@ -1,4 +1,4 @@
-import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -136,8 +136,8 @@ const MOST_COMPARED = 30;
 const commit = z.object({
   id: z.string(),
   ...each(text, "title message author_name committed_date web_url"),
-  parent_ids: z.array(z.string()).nullish().catch(undefined),
-  stats: z.object({ additions: z.number(), deletions: z.number(), total: z.number() }).nullish().catch(undefined),
+  parent_ids: lenient(z.array(z.string())),
+  stats: lenient(z.object({ additions: z.number(), deletions: z.number(), total: z.number() })),
 });
 
 export const diff = z.object({

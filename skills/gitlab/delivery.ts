@@ -1,4 +1,4 @@
-import { defineTool, each, pick } from "skillflow";
+import { defineTool, each, lenient, pick } from "skillflow";
 import * as z from "zod";
 import { flag, limit, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -77,19 +77,16 @@ const deployment = z.object({
   id: z.number(),
   ...each(text, "status ref sha created_at"),
   user: person,
-  environment: z.object({ name: text }).nullish().catch(undefined),
-  deployable: z
-    .object({ id: z.number(), finished_at: text, commit: z.object({ title: text }).nullish() })
-    .nullish()
-    .catch(undefined),
+  environment: lenient(z.object({ name: text })),
+  deployable: lenient(z.object({ id: z.number(), finished_at: text, commit: z.object({ title: text }).nullish() })),
 });
 
 const release = z.object({
   tag_name: z.string(),
   ...each(text, "name description"),
   author: person,
-  commit: z.object({ id: text }).nullish().catch(undefined),
+  commit: lenient(z.object({ id: text })),
   upcoming_release: flag,
   released_at: text,
-  _links: z.object({ self: text }).nullish().catch(undefined),
+  _links: lenient(z.object({ self: text })),
 });

@@ -1,18 +1,13 @@
+import { lenient, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters and response fields that several tools share. */
 
-export const project = z
-  .string()
-  .max(255)
-  .regex(/^[A-Za-z0-9_.][A-Za-z0-9_./-]*$/)
+export const project = textLike(/^[A-Za-z0-9_.][A-Za-z0-9_./-]*$/, 255)
   .optional()
   .describe("group/name or id; else the configured one.");
 
-export const ref = z
-  .string()
-  .max(255)
-  .regex(/^[^\s:?*~^\\[\]-][^\s:?*~^\\[\]]*$/);
+export const ref = textLike(/^[^\s:?*~^\\[\]-][^\s:?*~^\\[\]]*$/, 255);
 
 export const number = z.int().min(1).max(2_147_483_647);
 
@@ -20,15 +15,12 @@ export const limit = z.int().min(1).max(100).optional();
 
 export const page = z.int().min(1).max(100).optional();
 
-export const timestamp = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/);
+export const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 
-export const text = z.string().nullish().catch(undefined);
+export const text = lenient(z.string());
 
-export const amount = z.number().nullish().catch(undefined);
+export const amount = lenient(z.number());
 
-export const flag = z.boolean().nullish().catch(undefined);
+export const flag = lenient(z.boolean());
 
-export const person = z.object({ username: text }).nullish().catch(undefined);
+export const person = lenient(z.object({ username: text }));

@@ -1,4 +1,4 @@
-import { type Ask, defineTool, each, markerOf, pick, resultSchema, withoutMarkers } from "skillflow";
+import { type Ask, defineTool, each, lenient, markerOf, pick, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
@@ -141,8 +141,8 @@ const issue = z.object({
   iid: z.number(),
   ...each(text, "title description state"),
   author: person,
-  assignees: z.array(person).nullish().catch(undefined),
-  labels: z.array(z.string()).nullish().catch(undefined),
+  assignees: lenient(z.array(person)),
+  labels: lenient(z.array(z.string())),
   user_notes_count: amount,
   confidential: flag,
   ...each(text, "created_at updated_at closed_at web_url"),

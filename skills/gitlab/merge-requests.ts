@@ -1,4 +1,4 @@
-import { defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool, each, lenient, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
@@ -100,11 +100,11 @@ const request = z.object({
   draft: flag,
   author: person,
   ...each(text, "source_branch target_branch sha merge_commit_sha squash_commit_sha"),
-  labels: z.array(z.string()).nullish().catch(undefined),
+  labels: lenient(z.array(z.string())),
   ...each(text, "created_at updated_at merged_at"),
   merge_user: person,
   ...each(text, "web_url detailed_merge_status changes_count"),
-  head_pipeline: z.object({ id: z.number(), status: text, web_url: text }).nullish().catch(undefined),
+  head_pipeline: lenient(z.object({ id: z.number(), status: text, web_url: text })),
 });
 
 function briefOf(found: z.infer<typeof request>) {

@@ -1,4 +1,4 @@
-import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import { ALERTMANAGER, contains, holds, labels, NO_ALERTING, number, ownOf, text, withGrafana } from "./service.ts";
 
@@ -127,7 +127,7 @@ const alert = z.object({
   labels,
   annotations: labels.nullish(),
   startsAt: text,
-  status: z.object({ state: z.string(), silencedBy: z.array(z.string()).nullish().catch(undefined) }),
+  status: z.object({ state: z.string(), silencedBy: lenient(z.array(z.string())) }),
 });
 
 const rule = z.object({
@@ -136,7 +136,7 @@ const rule = z.object({
   duration: number,
   labels: labels.nullish(),
   annotations: labels.nullish(),
-  totals: z.record(z.string(), z.number()).nullish().catch(undefined),
+  totals: lenient(z.record(z.string(), z.number())),
 });
 type Rule = z.infer<typeof rule>;
 const rulesAnswer = z.object({

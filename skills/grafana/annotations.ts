@@ -1,4 +1,4 @@
-import { defineTool, each, isoTime, periodOf, resultSchema } from "skillflow";
+import { defineTool, each, isoTime, lenient, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { from, number, text, to, uid, withGrafana } from "./service.ts";
 
@@ -73,7 +73,7 @@ function noteOf(count: number, limit: number): string | undefined {
 const annotation = z.object({
   ...each(number, "time timeEnd"),
   text,
-  tags: z.array(z.string()).nullish().catch(undefined),
+  tags: lenient(z.array(z.string())),
   ...each(text, "login alertName prevState newState dashboardUID"),
   panelId: number,
 });

@@ -1,4 +1,4 @@
-import { clip, defineTool, each, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, holds, number, text, uid, withGrafana } from "./service.ts";
 
@@ -132,20 +132,17 @@ export const dashboardTools = [
 const hit = z.object({
   uid: z.string(),
   ...each(text, "title folderTitle"),
-  tags: z.array(z.string()).nullish().catch(undefined),
+  tags: lenient(z.array(z.string())),
   url: text,
 });
 
-const source = z
-  .union([z.string(), z.object({ type: text, uid: text })])
-  .nullish()
-  .catch(undefined);
+const source = lenient(z.union([z.string(), z.object({ type: text, uid: text })]));
 const panel = z.object({
   id: number,
   title: text,
   type: text,
   datasource: source,
-  targets: z.array(z.record(z.string(), z.unknown())).nullish().catch(undefined),
+  targets: lenient(z.array(z.record(z.string(), z.unknown()))),
   get panels() {
     return z.array(panel).nullish();
   },
@@ -155,16 +152,13 @@ type Panel = z.infer<typeof panel>;
 const variable = z.object({
   ...each(text, "name type"),
   query: z.unknown().optional(),
-  current: z.object({ value: z.unknown().optional() }).nullish().catch(undefined),
+  current: lenient(z.object({ value: z.unknown().optional() })),
 });
 const dashboardAnswer = z.object({
   dashboard: z.object({
     title: z.string(),
     panels: z.array(panel).nullish(),
-    templating: z
-      .object({ list: z.array(variable).nullish() })
-      .nullish()
-      .catch(undefined),
+    templating: lenient(z.object({ list: z.array(variable).nullish() })),
   }),
   meta: z.object({ folderTitle: text, updated: text, updatedBy: text }).nullish(),
 });

@@ -1,4 +1,4 @@
-import { defineTool, firstOf, resultSchema } from "skillflow";
+import { defineTool, firstOf, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, holds, NO_ALERTING, text, withGrafana } from "./service.ts";
 
@@ -67,7 +67,7 @@ const PROVISIONING = ["api", "v1", "provisioning"] as const;
 const READS = { needs: "the permission alert.notifications:read, or alert.provisioning:read", instead: NO_ALERTING };
 const UNDECIDED = "Where `undecided` is true, a regular expression was not evaluated here: look at the matchers.";
 
-const texts = z.array(z.string()).nullish().catch(undefined);
+const texts = lenient(z.array(z.string()));
 const route = z.object({
   receiver: text,
   object_matchers: z.array(z.tuple([z.string(), z.string(), z.string()])).nullish(),

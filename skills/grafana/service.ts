@@ -1,4 +1,14 @@
-import { type Ask, authorization, keyOf, type Service, type ToolContext, timeField, withService } from "skillflow";
+import {
+  type Ask,
+  authorization,
+  keyOf,
+  lenient,
+  type Service,
+  type ToolContext,
+  textLike,
+  timeField,
+  withService,
+} from "skillflow";
 import * as z from "zod";
 
 const GRAFANA: Service = {
@@ -20,18 +30,15 @@ export const NO_ALERTING =
 
 export const contains = z.string().min(1).max(200).optional();
 
-export const uid = z
-  .string()
-  .max(40)
-  .regex(/^[A-Za-z0-9_-]+$/);
+export const uid = textLike(/^[A-Za-z0-9_-]+$/, 40);
 
 export const from = timeField.optional();
 
 export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
 
 export const labels = z.record(z.string(), z.string());
-export const text = z.string().nullish().catch(undefined);
-export const number = z.number().nullish().catch(undefined);
+export const text = lenient(z.string());
+export const number = lenient(z.number());
 
 /** Returns true if a value contains the text anywhere, ignoring case. */
 export function holds(value: unknown, words: string | undefined): boolean {

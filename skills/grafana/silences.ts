@@ -1,4 +1,13 @@
-import { defineTool, each, firstOf, plainMarkerOf, resultSchema, ServiceFault, withoutMarkers } from "skillflow";
+import {
+  defineTool,
+  each,
+  firstOf,
+  plainMarkerOf,
+  resultSchema,
+  ServiceFault,
+  textLike,
+  withoutMarkers,
+} from "skillflow";
 import * as z from "zod";
 import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
 
@@ -81,10 +90,7 @@ export const silenceTools = [
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
-      silence_id: z
-        .string()
-        .max(40)
-        .regex(/^[A-Za-z0-9-]+$/),
+      silence_id: textLike(/^[A-Za-z0-9-]+$/, 40),
     }),
     output_schema: resultSchema({ silence_id: "text", ended: "flag", existing: "flag" }, "silence_id", "ended"),
     handler: ({ silence_id }, context) =>

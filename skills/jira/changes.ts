@@ -1,9 +1,9 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, lenient, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { briefOf, ISSUE, readIssue } from "./issues.ts";
 import { isNamed, isSame, issueKey, type Jira, myself, type person, READS, WRITES, withJira } from "./service.ts";
 
-const label = z.string().max(255).regex(/^\S+$/);
+const label = textLike(/^\S+$/, 255);
 const CHANGED = resultSchema({ ...ISSUE, existing: "flag" }, "key");
 
 export const changeTools = [
@@ -75,7 +75,7 @@ const candidate = z.object({
   displayName: z.string().nullish(),
   accountId: z.string().nullish(),
   name: z.string().nullish(),
-  emailAddress: z.string().nullish().catch(undefined),
+  emailAddress: lenient(z.string()),
 });
 
 /** Finds an assignable user by full name, email address or id, or the only search result. */

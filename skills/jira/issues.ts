@@ -1,4 +1,4 @@
-import { clip, defineTool, each, resultSchema, withoutMarkers } from "skillflow";
+import { clip, defineTool, each, lenient, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
 import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
@@ -113,14 +113,14 @@ const issue = z.object({
   fields: z.object({
     summary: text,
     issuetype: named,
-    status: z.object({ name: text, statusCategory: named }).nullish().catch(undefined),
+    status: lenient(z.object({ name: text, statusCategory: named })),
     ...each(named, "resolution priority"),
     ...each(person, "assignee reporter"),
-    labels: z.array(z.string()).nullish().catch(undefined),
+    labels: lenient(z.array(z.string())),
     ...each(text, "created updated resolutiondate"),
     description: written,
-    parent: z.object({ key: text }).nullish().catch(undefined),
-    issuelinks: z.array(link).nullish().catch(undefined),
+    parent: lenient(z.object({ key: text })),
+    issuelinks: lenient(z.array(link)),
   }),
 });
 export type Issue = z.infer<typeof issue>;

@@ -1,4 +1,14 @@
-import { type Ask, authorization, keyOf, type Service, serviceUrl, type ToolContext, withService } from "skillflow";
+import {
+  type Ask,
+  authorization,
+  keyOf,
+  lenient,
+  type Service,
+  serviceUrl,
+  type ToolContext,
+  textLike,
+  withService,
+} from "skillflow";
 import * as z from "zod";
 
 const JIRA: Service = {
@@ -35,16 +45,12 @@ export const READS = "the permission Browse projects, and the scope read:jira-wo
 export const WRITES = "the permission to do this in the project, and the scope write:jira-work of a scoped token";
 export const NOT_SEEN = "Check the key; Jira also says so of what this account may not see.";
 
-export const issueKey = z
-  .string()
-  .max(40)
-  .regex(/^[A-Z][A-Z0-9_]+-[1-9]\d*$/)
-  .describe("Such as OPS-123.");
+export const issueKey = textLike(/^[A-Z][A-Z0-9_]+-[1-9]\d*$/, 40).describe("Such as OPS-123.");
 
-export const text = z.string().nullish().catch(undefined);
-export const number = z.number().nullish().catch(undefined);
-export const named = z.object({ name: text }).nullish().catch(undefined);
-export const person = z.object({ displayName: text, accountId: text, name: text }).nullish().catch(undefined);
+export const text = lenient(z.string());
+export const number = lenient(z.number());
+export const named = lenient(z.object({ name: text }));
+export const person = lenient(z.object({ displayName: text, accountId: text, name: text }));
 
 /** Returns true if two accounts are the same. Cloud has ids, Data Center has names. */
 export function isSame(a: z.infer<typeof person>, b: z.infer<typeof person>): boolean {

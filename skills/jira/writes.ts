@@ -1,4 +1,4 @@
-import { defineTool, plainMarkerOf, resultSchema } from "skillflow";
+import { defineTool, plainMarkerOf, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { documentOf, markupOf, textOf } from "./document.ts";
 import {
@@ -24,16 +24,13 @@ export const writeTools = [
     idempotent: true,
     settled_by: { project: "JIRA_PROJECT" },
     input_schema: z.strictObject({
-      project: z
-        .string()
-        .max(40)
-        .regex(/^[A-Z][A-Z0-9_]+$/)
+      project: textLike(/^[A-Z][A-Z0-9_]+$/, 40)
         .optional()
         .describe("Its key, such as OPS; else the configured one."),
       type: name.optional().describe("Default Task; such as Bug or Incident, as the project has it."),
       title: z.string().min(1).max(255),
       text: z.string().max(30_000).optional().describe("Plain text; code between ```."),
-      labels: z.array(z.string().max(255).regex(/^\S+$/)).max(20).optional(),
+      labels: z.array(textLike(/^\S+$/, 255)).max(20).optional(),
       priority: name.optional().describe("Such as High, where the project has priorities."),
       parent: issueKey.optional().describe("The epic or issue that it is a part of."),
     }),

@@ -1,16 +1,11 @@
+import { lenient, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters and response fields that several tools share. */
 
-export const name = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+export const name = textLike(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 253);
 
-export const namespace = z
-  .string()
-  .max(63)
-  .regex(/^(\*|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$/)
+export const namespace = textLike(/^(\*|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$/, 63)
   .optional()
   .describe("* for all; default the configured one.");
 
@@ -22,6 +17,6 @@ export const selector = z
   .optional()
   .describe("Labels: app=checkout,tier!=cache.");
 
-export const text = z.string().nullish().catch(undefined);
+export const text = lenient(z.string());
 
-export const number = z.number().nullish().catch(undefined);
+export const number = lenient(z.number());

@@ -1,15 +1,13 @@
-import { type Ask, clip, defineTool, each, firstOf, resultSchema } from "skillflow";
+import { type Ask, clip, defineTool, each, firstOf, lenient, resultSchema, textLike } from "skillflow";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";
 import { METADATA, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 import { partOf, shownOf } from "./shown.ts";
 
-const kind = z
-  .string()
-  .max(253)
-  .regex(/^[A-Za-z][A-Za-z0-9.-]*$/)
-  .describe("Job, hpa, ingresses, applications.argoproj.io; with a version: certificates.v1.cert-manager.io.");
+const kind = textLike(/^[A-Za-z][A-Za-z0-9.-]*$/, 253).describe(
+  "Job, hpa, ingresses, applications.argoproj.io; with a version: certificates.v1.cert-manager.io.",
+);
 
 export const kindTools = [
   defineTool({
@@ -98,10 +96,7 @@ export const kindTools = [
       kind,
       name,
       namespace,
-      part: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/)
+      part: textLike(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, 200)
         .optional()
         .describe("status.conditions, spec.template, status.resources.0."),
     }),
@@ -228,10 +223,10 @@ function alsoNamed(others: readonly string[]): string | undefined {
 
 const metadata = z.object({ name: text, namespace: text });
 const tableAnswer = z.object({
-  metadata: z.object({ continue: text, remainingItemCount: z.number().nullish().catch(undefined) }).nullish(),
+  metadata: z.object({ continue: text, remainingItemCount: lenient(z.number()) }).nullish(),
   columnDefinitions: z.array(z.object({ name: z.string(), priority: z.number().nullish() })),
   rows: z
-    .array(z.object({ cells: z.array(z.unknown()), object: z.object({ metadata }).nullish().catch(undefined) }))
+    .array(z.object({ cells: z.array(z.unknown()), object: lenient(z.object({ metadata })) }))
     .nullish()
     .transform((rows) => rows ?? []),
 });

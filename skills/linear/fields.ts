@@ -1,17 +1,14 @@
-import { resultSchema, type Shape } from "skillflow";
+import { resultSchema, type Shape, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
 
-export const issue = z
-  .string()
-  .max(36)
-  .regex(/^([A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/);
+export const issue = textLike(/^([A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/, 36);
 
-export const parent = z
-  .string()
-  .max(36)
-  .regex(/^(none|[A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/);
+export const parent = textLike(
+  /^(none|[A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/,
+  36,
+);
 
 const name = z
   .string()
@@ -44,11 +41,7 @@ export function priorityNumber(value: (typeof PRIORITIES)[number]): number {
 
 export const limit = z.int().min(1).max(30).optional();
 
-export const cursor = z
-  .string()
-  .max(300)
-  .regex(/^[\w+/=.:-]+$/)
-  .optional();
+export const cursor = textLike(/^[\w+/=.:-]+$/, 300).optional();
 
 const DEFAULT_LIMIT = 10;
 

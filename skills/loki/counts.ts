@@ -4,6 +4,7 @@ import {
   each,
   firstOf,
   isoTime,
+  lenient,
   type Period,
   periodOf,
   resultSchema,
@@ -144,7 +145,7 @@ const matrixAnswer = answered(
 
 const pattern = z.object({
   pattern: z.string(),
-  level: z.string().nullish().catch(undefined),
+  level: lenient(z.string()),
   samples: z.array(z.tuple([z.number(), z.number()])).nullish(),
 });
 const patternsAnswer = answered(z.array(pattern).nullish());

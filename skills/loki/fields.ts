@@ -1,15 +1,11 @@
-import { timeField } from "skillflow";
+import { textLike, timeField } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
 
 export const query = z.string().min(1).max(4000);
 
-export const selector = z
-  .string()
-  .max(2000)
-  .regex(/^\s*\{[\s\S]*\}\s*$/)
-  .describe('Labels alone: {app="checkout", env="prod"}.');
+export const selector = textLike(/^\s*\{[\s\S]*\}\s*$/, 2000).describe('Labels alone: {app="checkout", env="prod"}.');
 
 export const from = timeField.optional();
 

@@ -1,4 +1,4 @@
-import { type Ask, authorization, keyOf, type Service, type ToolContext, withService } from "skillflow";
+import { type Ask, authorization, keyOf, lenient, type Service, type ToolContext, withService } from "skillflow";
 import * as z from "zod";
 
 const LOKI: Service = {
@@ -32,10 +32,9 @@ export const labels = z.record(z.string(), z.string());
 export const sample = z.tuple([z.number(), z.string()]);
 
 /** Bytes and lines that a query processed. */
-export const stats = z
-  .object({ summary: z.object({ totalBytesProcessed: z.number(), totalLinesProcessed: z.number() }) })
-  .nullish()
-  .catch(undefined);
+export const stats = lenient(
+  z.object({ summary: z.object({ totalBytesProcessed: z.number(), totalLinesProcessed: z.number() }) }),
+);
 
 export function readOf(told: z.infer<typeof stats>) {
   return told ? { bytes: told.summary.totalBytesProcessed, lines: told.summary.totalLinesProcessed } : undefined;

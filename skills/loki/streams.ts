@@ -1,4 +1,4 @@
-import { defineTool, each, firstOf, periodOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, periodOf, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { from, nanoseconds, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
@@ -16,10 +16,7 @@ export const streamTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      label: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+      label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
         .optional()
         .describe("Whose values; without it, the labels' names."),
       selector: selector.optional(),

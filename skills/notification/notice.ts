@@ -1,4 +1,4 @@
-import { NothingDone } from "skillflow";
+import { NothingDone, textLike } from "skillflow";
 import * as z from "zod";
 import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
 
@@ -28,10 +28,7 @@ export const noticeInput = {
     .max(10)
     .optional()
     .describe("Short facts."),
-  link: z
-    .string()
-    .max(500)
-    .regex(new RegExp(`^${ADDRESS_PATTERN}$`))
+  link: textLike(new RegExp(`^${ADDRESS_PATTERN}$`), 500)
     .optional()
     .describe("One http or https address."),
 } as const;

@@ -1,4 +1,4 @@
-import { defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool, each, lenient, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { id, incidentId, limit, number, READS, reference, text, withPagerDuty } from "./service.ts";
 
@@ -125,10 +125,9 @@ function briefOf({ id: own, title, created_at }: z.infer<typeof brief>) {
 
 const relationship = z.object({
   type: text,
-  metadata: z
-    .object({ grouping_classification: text, dependent_services: reference, supporting_services: reference })
-    .nullish()
-    .catch(undefined),
+  metadata: lenient(
+    z.object({ grouping_classification: text, dependent_services: reference, supporting_services: reference }),
+  ),
 });
 
 function whyOf({ type, metadata }: z.infer<typeof relationship>): string {
@@ -145,6 +144,6 @@ const policy = z.object({
   ...each(text, "name description"),
   escalation_rules: z.array(z.object({ escalation_delay_in_minutes: number, targets: z.array(reference) })),
   num_loops: number,
-  teams: z.array(reference).nullish().catch(undefined),
+  teams: lenient(z.array(reference)),
   html_url: text,
 });

@@ -1,4 +1,15 @@
-import { clip, defineTool, each, isoTime, momentOf, periodOf, pick, resultSchema, withoutMarkers } from "skillflow";
+import {
+  clip,
+  defineTool,
+  each,
+  isoTime,
+  lenient,
+  momentOf,
+  periodOf,
+  pick,
+  resultSchema,
+  withoutMarkers,
+} from "skillflow";
 import * as z from "zod";
 import {
   from,
@@ -239,16 +250,10 @@ const incident = z.object({
   priority: reference,
   service: reference,
   escalation_policy: reference,
-  teams: z.array(reference).nullish().catch(undefined),
-  assignments: z
-    .array(z.object({ assignee: reference }))
-    .nullish()
-    .catch(undefined),
-  acknowledgements: z
-    .array(z.object({ acknowledger: reference }))
-    .nullish()
-    .catch(undefined),
-  alert_counts: z.object({ all: number }).nullish().catch(undefined),
+  teams: lenient(z.array(reference)),
+  assignments: lenient(z.array(z.object({ assignee: reference }))),
+  acknowledgements: lenient(z.array(z.object({ acknowledger: reference }))),
+  alert_counts: lenient(z.object({ all: number })),
   ...each(text, "created_at last_status_change_at resolved_at html_url"),
 });
 export type Incident = z.infer<typeof incident>;
@@ -261,22 +266,19 @@ const entry = z.object({
   type: z.string(),
   ...each(text, "created_at summary"),
   agent: reference,
-  channel: z.object({ type: text }).nullish().catch(undefined),
+  channel: lenient(z.object({ type: text })),
 });
 
 const alert = z.object({
   ...each(text, "id status severity summary created_at"),
   integration: reference,
-  body: z.object({ details: z.unknown().optional() }).nullish().catch(undefined),
+  body: lenient(z.object({ details: z.unknown().optional() })),
 });
 
 const change = z.object({
   ...each(text, "timestamp summary source"),
-  correlation_reason: z.object({ reason: text }).nullish().catch(undefined),
-  links: z
-    .array(z.object({ href: text }))
-    .nullish()
-    .catch(undefined),
+  correlation_reason: lenient(z.object({ reason: text })),
+  links: lenient(z.array(z.object({ href: text }))),
 });
 
 export function briefOf(told: Incident) {

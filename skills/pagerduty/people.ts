@@ -1,4 +1,4 @@
-import { defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool, each, lenient, pick, resultSchema } from "skillflow";
 import * as z from "zod";
 import { id, limit, nextOffset, number, offset, paged, reference, text, withPagerDuty } from "./service.ts";
 
@@ -109,6 +109,6 @@ const service = z.object({
   id: z.string(),
   ...each(text, "name description status"),
   escalation_policy: reference,
-  teams: z.array(reference).nullish().catch(undefined),
+  teams: lenient(z.array(reference)),
   ...each(text, "last_incident_timestamp html_url"),
 });

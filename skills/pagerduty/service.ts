@@ -1,4 +1,4 @@
-import { type Ask, keyOf, type Service, type ToolContext, timeField, withService } from "skillflow";
+import { type Ask, keyOf, lenient, type Service, type ToolContext, textLike, timeField, withService } from "skillflow";
 import * as z from "zod";
 
 const PAGERDUTY: Service = {
@@ -28,10 +28,7 @@ export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<
 
 export const READS = "an API key, or the scope incidents.read";
 
-export const id = z
-  .string()
-  .max(40)
-  .regex(/^[A-Z0-9]+$/);
+export const id = textLike(/^[A-Z0-9]+$/, 40);
 
 export const incidentId = id.describe("Its id, such as PT4KHLK; not its number.");
 
@@ -41,14 +38,14 @@ export const to = timeField.optional();
 export const limit = z.int().min(1).max(100).optional();
 export const offset = z.int().min(0).max(9999).optional();
 
-export const text = z.string().nullish().catch(undefined);
-export const number = z.number().nullish().catch(undefined);
+export const text = lenient(z.string());
+export const number = lenient(z.number());
 
 /** Reference to another PagerDuty object. */
-export const reference = z.object({ id: text, summary: text, type: text }).nullish().catch(undefined);
+export const reference = lenient(z.object({ id: text, summary: text, type: text }));
 
 /** Paging field of each list. */
-export const paged = { more: z.boolean().nullish().catch(undefined) };
+export const paged = { more: lenient(z.boolean()) };
 
 /** Returns the offset of the next page, or undefined. */
 export function nextOffset(

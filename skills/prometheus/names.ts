@@ -1,4 +1,4 @@
-import { defineTool, each, firstOf, periodOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, periodOf, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { contains, from, limit, seconds, selector, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
@@ -55,10 +55,7 @@ export const nameTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      label: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+      label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
         .optional()
         .describe("Whose values; without it, the labels' names."),
       selector,

@@ -1,4 +1,4 @@
-import { type Ask, authorization, keyOf, type Service, type ToolContext, withService } from "skillflow";
+import { type Ask, authorization, keyOf, lenient, type Service, type ToolContext, withService } from "skillflow";
 import * as z from "zod";
 
 const PROMETHEUS: Service = {
@@ -24,8 +24,8 @@ export function answered<Data extends z.ZodType>(data: Data) {
   return z.object({
     status: z.literal("success"),
     data,
-    warnings: z.array(z.string()).nullish().catch(undefined),
-    infos: z.array(z.string()).nullish().catch(undefined),
+    warnings: lenient(z.array(z.string())),
+    infos: lenient(z.array(z.string())),
   });
 }
 
@@ -41,5 +41,5 @@ export function remarksOf({ warnings, infos }: Remarks): readonly string[] | und
 }
 
 export const labels = z.record(z.string(), z.string());
-export const text = z.string().nullish().catch(undefined);
+export const text = lenient(z.string());
 export const NEEDS = "the right to read metrics: in Grafana Cloud the scope metrics:read";

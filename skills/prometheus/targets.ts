@@ -1,4 +1,4 @@
-import { defineTool, each, firstOf, resultSchema } from "skillflow";
+import { defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
@@ -70,7 +70,7 @@ const MOST_JOBS = 30;
 const target = z.object({
   labels,
   ...each(text, "scrapeUrl lastError lastScrape"),
-  lastScrapeDuration: z.number().nullish().catch(undefined),
+  lastScrapeDuration: lenient(z.number()),
   health: z.string(),
 });
 type Target = z.infer<typeof target>;

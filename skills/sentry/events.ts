@@ -1,4 +1,4 @@
-import { defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool, each, pick, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
@@ -85,11 +85,7 @@ export const eventTools = [
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,
-      tag: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z0-9_.:-]+$/)
-        .describe("Such as release, server_name, url; get_issue lists them."),
+      tag: textLike(/^[A-Za-z0-9_.:-]+$/, 200).describe("Such as release, server_name, url; get_issue lists them."),
       environment: fields.environment,
     }),
     output_schema: resultSchema(
@@ -173,10 +169,7 @@ export const eventTools = [
         .optional()
         .describe("Columns: release, or functions such as count() or p95(span.duration)."),
       query: query.describe("Event search, such as `level:error transaction:/checkout`."),
-      sort: z
-        .string()
-        .max(200)
-        .regex(/^-?[^\s-][^\r\n]*$/)
+      sort: textLike(/^-?[^\s-][^\r\n]*$/, 200)
         .optional()
         .describe("A field, such as -count() for descending."),
       ...fields.period,

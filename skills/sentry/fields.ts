@@ -1,45 +1,25 @@
-import { each, resultSchema, type Shape } from "skillflow";
+import { each, resultSchema, type Shape, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
 
-export const organization = z
-  .string()
-  .max(100)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/)
+export const organization = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100)
   .optional()
   .describe("Slug; else the configured one.");
 
-export const project = z
-  .string()
-  .max(100)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/)
+export const project = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100)
   .optional()
   .describe("Slug or id, or `all`; else the configured one.");
 
-export const issue = z
-  .string()
-  .max(110)
-  .regex(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{1,10})$/);
+export const issue = textLike(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{1,10})$/, 110);
 
-export const environment = z
-  .string()
-  .max(64)
-  .regex(/^[^\r\n/]+$/)
-  .optional();
+export const environment = textLike(/^[^\r\n/]+$/, 64).optional();
 
-const timestamp = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/);
+const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 
 /** Time range, either relative or by start and end. */
 export const period = {
-  stats_period: z
-    .string()
-    .max(6)
-    .regex(/^\d{1,4}[smhdw]$/)
-    .optional(),
+  stats_period: textLike(/^\d{1,4}[smhdw]$/, 6).optional(),
   start: timestamp.optional(),
   end: timestamp.optional(),
 };
@@ -69,11 +49,7 @@ function utc(time: string): string {
 
 export const limit = z.int().min(1).max(50).optional();
 
-export const cursor = z
-  .string()
-  .max(120)
-  .regex(/^[\w:.+-]+$/)
-  .optional();
+export const cursor = textLike(/^[\w:.+-]+$/, 120).optional();
 
 export const DEFAULT_LIMIT = 10;
 

@@ -1,4 +1,4 @@
-import { defineTool, each, resultSchema, trim } from "skillflow";
+import { defineTool, each, resultSchema, textLike, trim } from "skillflow";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { cursor } from "./fields.ts";
@@ -56,11 +56,7 @@ export const directoryTools = [
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       name,
-      email: z
-        .string()
-        .max(200)
-        .regex(/^[^\s@<>"]+@[^\s@<>"]+$/)
-        .optional(),
+      email: textLike(/^[^\s@<>"]+@[^\s@<>"]+$/, 200).optional(),
       cursor,
     }),
     output_schema: resultSchema(

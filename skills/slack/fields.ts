@@ -1,4 +1,4 @@
-import { resultSchema, type ToolContext } from "skillflow";
+import { resultSchema, type ToolContext, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters and result fields that several tools share. */
@@ -6,25 +6,15 @@ import * as z from "zod";
 const ID = /^[CGD][A-Z0-9]{5,20}$/;
 const CHANNEL = /^([CGD][A-Z0-9]{5,20}|#[^\s#@<>,/&]{1,80})$/;
 
-export const channel = z.string().max(81).regex(CHANNEL).describe("Id such as C0123456789, or #name.");
+export const channel = textLike(CHANNEL, 81).describe("Id such as C0123456789, or #name.");
 
-export const timestamp = z
-  .string()
-  .max(24)
-  .regex(/^\d{1,12}\.\d{6}$/);
+export const timestamp = textLike(/^\d{1,12}\.\d{6}$/, 24);
 
 export const text = z.string().min(1).max(3500).describe("Slack's mrkdwn.");
 
-export const userId = z
-  .string()
-  .max(24)
-  .regex(/^[UW][A-Z0-9]{5,20}$/);
+export const userId = textLike(/^[UW][A-Z0-9]{5,20}$/, 24);
 
-export const cursor = z
-  .string()
-  .max(300)
-  .regex(/^[\w+/=:.-]+$/)
-  .optional();
+export const cursor = textLike(/^[\w+/=:.-]+$/, 300).optional();
 
 export const limit = z.int().min(1).max(100).optional().describe("Default 20.");
 

@@ -1,4 +1,4 @@
-import { defineTool, resultSchema, type ToolContext } from "skillflow";
+import { defineTool, resultSchema, type ToolContext, textLike } from "skillflow";
 import * as z from "zod";
 import { blocks, renderBlocks } from "./blocks.ts";
 import { explaining, isCode } from "./failure.ts";
@@ -114,11 +114,9 @@ export const messageTools = [
     input_schema: z.strictObject({
       channel: z.string().regex(/^[CGD][A-Z0-9]{5,20}$/),
       ts: timestamp,
-      emoji: z
-        .string()
-        .max(100)
-        .regex(/^[a-z0-9_+'-]+(::skin-tone-[2-6])?$/)
-        .describe("Its name without colons, such as white_check_mark."),
+      emoji: textLike(/^[a-z0-9_+'-]+(::skin-tone-[2-6])?$/, 100).describe(
+        "Its name without colons, such as white_check_mark.",
+      ),
     }),
     output_schema: resultSchema({ reacted: "flag", existing: "flag" }, "reacted"),
     handler: ({ channel: place, ts, emoji }, context) =>

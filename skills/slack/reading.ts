@@ -1,14 +1,10 @@
-import { defineTool, each, resultSchema, type ToolContext, trim } from "skillflow";
+import { defineTool, each, resultSchema, type ToolContext, textLike, trim } from "skillflow";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
 import { readApi } from "./web-api.ts";
 
-const time = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
-  .optional();
+const time = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).optional();
 
 const MESSAGE = {
   ...each("text", "ts at user text thread_ts"),

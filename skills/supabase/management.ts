@@ -1,4 +1,15 @@
-import { clip, createRedactor, defineTool, each, firstOf, resultSchema, type ToolContext, trim } from "skillflow";
+import {
+  clip,
+  createRedactor,
+  defineTool,
+  each,
+  firstOf,
+  lenient,
+  resultSchema,
+  type ToolContext,
+  textLike,
+  trim,
+} from "skillflow";
 import * as z from "zod";
 import { patientFetch } from "./patience.ts";
 
@@ -14,11 +25,7 @@ const SERVICES = {
   function_calls: "function_edge_logs",
 } as const;
 
-const time = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
-  .optional();
+const time = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).optional();
 
 const NEEDS = ["SUPABASE_ACCESS_TOKEN"];
 
@@ -131,12 +138,12 @@ function rankOf(level: string): number {
   return LEVELS.indexOf(level);
 }
 
-const some = z.string().nullish().catch(undefined);
+const some = lenient(z.string());
 
 const lint = z.object({
   ...each(z.string(), "name level"),
   ...each(some, "title detail remediation"),
-  metadata: z.object({ schema: some, name: some }).nullish().catch(undefined),
+  metadata: lenient(z.object({ schema: some, name: some })),
 });
 
 function adviceOf({ name, level, title, detail, remediation, metadata }: z.infer<typeof lint>) {

@@ -1,5 +1,4 @@
-import { NothingDone, type ToolContext } from "skillflow";
-import * as z from "zod";
+import { NothingDone, type ToolContext, textLike } from "skillflow";
 
 /** Table, view or function in a schema. */
 export interface Place {
@@ -12,11 +11,11 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
 const PLACE = /^([A-Za-z_][A-Za-z0-9_$-]{0,62}\.)?[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
 const MOST_NAMES_SHOWN = 30;
 
-export const table = z.string().max(127).regex(PLACE).describe("name or schema.name");
+export const table = textLike(PLACE, 127).describe("name or schema.name");
 
-export const functionName = z.string().max(127).regex(PLACE).describe("name or schema.name");
+export const functionName = textLike(PLACE, 127).describe("name or schema.name");
 
-export const schemaName = z.string().max(63).regex(NAME).optional().describe("Else the configured one.");
+export const schemaName = textLike(NAME, 63).optional().describe("Else the configured one.");
 
 /** Returns a table that may be read. If a list is configured, the table must be on it. */
 export function readable(text: string, context: ToolContext): Place {

@@ -1,4 +1,14 @@
-import { defineTool, each, firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
+import {
+  defineTool,
+  each,
+  firstOf,
+  isoTime,
+  periodOf,
+  resultSchema,
+  seriesSummary,
+  summarise,
+  textLike,
+} from "skillflow";
 import * as z from "zod";
 import {
   answered,
@@ -80,10 +90,7 @@ export const measureTools = [
       "Lists the attributes that spans have, or with `attribute` the values of one: which services, routes, versions, status codes there are. Cheap; before a query is written.",
     effect: "read",
     input_schema: z.strictObject({
-      attribute: z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z.][A-Za-z0-9_.:-]*$/)
+      attribute: textLike(/^[A-Za-z.][A-Za-z0-9_.:-]*$/, 200)
         .optional()
         .describe(
           "With its scope: resource.service.name, span.http.route; name, status. Without: the attributes' names.",

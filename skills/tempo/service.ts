@@ -2,6 +2,7 @@ import {
   type Ask,
   authorization,
   keyOf,
+  lenient,
   type Period,
   periodOf,
   type Service,
@@ -43,8 +44,8 @@ export function periodParameters(input: { readonly from?: string | undefined; re
   return secondsOf(periodOf(input));
 }
 
-export const text = z.string().nullish().catch(undefined);
-export const number = z.coerce.number().nullish().catch(undefined);
+export const text = lenient(z.string());
+export const number = lenient(z.coerce.number());
 
 /** Returns the schema of a response. Tempo omits empty members, but a response without any is not Tempo's. */
 export function answered<Members extends z.ZodRawShape>(members: Members) {
@@ -55,7 +56,7 @@ export function answered<Members extends z.ZodRawShape>(members: Members) {
 /** OpenTelemetry attribute, whose value is wrapped by type. */
 export const attribute = z.object({
   key: z.string(),
-  value: z.record(z.string(), z.unknown()).nullish().catch(undefined),
+  value: lenient(z.record(z.string(), z.unknown())),
 });
 type Attribute = z.infer<typeof attribute>;
 

@@ -1,4 +1,15 @@
-import { clip, defineTool, describeTrace, each, isoTime, resultSchema, type TraceSpan, traceShape } from "skillflow";
+import {
+  clip,
+  defineTool,
+  describeTrace,
+  each,
+  isoTime,
+  lenient,
+  resultSchema,
+  type TraceSpan,
+  textLike,
+  traceShape,
+} from "skillflow";
 import * as z from "zod";
 import {
   answered,
@@ -59,11 +70,7 @@ export const traceTools = [
       "Reads one trace as a tree: where the time went (each span's own time, summed up by service), what failed, and when in the request. Of a large one the failed and the longest spans with those above them.",
     effect: "read",
     input_schema: z.strictObject({
-      trace: z
-        .string()
-        .max(32)
-        .regex(/^[0-9a-fA-F]{1,32}$/)
-        .describe("Its id, from search_traces, a log line or an exemplar."),
+      trace: textLike(/^[0-9a-fA-F]{1,32}$/, 32).describe("Its id, from search_traces, a log line or an exemplar."),
       limit: z.int().min(1).max(100).optional().describe("Spans; default 40."),
       attributes: z
         .array(z.string().min(1).max(100))
@@ -104,26 +111,22 @@ const searchAnswer = answered({
         traceID: z.string(),
         ...each(text, "rootServiceName rootTraceName startTimeUnixNano"),
         durationMs: number,
-        serviceStats: z
-          .record(z.string(), z.object({ spanCount: number, errorCount: number }))
-          .nullish()
-          .catch(undefined),
-        spanSets: z
-          .array(
+        serviceStats: lenient(z.record(z.string(), z.object({ spanCount: number, errorCount: number }))),
+        spanSets: lenient(
+          z.array(
             z.object({
               matched: number,
               spans: z
                 .array(
                   z.object({
                     ...each(text, "name durationNanos"),
-                    attributes: z.array(attribute).nullish().catch(undefined),
+                    attributes: lenient(z.array(attribute)),
                   }),
                 )
                 .nullish(),
             }),
-          )
-          .nullish()
-          .catch(undefined),
+          ),
+        ),
       }),
     )
     .nullish(),
@@ -156,19 +159,13 @@ const span = z.object({
   kind: z.unknown().optional(),
   startTimeUnixNano: z.unknown().optional(),
   endTimeUnixNano: z.unknown().optional(),
-  attributes: z.array(attribute).nullish().catch(undefined),
-  status: z.object({ code: z.unknown().optional(), message: text }).nullish().catch(undefined),
-  events: z
-    .array(z.object({ name: text, attributes: z.array(attribute).nullish().catch(undefined) }))
-    .nullish()
-    .catch(undefined),
+  attributes: lenient(z.array(attribute)),
+  status: lenient(z.object({ code: z.unknown().optional(), message: text })),
+  events: lenient(z.array(z.object({ name: text, attributes: lenient(z.array(attribute)) }))),
 });
 const spanLists = z.array(z.object({ spans: z.array(span).nullish() })).nullish();
 const batch = z.object({
-  resource: z
-    .object({ attributes: z.array(attribute).nullish() })
-    .nullish()
-    .catch(undefined),
+  resource: lenient(z.object({ attributes: z.array(attribute).nullish() })),
   scopeSpans: spanLists,
   instrumentationLibrarySpans: spanLists,
 });

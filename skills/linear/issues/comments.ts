@@ -1,4 +1,4 @@
-import { defineTool, each, resultSchema } from "skillflow";
+import { defineTool, each, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
@@ -31,10 +31,7 @@ export const commentTools = [
     input_schema: z.strictObject({
       issue,
       body: body.min(1),
-      parent_id: z
-        .string()
-        .max(36)
-        .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
+      parent_id: textLike(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, 36)
         .optional()
         .describe("The comment to reply to, from list_comments."),
     }),

@@ -1,4 +1,4 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import * as fields from "../fields.ts";
@@ -6,11 +6,9 @@ import { checkNames, issueFilter } from "../filters.ts";
 import { aboutIssue } from "../missing.ts";
 import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 
-const timestamp = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
-  .describe("A time in ISO 8601, such as 2026-01-31T08:00:00Z.");
+const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).describe(
+  "A time in ISO 8601, such as 2026-01-31T08:00:00Z.",
+);
 
 export const issueTools = [
   defineTool({

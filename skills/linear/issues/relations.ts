@@ -1,4 +1,4 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, resultSchema, textLike } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { issue } from "../fields.ts";
@@ -39,10 +39,7 @@ export const relationTools = [
     idempotent: true,
     input_schema: z.strictObject({
       issue,
-      url: z
-        .string()
-        .max(1000)
-        .regex(/^https?:\/\/[^\s<>"]+$/),
+      url: textLike(/^https?:\/\/[^\s<>"]+$/, 1000),
       title: z.string().min(1).max(200),
       subtitle: z.string().min(1).max(300).optional(),
     }),
