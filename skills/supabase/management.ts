@@ -1,17 +1,19 @@
 import {
+  type Ask,
+  authorization,
   clip,
-  createRedactor,
   defineTool,
   each,
   firstOf,
   lenient,
+  requiredKey,
   resultSchema,
+  type Service,
   type ToolContext,
   textLike,
-  trim,
+  withService,
 } from "skillflow";
 import * as z from "zod";
-import { patientFetch } from "./patience.ts";
 
 /** Tools for the project itself, which use a personal access token instead of the database key. */
 
@@ -58,7 +60,7 @@ export const managementTools = [
         const columns = "select timestamp, event_message";
         const sql = `${columns} from ${SERVICES[input.service]}${condition} order by timestamp desc limit ${limit + 1}`;
         const query = { sql, iso_timestamp_start: period.from, iso_timestamp_end: period.to };
-        const answer = await ask("analytics/endpoints/logs.all", query, logsAnswer);
+        const answer = await ask({ path: ["analytics", "endpoints", "logs.all"], query, answer: logsAnswer });
         if (answer.error) throw new Error(`Supabase could not read the logs: ${wordsOf(answer.error)}`);
         const lines = (answer.result ?? []).map(({ timestamp, event_message }) => {
           return { at: new Date(timestamp / 1000).toISOString(), message: event_message };
@@ -82,7 +84,8 @@ export const managementTools = [
     ),
     handler: ({ limit = 30 }, context) =>
       withManagement(context, async (ask) => {
-        const all = await ask("database/migrations", {}, z.array(z.object({ version: z.string(), name: some })));
+        const answer = z.array(z.object({ version: z.string(), name: some }));
+        const all = await ask({ path: ["database", "migrations"], answer });
         const newest = [...all].sort((a, b) => (a.version < b.version ? 1 : -1));
         const left = Math.max(0, newest.length - limit);
         return { total: newest.length, migrations: newest.slice(0, limit), left_out: left || undefined };
@@ -112,7 +115,8 @@ export const managementTools = [
     ),
     handler: (input, context) =>
       withManagement(context, async (ask) => {
-        const { lints } = await ask(`advisors/${input.kind}`, {}, z.object({ lints: z.array(lint) }));
+        const answer = z.object({ lints: z.array(lint) });
+        const { lints } = await ask({ path: ["advisors", input.kind], answer });
         const words = input.contains?.toLowerCase() ?? "";
         const matching = lints
           .map(adviceOf)
@@ -156,6 +160,12 @@ const logsAnswer = z.object({
   error: z.unknown(),
 });
 
+const said = z.union([z.string(), z.object({ message: z.string() }).transform(({ message }) => message)]).catch("");
+
+function wordsOf(error: unknown): string {
+  return clip(said.parse(error).replace(/\s+/g, " "), 400);
+}
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -174,59 +184,20 @@ function literal(text: string): string {
   return `'${escaped}'`;
 }
 
-type Ask = <Answer extends z.ZodType>(
-  path: string,
-  query: Readonly<Record<string, string>>,
-  answer: Answer,
-) => Promise<z.infer<Answer>>;
+const MANAGEMENT: Service = {
+  name: "Supabase",
+  address: "SUPABASE_MANAGEMENT_URL",
+  usual: "https://api.supabase.com",
+  keys: ["SUPABASE_ACCESS_TOKEN"],
+  headers: (config) => authorization(undefined, requiredKey(config, "SUPABASE_ACCESS_TOKEN")),
+  instead: "Check SUPABASE_PROJECT.",
+};
 
-async function withManagement(context: ToolContext, work: (ask: Ask) => Promise<unknown>): Promise<unknown> {
-  const token = context.config["SUPABASE_ACCESS_TOKEN"]?.trim() ?? "";
-  try {
-    if (token === "")
-      throw new Error("SUPABASE_ACCESS_TOKEN is not set: logs, migrations and advisories cannot be read in this run.");
-    const base = `${managementUrl(context)}/v1/projects/${projectOf(context)}`;
-    const wire = patientFetch(context);
-    return trim(
-      await work(async (path, query, answer) => {
-        const search = new URLSearchParams(query).toString();
-        const headers = { accept: "application/json", authorization: `Bearer ${token}` };
-        const response = await wire.fetch(`${base}/${path}${search === "" ? "" : `?${search}`}`, { headers });
-        const text = await response.text();
-        if (!response.ok) throw new Error(refusal(response.status, text));
-        const parsed = answer.safeParse(parse(text));
-        if (parsed.success) return parsed.data;
-        throw new Error(
-          "Supabase answered in an unexpected form: check SUPABASE_MANAGEMENT_URL, and any proxy before it.",
-        );
-      }),
-    );
-  } catch (error) {
-    context.signal.throwIfAborted();
-    const text = error instanceof Error ? error.message : String(error);
-    throw new Error(createRedactor([{ name: "SUPABASE_ACCESS_TOKEN", value: token }]).text(text));
-  }
-}
-
-function refusal(status: number, text: string): string {
-  const said = ` ${wordsOf(parse(text))}`.trimEnd();
-  if (status === 401) return `Supabase refused SUPABASE_ACCESS_TOKEN (401): it is wrong, expired or revoked.${said}`;
-  if (status === 403) return `SUPABASE_ACCESS_TOKEN may not read this project (403).${said}`;
-  if (status === 404) return `The project was not found (404): check SUPABASE_PROJECT.${said}`;
-  if (status >= 500) return `Supabase failed (${status}).${said} Try again later.`;
-  return `Supabase refused (${status}).${said}`;
-}
-
-function wordsOf(body: unknown): string {
-  const { message } = (typeof body === "object" && body !== null ? body : {}) as { readonly message?: unknown };
-  const words = typeof body === "string" ? body : typeof message === "string" ? message : "";
-  return words.replace(/\s+/g, " ").slice(0, 400);
-}
-
-function managementUrl({ config }: ToolContext): string {
-  const url = config["SUPABASE_MANAGEMENT_URL"]?.trim() || "https://api.supabase.com";
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/(?<!\/)\/+$/, "");
-  throw new Error("SUPABASE_MANAGEMENT_URL is not an http or https address.");
+/** Runs work on the management API. Paths are relative to the project. */
+function withManagement(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(MANAGEMENT, context, (ask) =>
+    work((asking) => ask({ ...asking, path: ["v1", "projects", projectOf(context), ...asking.path] })),
+  );
 }
 
 /** Returns the project's reference, such as `abcdefgh` in https://abcdefgh.supabase.co. */
@@ -236,13 +207,4 @@ function projectOf({ config }: ToolContext): string {
   const reference = config["SUPABASE_PROJECT"]?.trim() || /^([a-z0-9]+)\.supabase\.(?:co|in)$/.exec(host)?.[1];
   if (reference && /^[a-z0-9]{1,40}$/.test(reference)) return reference;
   throw new Error("Which project it is does not follow from SUPABASE_URL: set SUPABASE_PROJECT to its reference.");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

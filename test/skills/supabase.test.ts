@@ -926,11 +926,11 @@ describe("what Supabase knows beside the database", () => {
   });
 
   it.each([
-    [401, /refused SUPABASE_ACCESS_TOKEN \(401\): it is wrong, expired or revoked\. nope/],
-    [403, /may not read this project \(403\)\. nope/],
-    [404, /check SUPABASE_PROJECT\. nope/],
-    [400, /refused \(400\)\. nope/],
-    [503, /failed \(503\)\. nope Try again later/],
+    [401, /did not let in \(401 .*nope\. SUPABASE_ACCESS_TOKEN is wrong, expired or revoked/],
+    [403, /does not allow this \(403 .*nope/],
+    [404, /\(404 .*nope\. Check SUPABASE_PROJECT/],
+    [400, /invalid \(400 .*nope/],
+    [503, /failed \(503 .*nope\. Try again later/],
   ])("explains a %i", async (status, message) => {
     for (const name of Object.keys(MANAGEMENT)) {
       await expect(call(name, await start({ message: "nope" }, status))).rejects.toThrow(message);
