@@ -101,8 +101,7 @@ async function open({ host, port, database, user, password }: Place, ssl: Client
 /** Limits the bytes received, counted after TLS decryption. */
 function limitAnswers(client: Client, socket: Socket): void {
   let bytes = 0;
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
-  stream.on("data", (chunk: Buffer) => {
+  client.connection.stream.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > MOST_BYTES) socket.destroy(new TooMuch());
   });

@@ -35,8 +35,8 @@ export async function withPostgres(context: ToolContext, work: (session: Session
       for (const statement of BEGIN) await client.query(statement);
       const read = async (sql: string, values: readonly unknown[] = []): Promise<Answer> => {
         // The extended protocol accepts only one statement.
-        const query = { text: sql, values: [...values], rowMode: "array", queryMode: "extended" } as const;
-        const { fields = [], rows } = (await client.query(query as never)) as unknown as Raw;
+        const query = { text: sql, values: [...values], rowMode: "array" as const, queryMode: "extended" };
+        const { fields, rows } = await client.query<(string | null)[]>(query);
         const lists = rows.map((row) => rowOf(row, fields));
         const named = lists.map((row) => Object.fromEntries(row.map((value, at) => [fields[at]?.name ?? "", value])));
         return { fields: fields.map(({ name, dataTypeID: type }) => ({ name, type })), rows: named, lists };
@@ -53,9 +53,4 @@ export async function withPostgres(context: ToolContext, work: (session: Session
     if (error instanceof SkillflowError) throw error;
     throw explain(error, context.config);
   }
-}
-
-interface Raw {
-  readonly fields?: readonly { readonly name: string; readonly dataTypeID: number }[];
-  readonly rows: readonly (readonly (string | null)[])[];
 }
