@@ -32,7 +32,8 @@ async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeo
   const { Agent, fetch: fetchWith } = await import("undici");
   const { insecure, ...parts } = tls;
   const dispatcher = new Agent({ connect: { ...parts, rejectUnauthorized: !insecure }, pipelining: 0 });
-  return ((input: never, init: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
+  const send = (input: never, init: object): Promise<unknown> => fetchWith(input, { ...init, dispatcher });
+  return send as typeof fetch;
 }
 
 /** Returns the path of a kind in one namespace, or in all with `*`. The version is written as v1 or apps/v1. */
