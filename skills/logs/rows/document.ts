@@ -163,105 +163,114 @@ function captureFor(purpose: Purpose): Capture {
   return { purpose, skim: { depth: 0, inString: false, at: 0 }, pieces: [], size: 0 };
 }
 
+/** State of reading one document. */
+interface Reading {
+  readonly frames: Frame[];
+  /** Path of the list whose elements are the rows. Without one, the elements of every list are. */
+  readonly list: string | undefined;
+  capture: Capture | undefined;
+}
+
 /** Reads one document in pieces. Yields the elements of the list at a path or, without one, of every list. */
 function createWalker(list?: string): Walker {
-  const frames: Frame[] = [];
-  let capture: Capture | undefined;
+  const reading: Reading = { frames: [], list, capture: undefined };
+  return { walk: (text, ended) => walk(reading, text, ended) };
+}
 
-  function open(character: string, at: number): number {
+function* walk(reading: Reading, text: string, ended: boolean): ReturnType<Walker["walk"]> {
+  const { frames } = reading;
+  let at = 0;
+  while (at < text.length) {
+    if (reading.capture) {
+      at += yield* take(reading, reading.capture, text.slice(at));
+      continue;
+    }
+    BETWEEN.lastIndex = at;
+    BETWEEN.test(text);
+    at = BETWEEN.lastIndex;
+    const character = text[at];
+    if (character === undefined) break;
     const frame = frames.at(-1);
-    const path = frame?.key === undefined ? (frame?.path ?? "") : `${frame.path}/${frame.key}`;
-    const next = openingOf(frame, character, path, list);
-    if (frame && typeof next === "string") {
-      capture = captureFor(next);
-      return at;
-    }
-    if (typeof next !== "string") frames.push({ path, key: undefined, ...next });
-    return at + 1;
-  }
-
-  function* take(text: string, from: number): Generator<string, number> {
-    const { skim: state, pieces, purpose } = capture as Capture;
-    const part = text.slice(from);
-    state.at = 0;
-    const end = skim(part, state);
-    const taken = end ?? part.length;
-    (capture as Capture).size += taken;
-    if (purpose !== "nothing" && (capture as Capture).size <= MOST_ELEMENT) pieces.push(part.slice(0, taken));
-    else pieces.length = 0;
-    if (end === undefined) return text.length;
-    const frame = frames.at(-1) as Frame;
-    const raw = pieces.join("");
-    const value = purpose === "nothing" || raw === "" ? undefined : parseJson(raw);
-    if (purpose === "row" && raw !== "") {
-      if (frame.around && isRow(value)) {
-        const name = camel(frame.path.split("/").at(-1) ?? "");
-        for (const row of recordRows(name, value, frame.around)) yield JSON.stringify(row);
-      } else yield* rowsOf(raw, value);
-    } else if (purpose !== "row" && purpose !== "nothing" && raw.length <= MOST_SURROUNDINGS) {
-      frames.splice(-1, 1, { ...frame, around: { ...frame.around, [purpose]: value } });
-    }
-    capture = undefined;
-    const now = frames.at(-1) as Frame;
-    now.key = undefined;
-    return from + taken;
-  }
-
-  return {
-    *walk(text, ended) {
-      let at = 0;
-      while (at < text.length) {
-        if (capture) {
-          at = yield* take(text, at);
-          continue;
-        }
-        BETWEEN.lastIndex = at;
-        BETWEEN.test(text);
-        at = BETWEEN.lastIndex;
-        const character = text[at];
-        if (character === undefined) break;
-        const frame = frames.at(-1);
-        if (character === "}" || character === "]") {
-          frames.pop();
-          at++;
-          const outer = frames.at(-1);
-          if (!outer) return { rest: text.slice(at), state: frame ? "done" : "broken" };
-          outer.key = undefined;
-        } else if (character === "{" || character === "[") at = open(character, at);
-        else {
-          TOKEN.lastIndex = at;
-          const token = TOKEN.exec(text)?.[0];
-          const end = at + (token?.length ?? 0);
-          const isKey = frame?.kind === "object" && frame.key === undefined;
-          if (token === undefined && character === '"' && frame && !isKey && !ended) {
-            capture = captureFor("nothing");
-            continue;
-          }
-          const mayGoOn = !ended && text.length - at < MOST_SURROUNDINGS;
-          if (token === undefined || (end === text.length && character !== '"')) {
-            return { rest: text.slice(at), state: mayGoOn ? "more" : "broken" };
-          }
-          if (!frame) return { rest: text.slice(at), state: "broken" };
-          frame.key = isKey ? String(parseJson(token)) : undefined;
-          at = end;
-        }
+    if (character === "}" || character === "]") {
+      frames.pop();
+      at++;
+      const outer = frames.at(-1);
+      if (!outer) return { rest: text.slice(at), state: frame ? "done" : "broken" };
+      outer.key = undefined;
+    } else if (character === "{" || character === "[") at += open(reading, character);
+    else {
+      TOKEN.lastIndex = at;
+      const token = TOKEN.exec(text)?.[0];
+      const end = at + (token?.length ?? 0);
+      const isKey = frame?.kind === "object" && frame.key === undefined;
+      if (token === undefined && character === '"' && frame && !isKey && !ended) {
+        reading.capture = captureFor("nothing");
+        continue;
       }
-      return { rest: "", state: ended ? "broken" : "more" };
-    },
-  };
+      const mayGoOn = !ended && text.length - at < MOST_SURROUNDINGS;
+      if (token === undefined || (end === text.length && character !== '"')) {
+        return { rest: text.slice(at), state: mayGoOn ? "more" : "broken" };
+      }
+      if (!frame) return { rest: text.slice(at), state: "broken" };
+      frame.key = isKey ? String(parseJson(token)) : undefined;
+      at = end;
+    }
+  }
+  return { rest: "", state: ended ? "broken" : "more" };
+}
+
+/** Enters an object or a list, or begins to read it as a whole. Returns the number of characters read. */
+function open(reading: Reading, character: string): number {
+  const { frames, list } = reading;
+  const frame = frames.at(-1);
+  const path = frame?.key === undefined ? (frame?.path ?? "") : `${frame.path}/${frame.key}`;
+  const next = openingOf(frame, { isList: character === "[", path, list });
+  if (frame && typeof next === "string") {
+    reading.capture = captureFor(next);
+    return 0;
+  }
+  if (typeof next !== "string") frames.push({ path, key: undefined, ...next });
+  return 1;
+}
+
+/** Reads more of a whole value, and yields its rows at its end. Returns the number of characters read. */
+function* take(reading: Reading, capture: Capture, part: string): Generator<string, number> {
+  const { skim: state, pieces, purpose } = capture;
+  state.at = 0;
+  const end = skim(part, state);
+  const taken = end ?? part.length;
+  capture.size += taken;
+  if (purpose !== "nothing" && capture.size <= MOST_ELEMENT) pieces.push(part.slice(0, taken));
+  else pieces.length = 0;
+  if (end === undefined) return taken;
+  const { frames } = reading;
+  const frame = frames.at(-1) as Frame;
+  const raw = pieces.join("");
+  const value = purpose === "nothing" || raw === "" ? undefined : parseJson(raw);
+  if (purpose === "row" && raw !== "") {
+    if (frame.around && isRow(value)) {
+      const name = camel(frame.path.split("/").at(-1) ?? "");
+      for (const row of recordRows(name, value, frame.around)) yield JSON.stringify(row);
+    } else yield* rowsOf(raw, value);
+  } else if (purpose !== "row" && purpose !== "nothing" && raw.length <= MOST_SURROUNDINGS) {
+    frames.splice(-1, 1, { ...frame, around: { ...frame.around, [purpose]: value } });
+  }
+  reading.capture = undefined;
+  (frames.at(-1) as Frame).key = undefined;
+  return taken;
 }
 
 const MOST_SURROUNDINGS = 64 * 1024;
 const BETWEEN = /[\s,:]*/y;
 const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|[-+.\w]+/y;
 
-function openingOf(
-  frame: Frame | undefined,
-  character: string,
-  path: string,
-  list: string | undefined,
-): Purpose | Pick<Frame, "kind" | "around"> {
-  const isList = character === "[";
+interface Opening extends Pick<Reading, "list"> {
+  readonly isList: boolean;
+  readonly path: string;
+}
+
+function openingOf(frame: Frame | undefined, opening: Opening): Purpose | Pick<Frame, "kind" | "around"> {
+  const { isList, path, list } = opening;
   if (!frame) return isList ? { kind: "rows", around: undefined } : { kind: "object", around: undefined };
   if (frame.kind === "rows") return "row";
   const { around } = frame;
