@@ -81,7 +81,10 @@ export function showCommits(input: ShowInput, context: ToolContext) {
 async function showCommit(git: Git, id: string, input: ShowInput, sharing: number) {
   const commit = await readCommit(git, id);
   const files = await readChangedFiles(git, changeOf(commit), pathOf(input));
-  const { diff, nextLine } = await boundedPatch(git, changeOf(commit), input, Math.floor(PATCH_SHOWN / sharing));
+  const { diff, nextLine } = await boundedPatch(git, changeOf(commit), {
+    ...input,
+    most: Math.floor(PATCH_SHOWN / sharing),
+  });
   const more = sharing > 1 ? "show this commit alone, or with `path`" : readOn(nextLine);
   const message = commit.body === "" ? commit.subject : `${commit.subject}\n\n${commit.body}`;
   return {
@@ -110,7 +113,7 @@ export function showDiff(input: DiffInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
     const files = await readChangedFiles(git, change, pathOf(input));
-    const { diff, nextLine } = await boundedPatch(git, change, input, PATCH_SHOWN);
+    const { diff, nextLine } = await boundedPatch(git, change, { ...input, most: PATCH_SHOWN });
     return {
       from: change[0],
       to: change[1],
@@ -204,13 +207,14 @@ async function readCommit(git: Git, id: string): Promise<Commit> {
 }
 
 interface PatchInput {
+  readonly most: number;
   readonly path?: string | undefined;
   readonly context_lines?: number | undefined;
   readonly from_line?: number | undefined;
 }
 
-async function boundedPatch(git: Git, change: Comparison, input: PatchInput, most: number) {
-  const options = { path: pathOf(input), context: input.context_lines, fromLine: input.from_line, most };
+async function boundedPatch(git: Git, change: Comparison, input: PatchInput) {
+  const options = { path: pathOf(input), context: input.context_lines, fromLine: input.from_line, most: input.most };
   const { text: diff, nextLine } = await readPatch(git, change, options);
   return { diff, nextLine };
 }

@@ -27,7 +27,7 @@ export const logTools = [
       withKubernetes(context, async (ask, own) => {
         const where = oneNamespace(input.namespace ?? own.namespace);
         const most = input.lines ?? 100;
-        const read = await readLog(ask, where, input, { ...input, lines: most });
+        const read = await readLog(ask, input, { ...input, where, lines: most });
         const lines = fitting(read, input.contains);
         const { shown, left_out } = lastLines(lines);
         return { lines: shown, left_out, lines_read: read.length, note: logNote(read.length, lines.length, most) };
@@ -75,7 +75,7 @@ export const logTools = [
         });
         const { shown, left_out } = firstOf(listed.items.flatMap(sourcesOf), MOST_SOURCES);
         const read = [];
-        for (const source of shown) read.push(await readSource(ask, where, source, input));
+        for (const source of shown) read.push(await readSource(ask, source, { ...input, where }));
         const several = new Set(shown.map(({ pod }) => pod)).size > 1;
         const lines = read
           .flatMap(({ pod, container, lines: own }) => {
@@ -114,6 +114,8 @@ function sourcesOf({ metadata, spec }: z.infer<typeof podNames>) {
 }
 
 interface Wanted {
+  /** Namespace. */
+  readonly where: string;
   readonly previous?: boolean | undefined;
   readonly since_minutes?: number | undefined;
   readonly lines?: number | undefined;
@@ -121,9 +123,9 @@ interface Wanted {
 }
 
 /** Reads one container's log. A missing log becomes a note, because it must not fail the other containers. */
-async function readSource(ask: Ask, where: string, source: { pod: string; container: string }, wanted: Wanted) {
+async function readSource(ask: Ask, source: { pod: string; container: string }, wanted: Wanted) {
   try {
-    const log = await readLog(ask, where, source, { ...wanted, lines: wanted.lines ?? 50 });
+    const log = await readLog(ask, source, { ...wanted, lines: wanted.lines ?? 50 });
     const lines = fitting(log, wanted.contains);
     return { ...source, lines_read: log.length, fitting: lines.length, lines };
   } catch (error) {
@@ -134,9 +136,8 @@ async function readSource(ask: Ask, where: string, source: { pod: string; contai
 
 async function readLog(
   ask: Ask,
-  where: string,
   { pod, container }: { readonly pod: string; readonly container?: string | undefined },
-  { previous, since_minutes, lines }: Wanted,
+  { where, previous, since_minutes, lines }: Wanted,
 ): Promise<readonly string[]> {
   const log = await ask({
     path: pathOf("v1", where, "pods", pod, "log"),

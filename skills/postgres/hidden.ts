@@ -31,7 +31,7 @@ export function rulesOf(config: ToolContext["config"]): readonly Rule[] {
 }
 
 /** Returns true if a rule hides the column. */
-export function isHidden(rules: readonly Rule[], schema: string, table: string, column: string): boolean {
+export function isHidden(rules: readonly Rule[], [schema, table, column]: readonly [string, string, string]): boolean {
   return rules.some(
     (rule) =>
       rule.column === column.toLowerCase() &&
@@ -110,11 +110,12 @@ async function namedTables(
   const { rows } = await session.read(COLUMNS, [names]);
   const tables = new Map<string, { schema: string; name: string; isFirst: boolean; columns: [string, boolean][] }>();
   for (const row of rows) {
-    const [schema, name, column] = [String(row["schema"]), String(row["name"]), String(row["column"])];
+    const own = [String(row["schema"]), String(row["name"]), String(row["column"])] as const;
+    const [schema, name, column] = own;
     const key = `${schema}.${name}`;
     const table = tables.get(key) ?? { schema, name, isFirst: row["is_first"] === true, columns: [] };
     const sources = row["sources"] as readonly (readonly [string, string, string])[];
-    const isOne = sources.some(([...source]) => isHidden(rules, ...source)) || isHidden(rules, schema, name, column);
+    const isOne = [...sources, own].some((source) => isHidden(rules, source));
     table.columns.push([column, isOne]);
     tables.set(key, table);
   }

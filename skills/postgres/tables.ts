@@ -71,7 +71,7 @@ export const tableTools = [
           table: `${String(schema)}.${String(name)}`,
           kind,
           columns: columns.slice(0, MOST_COLUMNS).map((column) => {
-            const never = isHidden(rules, String(schema), String(name), String(column["name"]));
+            const never = isHidden(rules, [String(schema), String(name), String(column["name"])]);
             return never ? { ...column, default: undefined, never_shown: true } : column;
           }),
           indexes,

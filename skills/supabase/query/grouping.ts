@@ -45,7 +45,7 @@ export const groupingTools = [
       return onTable(place, context, async (supabase) => {
         const { groups, ...notes } = await groupsOf(supabase, place, wanted);
         const sorted = [...groups].sort((a, b) => Number(b.value ?? 0) - Number(a.value ?? 0));
-        const { rows } = fitRows(sorted.slice(0, limit).map(({ key, value }) => named(input.by, key, measure, value)));
+        const { rows } = fitRows(sorted.slice(0, limit).map((group) => named(input.by, measure, group)));
         return { groups: rows, groups_total: groups.length, ...notes };
       });
     },
@@ -145,7 +145,7 @@ function measureOf(values: readonly number[], measure: Measure): Json {
   return values.reduce((one, other) => (measure === "min" ? Math.min(one, other) : Math.max(one, other)));
 }
 
-function named(by: readonly string[], key: readonly Json[], measure: Measure, value: Json): Json {
+function named(by: readonly string[], measure: Measure, { key, value }: Group): Json {
   return { ...Object.fromEntries(by.map((column, index) => [column, key[index] ?? null])), [measure]: value };
 }
 
