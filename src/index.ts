@@ -3,7 +3,7 @@
 export type { Diagnostic } from "./core/base/diagnostic.ts";
 export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/base/errors.ts";
 export { createRedactor, type Redactor, type Secret } from "./core/base/redact/redact.ts";
-export type { Json, JsonObject, JsonSchema } from "./core/base/values.ts";
+export { type Json, type JsonObject, type JsonSchema, parseJson } from "./core/base/values.ts";
 export type { Workflow } from "./core/document/workflow/workflow.ts";
 export type { RunEvent } from "./core/engine/event/event.ts";
 export {
@@ -71,7 +71,9 @@ export {
   type Ask,
   type Asking,
   authorization,
+  causeCode,
   keyOf,
+  limitAdvice,
   type Refusal,
   requiredKey,
   type Service,

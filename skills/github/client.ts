@@ -1,7 +1,6 @@
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
-import { type Json, requestsOf, type ToolContext, trim } from "skillflow";
-import { explain, isHttpFailure, limitedFor } from "./failure.ts";
-import { patiently } from "./patience.ts";
+import { type Json, patiently, requestsOf, requiredKey, serviceUrl, type ToolContext, trim } from "skillflow";
+import { explain, isHttpFailure, limitedFor, pauseAfter } from "./failure.ts";
 
 type Rest = Octokit["rest"];
 type Data<
@@ -35,7 +34,10 @@ export async function inRepository(
       return await work({ rest, at });
     } catch (error) {
       if (!isHttpFailure(error) || error.status !== 404) throw error;
-      const message = explain(error, secretOf(context), { ...at, isReadable: await isReadable(rest, at) });
+      const message = explain(error, requiredKey(context.config, "GITHUB_TOKEN"), {
+        ...at,
+        isReadable: await isReadable(rest, at),
+      });
       throw requestsOf(context).failure(error, message);
     }
   });
@@ -71,13 +73,15 @@ export function nextPage(response: { readonly headers: { readonly link?: string 
   return number === undefined ? undefined : Number(number);
 }
 
+const GITHUB = { name: "GitHub", address: "GITHUB_API_URL", usual: "https://api.github.com" } as const;
+
 async function openOctokit(context: ToolContext): Promise<Octokit> {
   const { Octokit } = await import("@octokit/rest");
   const { logger, signal } = context;
   const octokit = new Octokit({
-    auth: secretOf(context),
+    auth: requiredKey(context.config, "GITHUB_TOKEN"),
     userAgent: "skillflow",
-    ...baseUrl(context.config["GITHUB_API_URL"]),
+    baseUrl: serviceUrl(GITHUB, context.config),
     log: {
       debug: (message: string) => logger.debug(message),
       info: (message: string) => logger.debug(message),
@@ -87,7 +91,7 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
     request: { fetch: directWrites(context.fetch), signal },
   });
   octokit.hook.wrap("request", (request, options) =>
-    patiently({ method: options.method, signal }, () =>
+    patiently({ signal, pauseAfter: (failure, attempt) => pauseAfter(failure, options.method, attempt) }, () =>
       requestsOf(context).send(options.method === "GET" ? "read" : "write", async () => {
         const response = await Promise.resolve(request(options)).catch((error: unknown) => {
           const isLimit = isHttpFailure(error) && limitedFor(error) !== undefined;
@@ -104,20 +108,6 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
 
 // The SDK returns a body that it cannot parse as text.
 const NOT_JSON = "GitHub answered with something that is not JSON: check GITHUB_API_URL, and any proxy before it.";
-
-function secretOf(context: ToolContext): string {
-  const token = context.config["GITHUB_TOKEN"]?.trim();
-  if (!token) throw new Error("GITHUB_TOKEN is not set: GitHub cannot be used in this run.");
-  return token;
-}
-
-function baseUrl(text: string | undefined): { baseUrl?: string } {
-  if (!text) return {};
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new Error("GITHUB_API_URL is not an http or https address.");
-  }
-  return { baseUrl: text.replace(/(?<!\/)\/+$/, "") };
-}
 
 function parseRepository(name: string | undefined): RepositoryClient["at"] {
   if (!name) throw new Error('Name the repository as "owner/name": GITHUB_REPOSITORY sets no default.');

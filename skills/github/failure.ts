@@ -1,4 +1,4 @@
-import { refusalOf, retryAfter } from "skillflow";
+import { limitAdvice, refusalOf, retryAfter, untoldPause } from "skillflow";
 
 /** Failed request as the SDK throws it. `response` is missing if GitHub did not respond. */
 export interface HttpFailure extends Error {
@@ -37,6 +37,20 @@ export function limitedFor(failure: HttpFailure): number | undefined {
   return isLimit ? SECONDARY_LIMIT_MS : undefined;
 }
 
+/**
+ * Returns how many milliseconds to wait before a retry, or undefined for none. Retries rate-limited requests, and reads
+ * after a 5xx or a broken connection, but never a write whose outcome is unknown: the executor decides.
+ *
+ * Replaces the SDK's plugins: they ignore an abort while waiting, repeat writes after a 5xx, and slow down writes.
+ */
+export function pauseAfter(failure: unknown, method: string, attempt: number): number | undefined {
+  if (!isHttpFailure(failure)) return undefined;
+  const limited = limitedFor(failure);
+  if (limited !== undefined) return limited;
+  if (method !== "GET" || failure.status < 500) return undefined;
+  return retryAfter(failure.response?.headers["retry-after"]) ?? untoldPause(attempt);
+}
+
 // Wait that GitHub's documentation requires after a secondary limit without a header.
 const SECONDARY_LIMIT_MS = 60_000;
 
@@ -48,7 +62,7 @@ function adviceFor(error: unknown, place?: Place): string {
 
 function answerAdvice(failure: HttpFailure, place?: Place): string {
   const limited = limitedFor(failure);
-  if (limited !== undefined) return limitAdvice(limited);
+  if (limited !== undefined) return limitAdvice("GitHub", limited);
   const what = `${failure.status} for ${requestLine(failure)}`;
   if (failure.status === 401) return `GitHub refused GITHUB_TOKEN (${what}): it is wrong, expired or revoked.`;
   if (failure.status === 403) return `GITHUB_TOKEN may not do this (${what}): ${said(failure)}${neededAccess(failure)}`;
@@ -62,11 +76,6 @@ function answerAdvice(failure: HttpFailure, place?: Place): string {
 
 function silenceAdvice(failure: HttpFailure): string {
   return `GitHub did not answer ${requestLine(failure)}: ${failure.message}.${outcome(failure)}`;
-}
-
-function limitAdvice(milliseconds: number): string {
-  const until = new Date(Date.now() + milliseconds).toISOString();
-  return `GitHub's rate limit is used up until ${until}. Nothing was done; go on without GitHub, or ask again after that.`;
 }
 
 function missingAdvice(failure: HttpFailure, what: string, place?: Place): string {

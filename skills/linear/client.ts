@@ -1,5 +1,5 @@
 import type { LinearErrorRaw } from "@linear/sdk";
-import { createRedactor, type Json, patiently, requestsOf, type ToolContext, trim } from "skillflow";
+import { createRedactor, type Json, parseJson, patiently, requestsOf, type ToolContext, trim } from "skillflow";
 import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
 /** Linear within one tool call. */
@@ -79,15 +79,10 @@ interface Answer {
 
 /** Parses a response. One that is not GraphQL, such as a proxy's page, has neither data nor errors. */
 function parse(text: string): Answer {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return {};
-    const { data, errors } = value as { data?: unknown; errors?: unknown };
-    return { ...(data ? { data } : {}), ...(isErrors(errors) ? { errors } : {}) };
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null) return {};
+  const { data, errors } = value as { data?: unknown; errors?: unknown };
+  return { ...(data ? { data } : {}), ...(isErrors(errors) ? { errors } : {}) };
 }
 
 /** Returns true if the response has data next to its errors, so that the request was partly carried out. */

@@ -1,4 +1,4 @@
-import { clip, refusalOf, retryAfter, untoldPause } from "skillflow";
+import { causeCode, clip, limitAdvice, refusalOf, retryAfter, untoldPause } from "skillflow";
 
 /** Error of the SDK. `type` is one of its `LinearErrorType` values. */
 export interface LinearFailure extends Error {
@@ -71,7 +71,7 @@ export function explain(error: unknown): string {
 
 function advice(failure: LinearFailure): string {
   const limited = limitedFor(failure);
-  if (limited !== undefined) return limitAdvice(limited);
+  if (limited !== undefined) return limitAdvice("Linear", limited);
   const { status, type } = failure;
   if (isFailing(failure)) return `Linear failed (${what(failure)}).${outcome(failure)}`;
   if (status === 401 || (type === "AuthenticationError" && (status ?? 200) < 400)) {
@@ -99,17 +99,11 @@ function limitedFor(failure: LinearFailure): number | undefined {
   return Number.isFinite(reset) ? Math.max(0, reset - Date.now()) : UNTOLD_LIMIT_MS;
 }
 
-function limitAdvice(milliseconds: number): string {
-  const until = new Date(Date.now() + milliseconds).toISOString();
-  return `Linear's rate limit is used up until ${until}. Nothing was done; go on without Linear, or ask again after that.`;
-}
-
 function silenceAdvice(error: TypeError): string {
-  const code = error.cause instanceof Error && "code" in error.cause ? ` (${String(error.cause.code)})` : "";
   const outcome = refusalOf(error)
     ? "Nothing was sent."
     : "Whether a write took effect is unclear: look before doing it again.";
-  return `Linear did not answer${code}: check LINEAR_API_URL. ${outcome}`;
+  return `Linear did not answer${causeCode(error)}: check LINEAR_API_URL. ${outcome}`;
 }
 
 function isFailing({ status = 200, type = "" }: LinearFailure): boolean {

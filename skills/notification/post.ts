@@ -1,4 +1,14 @@
-import { clip, NothingDone, patiently, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import {
+  causeCode,
+  clip,
+  NothingDone,
+  parseJson,
+  patiently,
+  refusalOf,
+  retryAfter,
+  type ToolContext,
+  untoldPause,
+} from "skillflow";
 
 export interface Post {
   /** Service name for messages. */
@@ -101,9 +111,8 @@ function toldPause({ headers, text }: Answer): number | undefined {
 function adviceFor(error: unknown, what: Post): string {
   if (error instanceof Refusal) return refusalAdvice(error.answer, what);
   if (!(error instanceof TypeError)) return error instanceof Error ? error.message : String(error);
-  const code = member(error.cause, "code");
   const outcome = refusalOf(error) ? "Nothing was sent." : UNCLEAR;
-  return `${what.service} could not be reached${code ? ` (${String(code)})` : ""}. ${outcome}`;
+  return `${what.service} could not be reached${causeCode(error)}. ${outcome}`;
 }
 
 const UNCLEAR = "Whether the message was sent is unclear: do not send it again unseen.";
@@ -133,15 +142,6 @@ function said({ text }: Answer): string {
   const errors = member(json, "errors");
   const words = [typeof message === "string" ? message : json ? "" : text, errors ? JSON.stringify(errors) : ""];
   return clip(words.join(" ").replace(/\s+/g, " ").trim(), 400);
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 export function member(value: unknown, key: string): unknown {

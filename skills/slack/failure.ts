@@ -1,4 +1,4 @@
-import { clip, refusalOf, requestsOf, type ToolContext } from "skillflow";
+import { causeCode, clip, refusalOf, requestsOf, type ToolContext } from "skillflow";
 import { ZodError } from "zod";
 
 /** Runs a tool's work. Rethrows errors with advice, without secrets or a cause: an SDK's may contain the URL. */
@@ -114,11 +114,9 @@ function textOf(error: unknown): string {
     const places = error.issues.slice(0, 3).map(({ path }) => path.join(".") || "the whole");
     return `Slack answered in an unexpected form (${places.join(", ")}).`;
   }
-  const { cause } = error;
-  if (!(error instanceof TypeError && cause instanceof Error)) return error.message;
-  const code = "code" in cause ? ` (${String(cause.code)})` : "";
+  if (!(error instanceof TypeError && error.cause instanceof Error)) return error.message;
   const outcome = refusalOf(error) ? "Nothing was sent." : "Whether the message was sent is unclear.";
-  return `Slack could not be reached${code}. ${outcome}`;
+  return `Slack could not be reached${causeCode(error)}. ${outcome}`;
 }
 
 function withoutSecrets(text: string, { config }: ToolContext): string {

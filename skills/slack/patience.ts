@@ -1,4 +1,4 @@
-import { patiently, retryAfter, type ToolContext } from "skillflow";
+import { limitAdvice, patiently, retryAfter, type ToolContext } from "skillflow";
 
 const UNTOLD_PAUSE_MS = 60_000;
 
@@ -7,8 +7,7 @@ class Limited extends Error {
   readonly status = 429;
   readonly pause: number;
   constructor(pause: number) {
-    const until = new Date(Date.now() + pause).toISOString();
-    super(`Slack's rate limit holds until ${until}. Nothing was sent; send it again after that.`);
+    super(limitAdvice("Slack", pause));
     this.pause = pause;
   }
 }

@@ -1,6 +1,17 @@
-import { patiently, requestsOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import {
+  parseJson,
+  patiently,
+  requestsOf,
+  requiredKey,
+  retryAfter,
+  serviceUrl,
+  type ToolContext,
+  untoldPause,
+} from "skillflow";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
+
+const SLACK = { name: "Slack", address: "SLACK_API_URL", usual: "https://slack.com/api" } as const;
 
 interface Answer {
   readonly ok: boolean;
@@ -11,7 +22,7 @@ interface Answer {
 /** Calls a method of Slack's Web API as the bot, without retries. Slack refuses with `{ok: false}` and status 200. */
 export async function callApi(method: string, body: unknown, context: ToolContext): Promise<Answer> {
   const type = "application/json; charset=utf-8";
-  requireSecret("SLACK_BOT_TOKEN", context);
+  requiredKey(context.config, "SLACK_BOT_TOKEN");
   return requestsOf(context).send(HARMLESS.includes(method) ? "read" : "write", async () => {
     const { response, answer } = await send(method, { type, body: JSON.stringify(body) }, context);
     if (response.status >= 500) throw unclear(response.status, answer?.error);
@@ -69,20 +80,14 @@ interface Sending {
 }
 
 async function send(method: string, { type, body, token = "SLACK_BOT_TOKEN" }: Sending, context: ToolContext) {
-  const secret = requireSecret(token, context);
-  const response = await patientFetch(context)(`${baseUrl(context)}/${method}`, {
+  const secret = requiredKey(context.config, token);
+  const response = await patientFetch(context)(`${serviceUrl(SLACK, context.config)}/${method}`, {
     method: "POST",
     redirect: "error",
     headers: { authorization: `Bearer ${secret}`, "content-type": type },
     body,
   });
   return { response, answer: parse(await response.text()) };
-}
-
-function requireSecret(token: Token, { config }: ToolContext): string {
-  const secret = config[token]?.trim();
-  if (secret) return secret;
-  throw new Error(`${token} is not set: this cannot be done in this run.`);
 }
 
 function accepted(response: Response, answer: Answer | undefined): Answer {
@@ -101,18 +106,7 @@ export async function describeBot(context: ToolContext): Promise<string> {
 
 const NOT_SLACK = "The answer is not of Slack's form: check SLACK_API_URL, and any proxy before it.";
 
-function baseUrl({ config }: ToolContext): string {
-  const url = config["SLACK_API_URL"] || "https://slack.com/api";
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/(?<!\/)\/+$/, "");
-  throw new Error("SLACK_API_URL is not an http or https address.");
-}
-
 function parse(text: string): Answer | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && "ok" in value ? (value as Answer) : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value: unknown = parseJson(text);
+  return typeof value === "object" && value !== null && "ok" in value ? (value as Answer) : undefined;
 }

@@ -3,7 +3,7 @@ import type {
   IncomingWebhookRequestError,
   IncomingWebhookSendArguments,
 } from "@slack/webhook";
-import { requestsOf, type ToolContext } from "skillflow";
+import { parseJson, requestsOf, type ToolContext } from "skillflow";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
 
@@ -16,20 +16,12 @@ export async function postToWebhook(message: IncomingWebhookSendArguments, conte
       throw refusal(error as IncomingWebhookHTTPError | IncomingWebhookRequestError);
     });
     // Slack answers "ok". Compatible services answer with an object.
-    if (text.trim() !== "ok" && !isObjectText(text)) throw new Error(NOT_SLACK);
+    if (text.trim() !== "ok" && typeof parseJson(text) !== "object") throw new Error(NOT_SLACK);
   });
 }
 
 const NOT_SLACK =
   "The answer is not of Slack's form: check SLACK_WEBHOOK_URL. Whether the message was sent is unclear: do not send it again unseen.";
-
-function isObjectText(text: string): boolean {
-  try {
-    return typeof JSON.parse(text) === "object";
-  } catch {
-    return false;
-  }
-}
 
 function address({ config }: ToolContext): string {
   const url = config["SLACK_WEBHOOK_URL"]?.trim();

@@ -1,5 +1,5 @@
 import type { PostgrestSingleResponse, SupabaseClient } from "@supabase/supabase-js";
-import { createRedactor, type Json, requestsOf, type ToolContext } from "skillflow";
+import { createRedactor, type Json, parseJson, requestsOf, requiredKey, serviceUrl, type ToolContext } from "skillflow";
 import { type Api, parseApi } from "./api.ts";
 import { outcome, Refusal, type Said } from "./failure.ts";
 import { patientFetch, type Wire } from "./patience.ts";
@@ -88,8 +88,8 @@ type Redact = (said: Json) => Json;
 
 async function openSupabase(context: ToolContext, redacted: Redact): Promise<Supabase> {
   const { createClient } = await import("@supabase/supabase-js");
-  const address = addressOf(context);
-  const key = keyOf(context);
+  const address = serviceUrl({ name: "Supabase", address: "SUPABASE_URL" }, context.config);
+  const key = requiredKey(context.config, "SUPABASE_SERVICE_ROLE_KEY");
   const wire = patientFetch(context);
   const client = createClient<Database>(address, key, {
     global: { fetch: wire.fetch },
@@ -105,7 +105,7 @@ async function openSupabase(context: ToolContext, redacted: Redact): Promise<Sup
     ask: (request) => ask(request, wire, redacted),
     describe: async (of) => {
       const headers = { accept: "application/openapi+json", "accept-profile": of, ...bearer(key) };
-      const response = await wire.fetch(`${address.replace(/(?<!\/)\/+$/, "")}/rest/v1/`, { headers });
+      const response = await wire.fetch(`${address}/rest/v1/`, { headers });
       return readApi(response, redacted);
     },
   };
@@ -123,7 +123,7 @@ async function ask(request: Request, wire: Wire, redacted: Redact): Promise<Answ
 }
 
 async function readApi(response: Response, redacted: Redact): Promise<Api> {
-  const body = parsed(await response.text());
+  const body = parseJson(await response.text());
   if (!response.ok) throw new Refusal(response.status, redacted((body ?? {}) as Json) as Said, "GET");
   const api = parseApi(body);
   if (!api) throw new Error(NOT_JSON);
@@ -135,26 +135,3 @@ function bearer(key: string) {
 }
 
 const NOT_JSON = "Supabase answered in an unexpected form: check SUPABASE_URL, and any proxy before it.";
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function addressOf({ config }: ToolContext): string {
-  const url = config["SUPABASE_URL"]?.trim();
-  if (!url) throw new Error("SUPABASE_URL is not set: the database cannot be reached.");
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new Error("SUPABASE_URL is not an http or https address.");
-}
-
-function keyOf({ config }: ToolContext): string {
-  const key = config["SUPABASE_SERVICE_ROLE_KEY"]?.trim();
-  if (!key) throw new Error("SUPABASE_SERVICE_ROLE_KEY is not set: the database cannot be used in this run.");
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new Error("SUPABASE_SERVICE_ROLE_KEY holds characters that no key has.");
-}

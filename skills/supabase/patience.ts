@@ -1,4 +1,15 @@
-import { patiently, refusalOf, requestsOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import {
+  causeCode,
+  limitAdvice,
+  parseJson,
+  patiently,
+  refusalOf,
+  requestsOf,
+  retryAfter,
+  type ToolContext,
+  untoldPause,
+} from "skillflow";
+import * as z from "zod";
 import { isUndone, outcome } from "./failure.ts";
 
 export interface Wire {
@@ -73,12 +84,8 @@ function mayRepeat(method: string, { status, code }: Refused): boolean {
 
 /** Returns the error code of the database or PostgREST, or "". */
 async function codeOf(response: Response): Promise<string> {
-  try {
-    const { code } = JSON.parse(await response.clone().text()) as { readonly code?: unknown };
-    return typeof code === "string" ? code : "";
-  } catch {
-    return "";
-  }
+  const told = z.object({ code: z.string() }).safeParse(parseJson(await response.clone().text()));
+  return told.success ? told.data.code : "";
 }
 
 function after(method: string, failure: unknown): Exchange {
@@ -86,14 +93,12 @@ function after(method: string, failure: unknown): Exchange {
   if (failure instanceof Refused) return { method, failure: limited(failure.response) };
   const error = failure instanceof Error ? failure : new Error(String(failure));
   if (error.name !== "TypeError") return { method, failure: error };
-  const code = error.cause instanceof Error && "code" in error.cause ? ` (${String(error.cause.code)})` : "";
   const result = method !== "GET" && refusalOf(failure) ? " Nothing was sent." : outcome(method);
-  return { method, failure: new Error(`Supabase could not be reached${code}.${result}`) };
+  return { method, failure: new Error(`Supabase could not be reached${causeCode(error)}.${result}`) };
 }
 
 const UNTOLD_LIMIT_MS = 60_000;
 
 function limited(response: Response): Error {
-  const until = new Date(Date.now() + (pauseOf(response) ?? UNTOLD_LIMIT_MS)).toISOString();
-  return new Error(`Supabase's rate limit holds until ${until}. Nothing was done; ask again after that.`);
+  return new Error(limitAdvice("Supabase", pauseOf(response) ?? UNTOLD_LIMIT_MS));
 }

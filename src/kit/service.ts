@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
 import { createRedactor } from "../core/base/redact/redact.ts";
-import type { Json } from "../core/base/values.ts";
+import { type Json, parseJson } from "../core/base/values.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
 
@@ -136,8 +136,10 @@ export function authorization(user: string | undefined, token: string | undefine
   return { authorization: `Basic ${Buffer.from(`${user.trim()}:${token}`).toString("base64")}` };
 }
 
+type Address = Pick<Service, "name" | "address" | "usual" | "url">;
+
 /** Returns the service's address without trailing slashes. */
-export function serviceUrl({ name, address, usual, url }: Service, config: ToolContext["config"]): string {
+export function serviceUrl({ name, address, usual, url }: Address, config: ToolContext["config"]): string {
   const own = typeof url === "function" ? url(config) : url;
   const text = own ?? (config[address]?.trim() || usual);
   if (!text) throw new Error(`${address} is not set: ${name} cannot be used in this run.`);
@@ -333,7 +335,8 @@ function keyAdvice({ keys, address }: Service, config: ToolContext["config"]): s
   return `${set.join(" or ")} is wrong, expired or revoked, or for another server than ${address}.`;
 }
 
-function limitAdvice(name: string, pause: number): string {
+/** Explains a rate limit that ends after a number of milliseconds. */
+export function limitAdvice(name: string, pause: number): string {
   const until = new Date(Date.now() + pause).toISOString();
   return `${name}'s rate limit is used up until ${until}. Nothing was done; go on without it, or ask again after that.`;
 }
@@ -352,11 +355,15 @@ function tooSlow({ name }: Service, asking: Asking<z.ZodType>): string {
 }
 
 function silence({ name, address }: Service, asking: Asking<z.ZodType>, error: unknown): string {
-  const { message, cause } = error instanceof Error ? error : new Error(String(error));
-  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  const words = `${name} did not answer ${lineOf(asking)}: ${message}${code}. Check ${address}.`;
+  const words = `${name} did not answer ${lineOf(asking)}: ${messageOf(error)}${causeCode(error)}. Check ${address}.`;
   if (asking.effect !== "write") return words;
   return words + (refusalOf(error) ? " Nothing was sent." : outcome(asking));
+}
+
+/** Returns the system's code of a failed connection, such as ` (ECONNREFUSED)`, or "". */
+export function causeCode(error: unknown): string {
+  const { cause } = error instanceof Error ? error : {};
+  return typeof cause === "object" && cause !== null && "code" in cause ? ` (${String(cause.code)})` : "";
 }
 
 function originOf(headers: Headers): string {
@@ -391,9 +398,5 @@ function wordsOf(value: unknown, depth = 0): string {
 
 /** Parses JSON, or returns the text. A page, such as a proxy's, gives no reason. */
 function lenient(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return /^\s*[<{[]/.test(text) ? "" : text;
-  }
+  return parseJson(text) ?? (/^\s*[<{[]/.test(text) ? "" : text);
 }

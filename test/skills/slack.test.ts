@@ -348,7 +348,7 @@ describe("limits and failures", () => {
 
   it.each(turnOf(WAYS))("%s by %s says until when to wait when that is long", async (name, way) => {
     const context = await start(way, () => ({ status: 429, text: "rate_limited", headers: { "retry-after": "600" } }));
-    await expect(call(name, context)).rejects.toThrow(/rate limit holds until \d{4}-.*Nothing was sent/);
+    await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
     expect(service.requests).toHaveLength(1);
   });
 
@@ -367,7 +367,7 @@ describe("limits and failures", () => {
 
   it.each(turnOf(WAYS))("%s by %s gives up when Slack stays busy", async (name, way) => {
     const context = await start(way, () => ({ status: 429, text: "", headers: { "retry-after": "0" } }));
-    await expect(call(name, context)).rejects.toThrow(/rate limit holds/);
+    await expect(call(name, context)).rejects.toThrow(/rate limit is used up/);
     expect(service.requests).toHaveLength(3);
   });
 

@@ -672,7 +672,7 @@ describe("on a service that answers as told", () => {
 
     it("says until when to wait after a 429 that lasts", async () => {
       const context = await start((_, response) => sendJson(response, 429, {}, { "retry-after": "600" }));
-      await expect(call(name, context)).rejects.toThrow(/rate limit holds until \d{4}-.*Nothing was done/);
+      await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
       expect(made()).toBe(1);
     });
 
@@ -756,7 +756,11 @@ describe("on a service that answers as told", () => {
   it.each([
     ["SUPABASE_URL", "file:///etc/passwd", "SUPABASE_URL is not an http or https address."],
     ["SUPABASE_URL", "abcdefgh.supabase.co", "SUPABASE_URL is not an http or https address."],
-    ["SUPABASE_SERVICE_ROLE_KEY", "canary\nx: y", "SUPABASE_SERVICE_ROLE_KEY holds characters that no key has."],
+    [
+      "SUPABASE_SERVICE_ROLE_KEY",
+      "canary\nx: y",
+      "SUPABASE_SERVICE_ROLE_KEY holds characters that no header carries: copy it again.",
+    ],
   ])("%s %j is refused without being shown", async (field, value, message) => {
     const context = await start(flood);
     const error = await failureOf(() => call("query", { ...context, config: { ...context.config, [field]: value } }));

@@ -3,6 +3,7 @@ import {
   clip,
   type Json,
   keyOf,
+  parseJson,
   type Refusal,
   type Service,
   ServiceFault,
@@ -67,17 +68,9 @@ export function withSql(context: ToolContext, work: (run: Run) => Promise<unknow
 }
 
 function rowOf(line: string): unknown {
-  const row = z.record(z.string(), z.unknown()).safeParse(parse(line));
+  const row = z.record(z.string(), z.unknown()).safeParse(parseJson(line));
   if (row.success) return row.data;
   throw new Error("The SQL API answered with something that is not rows of JSON: check BETTERSTACK_QUERY_ENDPOINT.");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns ClickHouse's error code from a response. */

@@ -1,9 +1,9 @@
-import { clip } from "skillflow";
+import { clip, parseJson } from "skillflow";
 import { webhookAddress } from "../address.ts";
 import type { Channel } from "../channel.ts";
 import { heading, type Notice, type Severity } from "../notice.ts";
 import { replaceAddresses } from "../plain.ts";
-import { member, parseJson, post } from "../post.ts";
+import { member, post } from "../post.ts";
 
 const FIELD = "DISCORD_WEBHOOK_URL";
 const VENDOR = {

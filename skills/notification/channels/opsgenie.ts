@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { clip } from "skillflow";
+import { clip, parseJson } from "skillflow";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
 import { bodyText, type Notice, type Severity } from "../notice.ts";
-import { member, parseJson, post } from "../post.ts";
+import { member, post } from "../post.ts";
 
 const KEY = "OPSGENIE_API_KEY";
 const VENDOR = {
