@@ -67,11 +67,11 @@ export {
   withoutMarkers,
 } from "./kit/http.ts";
 export { each, pick } from "./kit/members.ts";
+export { causeCode } from "./kit/reason.ts";
 export {
   type Ask,
   type Asking,
   authorization,
-  causeCode,
   keyOf,
   limitAdvice,
   type Refusal,

@@ -1,9 +1,10 @@
 import type * as z from "zod";
 import { messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
 import { createRedactor } from "../core/base/redact/redact.ts";
-import { type Json, parseJson } from "../core/base/values.ts";
+import type { Json } from "../core/base/values.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
+import { causeCode, reasonOf } from "./reason.ts";
 
 /** HTTP service that a skill calls: its address and its credentials. */
 export interface Service {
@@ -360,43 +361,7 @@ function silence({ name, address }: Service, asking: Asking<z.ZodType>, error: u
   return words + (refusalOf(error) ? " Nothing was sent." : outcome(asking));
 }
 
-/** Returns the system's code of a failed connection, such as ` (ECONNREFUSED)`, or "". */
-export function causeCode(error: unknown): string {
-  const { cause } = error instanceof Error ? error : {};
-  return typeof cause === "object" && cause !== null && "code" in cause ? ` (${String(cause.code)})` : "";
-}
-
 function originOf(headers: Headers): string {
   const location = headers.get("location") ?? "";
   return URL.canParse(location) ? new URL(location).origin : "another path";
-}
-
-/** Extracts the service's reason from common fields of the answer, or from its text. */
-function reasonOf(text: string): string {
-  const words = wordsOf(lenient(text)).replace(/\s+/g, " ").trim();
-  return words === "" ? "no reason was given." : `${clip(words, 500).replace(/\.$/, "")}.`;
-}
-
-const REASONS = [
-  ...["reason", "message", "title", "detail", "source", "pointer", "error", "error_description", "errors"],
-  ...["errorMessages", "invalid_attributes"],
-];
-
-function wordsOf(value: unknown, depth = 0): string {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || depth > 3) return "";
-  const members = Array.isArray(value)
-    ? value.slice(0, 5)
-    : REASONS.map((key) => (Object.hasOwn(value, key) ? value[key as never] : undefined));
-  const texts = members.map((member) => wordsOf(member, depth + 1)).filter((member) => member !== "");
-  if (texts.length > 0 || Array.isArray(value)) return [...new Set(texts)].join(": ");
-  // Errors by field.
-  const faults = Object.entries(value).map(([field, fault]) => [field, wordsOf(fault, depth + 1)] as const);
-  const said = faults.filter(([, words]) => words !== "").slice(0, 10);
-  return said.map(([field, words]) => `${field}: ${words}`).join("; ");
-}
-
-/** Parses JSON, or returns the text. A page, such as a proxy's, gives no reason. */
-function lenient(text: string): unknown {
-  return parseJson(text) ?? (/^\s*[<{[]/.test(text) ? "" : text);
 }
