@@ -5,14 +5,10 @@ import * as z from "zod";
 
 const ID = /^[1-9]\d{0,18}$/;
 
-const id = textLike(ID, 19);
-
-export const incidentId = id;
-
-export const monitorId = id;
+export const incidentId = textLike(ID, 19);
+export const monitorId = incidentId;
 
 export const limit = z.int().min(1).max(50).optional();
-
 export const page = z.int().min(1).max(100).optional();
 
 /** Throws if an id has anything but digits, because it becomes part of a path. */
@@ -33,11 +29,8 @@ export function pageSchema(list: string, item: Shape) {
 
 /** Fields of an unexpected type count as absent, so that one odd field does not fail the whole result. */
 export const text = lenient(z.string());
-
 export const number = lenient(z.number());
-
 export const texts = lenient(z.array(z.string()));
-
 export const flag = lenient(z.boolean());
 
 export const idAnswer = z.union([z.string(), z.number()]).transform(String);

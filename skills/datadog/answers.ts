@@ -4,11 +4,8 @@ import * as z from "zod";
 /** Fields of responses. One of an unexpected type counts as absent, so that it does not fail the whole result. */
 
 export const text = lenient(z.string());
-
 export const number = lenient(z.number());
-
 export const texts = lenient(z.array(z.string()));
-
 export const anything = lenient(z.record(z.string(), z.unknown()));
 
 /** Metadata of version 2 with the next page's cursor. */

@@ -61,13 +61,13 @@ export async function readChangedFiles(git: Git, change: Comparison, path?: stri
   return files.sort((a, b) => sizeOf(b) - sizeOf(a));
 }
 
-export interface Patch {
+interface Patch {
   readonly text: string;
   /** Line to continue at if the text is cut, otherwise undefined. */
   readonly nextLine: number | undefined;
 }
 
-export interface PatchOptions {
+interface PatchOptions {
   readonly path?: string | undefined;
   readonly context?: number | undefined;
   /** 1-based line of the whole patch to start at. */

@@ -13,7 +13,7 @@ export interface GitOutput {
   readonly errors: string;
 }
 
-export interface GitOptions {
+interface GitOptions {
   /** Number of bytes to read before git is stopped. */
   readonly most?: number;
   /** Number of lines to skip first. */

@@ -1,7 +1,7 @@
 import { limitAdvice, refusalOf, retryAfter, untoldPause } from "skillflow";
 
 /** Failed request as the SDK throws it. `response` is missing if GitHub did not respond. */
-export interface HttpFailure extends Error {
+interface HttpFailure extends Error {
   readonly status: number;
   readonly request: { readonly method: string; readonly url: string };
   readonly response?: { readonly headers: Readonly<Record<string, string | undefined>>; readonly data: unknown };

@@ -1,7 +1,7 @@
 import { causeCode, clip, limitAdvice, refusalOf, retryAfter, untoldPause } from "skillflow";
 
 /** Error of the SDK. `type` is one of its `LinearErrorType` values. */
-export interface LinearFailure extends Error {
+interface LinearFailure extends Error {
   readonly type?: string;
   readonly status?: number;
   readonly raw?: {

@@ -4,7 +4,7 @@ import { isId } from "./fields.ts";
 import { type Kind, refuseName } from "./known.ts";
 
 /** Filters of a search, by name or id. */
-export interface Narrowing {
+interface Narrowing {
   readonly team?: string | undefined;
   readonly state?: string | undefined;
   readonly status?: "open" | "closed" | undefined;

@@ -10,10 +10,10 @@ export interface Excerpt {
   readonly isEnd: boolean;
 }
 
-export const EXCERPT = 64 * 1024;
+const EXCERPT = 64 * 1024;
 
 /** Reads lines from an offset on, each with its time. */
-export async function readExcerpt(log: OpenLog, from = 0): Promise<Excerpt> {
+async function readExcerpt(log: OpenLog, from = 0): Promise<Excerpt> {
   const selection = compileSelector({}, { times: true }).begin(log.modified);
   const lines: Line[] = [];
   let bytes = 0;

@@ -6,7 +6,7 @@ import type { Aliases } from "./view.ts";
 import { type Asked, explain } from "./why.ts";
 
 /** Selected lines of one block of a file. */
-export interface Batch {
+interface Batch {
   readonly file: string;
   /** Last modification time in Unix milliseconds. */
   readonly modified: number;

@@ -33,13 +33,13 @@ export interface Line {
 }
 
 /** Selects lines from one file's blocks, which must come in order. */
-export interface Selection {
+interface Selection {
   take(block: Block): Selected;
   /** Returns whether any line had a time so far, or undefined if times were not requested. */
   sawTime(): boolean | undefined;
 }
 
-export interface CompiledSelector {
+interface CompiledSelector {
   /** Starts a file. `latest` determines the year of timestamps without one. */
   begin(latest: number): Selection;
 }

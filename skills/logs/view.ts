@@ -15,7 +15,7 @@ export interface KeptLine {
 /** Converts lines for display, either whole or as table rows. */
 export type View = (from: Origin, line: Line) => KeptLine;
 
-export interface Origin {
+interface Origin {
   readonly file: string;
   /** Last modification time in Unix milliseconds. */
   readonly modified: number;

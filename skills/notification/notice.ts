@@ -2,7 +2,7 @@ import { NothingDone, textLike } from "skillflow";
 import * as z from "zod";
 import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
 
-export const SEVERITIES = ["info", "warning", "error", "critical"] as const;
+const SEVERITIES = ["info", "warning", "error", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
 /** Notification for all channels, already stripped of what no channel should show. */

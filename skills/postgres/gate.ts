@@ -58,7 +58,7 @@ SELECT pg_catalog.pg_get_viewdef(oid) AS definition FROM pg_catalog.pg_class
 WHERE relname = ANY ($1::text[]) AND relkind IN ('v', 'm') AND oid >= 16384`;
 
 /** Returns names before a parenthesis. Those that are not functions are not in the catalog and do no harm. */
-export function calledNames(tokens: readonly Token[]): readonly string[] {
+function calledNames(tokens: readonly Token[]): readonly string[] {
   const names = tokens.flatMap(({ kind, text }, at) => {
     const next = tokens[at + 1];
     return kind === "name" && next?.kind === "sign" && next.text === "(" ? [text] : [];

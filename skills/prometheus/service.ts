@@ -29,7 +29,7 @@ export function answered<Data extends z.ZodType>(data: Data) {
   });
 }
 
-export interface Remarks {
+interface Remarks {
   readonly warnings?: readonly string[] | null | undefined;
   readonly infos?: readonly string[] | null | undefined;
 }

@@ -12,7 +12,7 @@ export interface ApiTable {
   readonly columns: readonly ApiColumn[];
 }
 
-export interface ApiColumn {
+interface ApiColumn {
   readonly name: string;
   readonly type: string;
   readonly required: true | undefined;
@@ -25,7 +25,7 @@ export interface ApiColumn {
   readonly description: string | undefined;
 }
 
-export interface ApiFunction {
+interface ApiFunction {
   readonly name: string;
   readonly description: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;

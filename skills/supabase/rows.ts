@@ -4,7 +4,7 @@ const MOST_BYTES = 18_000;
 const CELL_CAPS = [12_000, 4_000, 1_500, 500, 150] as const;
 const LAST_CAP = 2_500;
 
-export interface FittedRows {
+interface FittedRows {
   readonly rows: readonly Json[];
   /** Number of rows left out at the end. */
   readonly leftOut: number;

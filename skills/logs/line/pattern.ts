@@ -1,7 +1,7 @@
 import { createContext, Script } from "node:vm";
 
 /** Number of characters of a line that a regular expression is tried on. */
-export const PATTERN_SEES = 8192;
+const PATTERN_SEES = 8192;
 const PATTERN_BUDGET_MS = 1000;
 /** Maximum length of a pattern. */
 const LONGEST_PATTERN = 10_000;

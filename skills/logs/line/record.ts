@@ -1,7 +1,7 @@
 import { shortened } from "./text.ts";
 import { isTimeName } from "./timestamp.ts";
 
-export type LineFormat = "json" | "logfmt" | "text";
+type LineFormat = "json" | "logfmt" | "text";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
