@@ -1,9 +1,23 @@
-import { logJson, markdownCode, markdownLine, plainLine } from "../core/base/inert.ts";
+import { logJson, plainLine } from "../core/base/inert.ts";
 import { plural, shortText } from "../core/base/preview.ts";
-import { html, type Markup } from "./html/markup/markup.ts";
+import { html } from "./html/markup/markup.ts";
 import { pageHtml } from "./html/markup/page.ts";
+import { blocksHtml } from "./html/markup/tree.ts";
+import { markdownOf } from "./markdown-writer.ts";
 import { type Digest, type DigestItem, digestOf } from "./model/digest.ts";
 import type { Report } from "./model/report.ts";
+import {
+  code,
+  type Item,
+  joinWords,
+  list,
+  type Section,
+  section,
+  span,
+  strong,
+  text,
+  words,
+} from "./model/tree/tree.ts";
 
 /** Digest of the items that a run judged, as a short message for people. */
 
@@ -39,47 +53,36 @@ function sendingOf({ send, why }: Digest): string {
 
 const wordsOf = (name: string) => name.replaceAll("_", " ");
 
-// -- Markdown
-
-function digestMarkdown(digest: Digest): string {
-  const { workflow, headline, failed, gaps, run, verdict } = digest;
-  const shown = digest.items.slice(0, MOST_SHOWN);
-  const rest = restOf(digest, shown.length);
-  return `${[
-    `## ${markdownLine(workflow)}: ${markdownLine(headline)}`,
-    ...shown.map(itemMarkdown),
-    ...(failed.length === 0
-      ? []
-      : [
-          [
-            "### Failed",
-            ...failed
-              .slice(0, MOST_SHOWN)
-              .map(({ title, error }) => `- ${markdownLine(title)}: ${markdownLine(error)}`),
-          ].join("\n"),
-        ]),
-    ...(gaps.length === 0 ? [] : [["### Gaps", ...gaps.map((gap) => `- ${markdownLine(gap)}`)].join("\n")]),
-    ...(rest.length === 0 ? [] : [rest.map((line) => `- ${line}`).join("\n")]),
-    `${markdownLine(sendingOf(digest))} · run ${markdownCode(run)}${verdict === undefined ? "" : ` · verdict ${markdownCode(verdict)}`}`,
-  ].join("\n\n")}\n`;
+/** Builds the sections that Markdown and HTML share. */
+function digestBlocks(digest: Digest, shown: readonly DigestItem[]): Section[] {
+  const { failed, gaps } = digest;
+  const lines = failed.slice(0, MOST_SHOWN).map(({ title, error }) => ({ words: words`${title}: ${error}` }));
+  const rest = restOf(digest, shown.length).map((line) => ({ words: words`${line}` }));
+  const sections = [
+    section(words`Judged now`, shown.map(itemSection)),
+    section(words`Failed`, list(lines)),
+    section(words`Gaps`, list(gaps.map((gap) => ({ words: words`${gap}` })))),
+    section(words`Not shown`, list(rest)),
+  ];
+  return sections.filter(({ parts }) => parts.length > 0);
 }
 
-function itemMarkdown(item: DigestItem): string {
+function itemSection(item: DigestItem): Section {
   const { title, key, link, evidence, writes } = item;
-  const where = link === undefined ? markdownCode(key) : `<${link}>`;
-  return [
-    `### ${markdownLine(wordsOf(item.class))}: ${markdownLine(title)}`,
-    "",
-    `- ${where}`,
-    ...factsOf(item).map(([name, text]) => `- **${name}:** ${markdownLine(text)}`),
-    ...evidence.flatMap(({ claim, cites }) => {
-      const quotes = cites.map(({ ref, quote }) => `${markdownCode(ref)} “${markdownLine(quote)}”`);
-      return [`- ${markdownLine(claim)}${quotes.length === 0 ? "" : ` — ${quotes.join("; ")}`}`];
+  const items: Item[] = [
+    { words: link === undefined ? [code(key)] : [span("link", link)] },
+    ...factsOf(item).map(([name, value]) => ({ words: words`${strong(`${name}:`)} ${value}` })),
+    ...evidence.map(({ claim, cites }): Item => {
+      const quotes = cites.map(({ ref, quote }) => words`${span("ref", ref)} ${span("quote", quote)}`);
+      return { words: words`${claim}`, ...(quotes.length === 0 ? {} : { why: joinWords(quotes, "; ") }) };
     }),
-    ...writes.map(({ id, standing, text, link: at }) => {
-      return `- **${standing}** ${markdownCode(id)}: ${markdownLine(text)}${at === undefined ? "" : ` <${at}>`}`;
+    ...writes.map(({ id, standing, text: write, link: at }) => {
+      return {
+        words: words`${strong(standing)} ${code(id)}: ${write}${at === undefined ? [] : words` ${span("link", at)}`}`,
+      };
     }),
-  ].join("\n");
+  ];
+  return section(words`${wordsOf(item.class)}: ${title}`, list(items));
 }
 
 function factsOf({ why, cause, confidence, commit, next_step, duplicate }: DigestItem): [string, string][] {
@@ -90,49 +93,26 @@ function factsOf({ why, cause, confidence, commit, next_step, duplicate }: Diges
     ["Known as", duplicate],
     ["Next step", next_step],
   ];
-  return rows.flatMap(([name, text]): [string, string][] => (text === undefined ? [] : [[name, text]]));
+  return rows.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
 }
 
-// -- HTML
+function digestMarkdown(digest: Digest): string {
+  const { workflow, headline, run, verdict } = digest;
+  const found = verdict === undefined ? [] : words` · verdict ${code(verdict)}`;
+  const end = text(words`${sendingOf(digest)} · run ${code(run)}${found}`);
+  const parts = [...digestBlocks(digest, digest.items.slice(0, MOST_SHOWN)), end];
+  return `${markdownOf([section(words`${workflow}: ${headline}`, parts)], 2)}\n`;
+}
 
 function digestHtml(digest: Digest): string {
-  const { workflow, headline, run, failed, gaps } = digest;
-  const shown = digest.items.slice(0, MOST_SHOWN);
-  const head = html`<header class="head"><p class="kicker">run ${shortText(run, 120)}</p><h1>${shortText(workflow, 120)}: ${headline}</h1><p class="lead">${sendingOf(digest)}</p></header>`;
-  const listOf = (lines: readonly string[]) => html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
-  const rest = restOf(digest, shown.length);
-  const sections = [
-    ...(shown.length === 0 ? [] : [{ id: "judged", title: "Judged now", body: html`${shown.map(itemHtml)}` }]),
-    ...(failed.length === 0
-      ? []
-      : [
-          {
-            id: "failed",
-            title: "Failed",
-            body: listOf(failed.slice(0, MOST_SHOWN).map(({ title, error }) => `${title}: ${error}`)),
-          },
-        ]),
-    ...(gaps.length === 0 ? [] : [{ id: "gaps", title: "Gaps", body: listOf(gaps) }]),
-    { id: "rest", title: "Not told", body: rest.length === 0 ? html`<p>Nothing.</p>` : listOf(rest) },
-  ];
-  return pageHtml({
-    title: `${shortText(workflow, 120)}: ${headline}`,
-    head,
-    sections,
-    colophon: `Written by skillflow from run ${shortText(run, 120)}.`,
+  const { workflow, headline, run } = digest;
+  const title = `${shortText(workflow, 120)}: ${headline}`;
+  const sections = digestBlocks(digest, digest.items.slice(0, MOST_SHOWN)).map((each) => {
+    const name = each.title.map((piece) => piece.text).join("");
+    return { id: name.toLowerCase().replaceAll(" ", "-"), title: name, body: blocksHtml(each.parts) };
   });
-}
-
-function itemHtml(item: DigestItem): Markup {
-  const { key, title, link, evidence, writes } = item;
-  const anchor = (address: string) => html`<a href="${address}" rel="noreferrer">${address}</a>`;
-  return html`<article><h3>${wordsOf(item.class)}: ${title}</h3><ul>
-<li>${link === undefined ? html`<code>${key}</code>` : anchor(link)}</li>
-${factsOf(item).map(([name, text]) => html`<li><b>${name}:</b> ${text}</li>`)}
-${evidence.map(({ claim, cites }) => html`<li>${claim}${cites.map(({ ref, quote }) => html` <code>${ref}</code> “${quote}”`)}</li>`)}
-${writes.map(({ id, standing, text, link: at }) => html`<li><b>${standing}</b> <code>${id}</code>: ${text} ${at === undefined ? undefined : anchor(at)}</li>`)}
-</ul></article>
-`;
+  const head = html`<header class="head"><p class="kicker">run ${shortText(run, 120)}</p><h1>${title}</h1><p class="lead">${sendingOf(digest)}</p></header>`;
+  return pageHtml({ title, head, sections, colophon: `Written by skillflow from run ${shortText(run, 120)}.` });
 }
 
 // -- Slack

@@ -1,21 +1,15 @@
-import { logText, markdownBlock, markdownCode, markdownLine } from "../core/base/inert.ts";
-import { formatCount, formatTime, plural, shortText } from "../core/base/preview.ts";
-import {
-  countStandings,
-  isRedacted,
-  linkOf,
-  openCount,
-  type PlanView,
-  REDACTED_WARNING,
-  reviewInput,
-  type ShownOperation,
-  STANDING_WORDS,
-} from "./model/plan.ts";
+import { logText } from "../core/base/inert.ts";
+import { formatCount, plural, shortText } from "../core/base/preview.ts";
+import { lineMarkdown, markdownOf } from "./markdown-writer.ts";
+import { countStandings, type PlanView, type ShownOperation } from "./model/plan.ts";
+import { operationSection, planIntro } from "./model/tree/plan.ts";
+import { type Block, code, command, joinWords, section, text, type Words, words } from "./model/tree/tree.ts";
 
 /** Creates a pull request comment for a plan, within GitHub's size limit and with all content escaped. */
 export function planMarkdown(plan: PlanView): string {
   const { workflow, operations } = plan;
-  const heading = `## ${line(workflow, 160)}: ${plural(operations.length, "planned write")}, ${countStandings(plan)}`;
+  const title = words`${shortText(workflow, 160)}: ${plural(operations.length, "planned write")}, ${countStandings(plan)}`;
+  const heading = markdownOf([section(title, [])], 2);
   return `${heading}\n\n${planSection(plan, MOST_COMMENT - heading.length - 4)}\n`;
 }
 
@@ -24,7 +18,7 @@ const MOST_COMMENT = 65_000;
 
 /** Shows the operations for review within a number of characters, and says which ones do not fit. */
 export function planSection(plan: PlanView, most: number): string {
-  const intro = introOf(plan);
+  const intro = markdownOf([text(words`run ${code(plan.run)} · plan digest ${code(plan.digest)}`), ...planIntro(plan)]);
   const whole = plan.operations.map((shown) => operationMarkdown(shown));
   if (intro.length + sizeOf(whole) <= most) return [intro, ...whole].join(GAP);
   const room = most - intro.length - MOST_REST;
@@ -39,15 +33,6 @@ const MOST_REST = 2_000;
 
 function sizeOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length + GAP.length, 0);
-}
-
-function introOf(plan: PlanView): string {
-  const { run, digest } = plan;
-  const facts = `run ${code(run)} · plan digest ${code(digest)}`;
-  const open = openCount(plan);
-  if (open === 0) return facts;
-  const command = code(`skillflow apply ${run} --yes --plan-digest ${digest}`);
-  return `${facts}${GAP}${plural(open, "write")} to apply. What is approved is the content: ${command}`;
 }
 
 /** Returns the first operations that fit. Cuts an operation that is too long on its own. */
@@ -69,101 +54,52 @@ const LEAST_SHOWN = 4_000;
 
 function restMarkdown({ run, operations }: PlanView, from: number): string {
   const rest = operations.slice(from);
-  if (rest.length === 0) return `The whole of it: ${code(`skillflow apply ${run}`)}`;
+  const apply = command(`apply ${run}`);
+  if (rest.length === 0) return markdownOf([text(words`The whole of it: ${apply}`)]);
   const lines: string[] = [];
   let left = MOST_LISTED;
   for (const { operation } of rest) {
-    const told = `- ${code(operation.id)} ${line(operation.summary, 160)} ${code(operation.digest)}`;
+    const told = `- ${lineMarkdown(words`${code(operation.id)} ${operation.summary} ${code(operation.digest)}`, 160)}`;
     if (told.length > left) break;
     lines.push(told);
     left -= told.length + 1;
   }
+  const intro = text(words`Look at all of them before you approve: ${apply}`);
   const beyond = rest.slice(lines.length);
-  const counts = new Map<string, number>();
-  for (const { operation } of beyond) {
-    const tool = `${operation.skill} ${operation.tool}`;
-    counts.set(tool, (counts.get(tool) ?? 0) + 1);
-  }
-  const told = [...counts].slice(0, 12).map(([tool, count]) => `${formatCount(count)} × ${code(shortText(tool, 80))}`);
   return [
-    `### ${plural(rest.length, "operation")} without room here`,
-    `Look at all of them before you approve: ${code(`skillflow apply ${run}`)}`,
+    markdownOf([section(words`${plural(rest.length, "operation")} without room here`, [intro])]),
     ...(lines.length > 0 ? [lines.join("\n")] : []),
-    ...(beyond.length > 0
-      ? [`…and ${formatCount(beyond.length)} more: ${told.join(", ")}${counts.size > 12 ? ", …" : ""}`]
-      : []),
+    ...(beyond.length > 0 ? [markdownOf([text(beyondWords(beyond))])] : []),
   ].join(GAP);
 }
 
-/** Shows an operation, optionally with limited space for its input. */
-function operationMarkdown({ operation, readAs, now }: ShownOperation, room = Number.POSITIVE_INFINITY): string {
-  const { id, node, visit, skill, tool, summary, audience, digest, sources, refers, held, filtered = [] } = operation;
-  const read = sources.map(({ ref, tool: by, node: at }) => sourceMarkdown(ref, by, at)).slice(0, MOST_SOURCES);
-  const unsaid = sources.length - read.length;
-  const facts = [
-    ...(now.standing === "planned" ? [] : [`**${standingMarkdown(now)}**`]),
-    `${code(`${skill} ${tool}`)}, planned by ${code(node)}${visit > 1 ? `, visit ${visit}` : ""}${refers.length > 0 ? `, after ${refers.slice(0, MOST_SOURCES).map(code).join(", ")}` : ""}`,
-    audience === "public" ? "**public**: everybody can read it" : "read by the team",
-    ...(operation.node_failed ? ["⚠️ its node failed"] : []),
-    ...(held ? ["⚠️ held: the text comes from a private source and the target is public"] : []),
-    readAs !== undefined
-      ? `its node had read what strangers write: the same as before ${code(readAs)}`
-      : read.length === 0
-        ? "its node had read nothing that strangers write"
-        : `its node had read what strangers write: ${read.join(", ")}${unsaid > 0 ? ` and ${formatCount(unsaid)} more` : ""}`,
-    ...filtered.map(({ kind, count }) => `taken out of the input: ${plural(count, kind)}`),
-    ...(isRedacted(operation) ? [`⚠️ ${REDACTED_WARNING}`] : []),
-    `digest ${code(digest)}`,
-  ];
-  return [
-    `### ${id}: ${line(summary, 160)}`,
-    facts.map((fact) => `- ${fact}`).join("\n"),
-    ...inputMarkdown(operation.input, room),
-  ].join(GAP);
+/** Counts operations by their tools. */
+function beyondWords(operations: readonly ShownOperation[]): Words {
+  const counts = new Map<string, number>();
+  for (const { operation } of operations) {
+    const tool = shortText(`${operation.skill} ${operation.tool}`, 80);
+    counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  }
+  const told = [...counts].slice(0, 12).map(([tool, count]) => words`${formatCount(count)} × ${code(tool)}`);
+  return words`…and ${formatCount(operations.length)} more: ${joinWords(told, ", ")}${counts.size > 12 ? ", …" : ""}`;
 }
 
 const MOST_SOURCES = 20;
 
-function sourceMarkdown(ref: string, tool: string | undefined, node: string | undefined): string {
-  if (tool === undefined) return ref === "input" ? "the run's input" : code(ref);
-  return `${code(`${ref} ${tool}`)}${node === undefined ? "" : ` in ${code(node)}`}`;
-}
-
-function standingMarkdown({ standing, by, at, output, error, existing }: ShownOperation["now"]): string {
-  const link = standing === "applied" ? linkOf(output) : undefined;
-  const told = [
-    `${STANDING_WORDS[standing]}${by === undefined ? "" : ` by ${line(by, 120)}`}`,
-    ...(at === undefined ? [] : [line(formatTime(at), 40)]),
-    ...(existing ? ["it was there already"] : []),
-    ...(link === undefined ? [] : [code(shortText(link, 500))]),
-    ...(error === undefined ? [] : [line(error, 600)]),
-  ];
-  return told.join(" · ");
-}
-
-function inputMarkdown(input: ShownOperation["operation"]["input"], room: number): string[] {
-  const { json, texts } = reviewInput(input);
-  let left = room;
+/** Shows an operation, optionally with limited space for its input. */
+function operationMarkdown(shown: ShownOperation, room = Number.POSITIVE_INFINITY): string {
+  const operation = operationSection(shown, MOST_SOURCES);
+  let left = Math.max(0, Math.floor(room));
   let lost = 0;
-  const cut = (text: string) => {
-    const kept = text.slice(0, Math.max(0, Math.floor(left))).replace(/[\ud800-\udbff]$/, "");
+  const cut = (block: Block): Block => {
+    if (block.kind !== "code") return block;
+    const whole = logText(block.text);
+    const kept = whole.slice(0, left).replace(/[\ud800-\udbff]$/, "");
     left -= kept.length;
-    lost += text.length - kept.length;
-    return kept;
+    lost += whole.length - kept.length;
+    return { ...block, text: kept };
   };
-  const blocks = [
-    ...(json === undefined ? [] : [markdownBlock(cut(json), "json")]),
-    ...texts.flatMap(({ name, text }) => [`${code(name)}:`, markdownBlock(cut(logText(text)), "text")]),
-  ];
-  return lost === 0
-    ? blocks
-    : [...blocks, `**Cut here:** ${formatCount(lost)} more characters of this input are not shown.`];
-}
-
-function line(text: string, most: number): string {
-  return markdownLine(shortText(text, most));
-}
-
-function code(text: string): string {
-  return markdownCode(text);
+  const parts = operation.parts.map(cut);
+  const note = text(words`Cut here: ${formatCount(lost)} more characters of this input are not shown.`, "skipped");
+  return markdownOf([{ ...operation, parts: lost === 0 ? parts : [...parts, note] }]);
 }

@@ -15,7 +15,7 @@ describe("a run with runs inside it, on a terminal", () => {
     expect(run.code).toBe(7);
     expect(run.stderr).toContain("◆ waiting");
     expect(run.stderr).toContain("yes: skillflow signal b1 sure --approve\n");
-    expect(run.stderr).toContain("no:  skillflow signal b1 sure --deny\n");
+    expect(run.stderr).toContain("no: skillflow signal b1 sure --deny\n");
     expect(run.stderr).not.toContain("next:");
   });
 
@@ -43,7 +43,7 @@ describe("a run with runs inside it, on a terminal", () => {
     expect(run.stderr).toContain(
       [
         "▲ Judge each issue",
-        "  5 items: 3 succeeded, 1 failed, 1 skipped, 1 left for the next run",
+        "  5 items: 3 succeeded, 1 failed, 1 skipped; 1 left for the next run",
         "  ✘ it's 2: output invalid: the answer is no JSON object",
         "  ✔ fp-1: a bug",
         "  ↷ fp-1: another item before it has the key fp-1",
@@ -73,7 +73,7 @@ describe("a run with runs inside it, on a terminal", () => {
 describe("what is written of a run with runs inside it", () => {
   it("tells in Markdown what is waited for, what became of the items, and each visit by its place", () => {
     const summary = read("r.md");
-    expect(summary).toContain("### Waits for a person's word");
+    expect(summary).toContain("**Waits for a decision**");
     expect(summary).toContain("yes: `skillflow signal b1 sure --approve`");
     expect(summary).toMatch(/\| 1 \| Judge each issue \| ▲.degraded/);
     expect(summary).toMatch(/\| 2\.1\.1 \| `expert` Think \| ✅/);

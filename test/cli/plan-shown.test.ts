@@ -92,7 +92,7 @@ describe("apply --report", () => {
     expect(statusesOf(toldBy(stdout))).toEqual(["not_approved", "not_approved"]);
     expect(stderr).toContain("written: plan.md, plan.html\nnext: skillflow apply r\n");
     const text = readFileSync(join(cwd, "plan.md"), "utf8");
-    for (const { digest } of plan) expect(text).toContain(`digest \`${digest}\``);
+    for (const { digest } of plan) expect(text).toContain(`- **Digest:** \`${digest}\``);
     expect(text).toContain('"link": "${op-1.url}"');
     expect(readFileSync(join(cwd, "plan.html"), "utf8")).toContain('<article class="operation" id="op-2">');
   });
@@ -106,8 +106,8 @@ describe("apply --report", () => {
     expect((await apply("--yes", "--report", "md=plan.md")).code).toBe(1);
     const text = readFileSync(join(cwd, "plan.md"), "utf8");
     expect(text).toContain("3 planned writes, 1 applied, 1 failed, 1 skipped");
-    expect(text).toMatch(/^- \*\*skipped · it refers to `?op-1`?, which is not applied\*\*$/m);
-    expect(text).toMatch(/^- \*\*applied by `kim@\S+` · .* UTC · `https:\/\/sink\/three`\*\*$/m);
+    expect(text).toMatch(/^- \*\*State:\*\* skipped: it refers to `?op-1`?, which is not applied$/m);
+    expect(text).toMatch(/^- \*\*State:\*\* applied by `kim@\S+`, .* UTC\n- \*\*Link:\*\* `https:\/\/sink\/three`$/m);
   });
 
   it("takes no other kind and no place that cannot be written", async () => {

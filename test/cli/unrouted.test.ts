@@ -34,7 +34,9 @@ describe("a run that ends because no edge applied", () => {
     await runHere(RUN, { cwd });
     const answered = await runHere(["signal", "r", "sure", "--approve", "--out", "out"], { cwd, isTerminal: true });
     expect(answered.code).toBe(0);
-    expect(answered.stderr + answered.stdout).toContain("▲ ended at May it go out?: its only edge did not apply");
+    expect(answered.stderr + answered.stdout).toContain(
+      "▲ The run ended at May it go out?: its only edge did not apply",
+    );
     expect(answered.stderr + answered.stdout).toContain("to send: look.note is missing");
     const { unrouted } = JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"));
     expect(unrouted).toEqual({ node: "sure", edges: [{ to: "send", reason: "look.note is missing" }] });

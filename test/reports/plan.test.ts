@@ -82,9 +82,9 @@ describe("a plan in Markdown", () => {
   it("shows for each operation what would be written, where, who can read it, what had been read, and its digest", () => {
     expect(text).toContain("### op-1: tracker `create_issue`: “SEV1”");
     expect(text).toContain("**public**");
-    expect(text).toContain("the run's input, `r1 logs_search` in `gather`");
-    expect(text).toContain(`- digest \`${DIGEST}\``);
-    expect(text).toContain("after `op-1`");
+    expect(text).toContain("the run's input, `r1` `logs_search` in gather");
+    expect(text).toContain(`- **Digest:** \`${DIGEST}\``);
+    expect(text).toContain("- **After:** `op-1`");
     expect(text).toContain(`--plan-digest ${viewReport(planning(TWO)).digest}`);
   });
 
@@ -112,7 +112,7 @@ describe("a plan in Markdown", () => {
         { input: { n: 2 }, sources: sources(5) },
       ]),
     );
-    expect(told.match(/`r4 logs_search`/g)).toHaveLength(1);
+    expect(told.match(/`r4` `logs_search`/g)).toHaveLength(1);
     expect(told).toContain("the same as before `op-1`");
   });
 
@@ -137,9 +137,9 @@ describe("a plan in Markdown", () => {
     const applied = markdownOf(planning(TWO, APPLIED));
     expect(applied).toContain("2 planned writes, 1 applied, 1 in doubt");
     expect(applied).toMatch(
-      /\*\*applied by `kim@laptop` · 2026-11-20 15:00:00 UTC · `https:\/\/tracker\.example\/7`\*\*/,
+      /- \*\*State:\*\* applied by `kim@laptop`, 2026-11-20 15:00:00 UTC\n- \*\*Link:\*\* `https:\/\/tracker\.example\/7`\n/,
     );
-    expect(applied).toContain("**in doubt by `kim@laptop`");
+    expect(applied).toContain("- **State:** in doubt by `kim@laptop`");
   });
 
   it.each<[string, readonly Planned[], RegExp]>([
@@ -151,7 +151,7 @@ describe("a plan in Markdown", () => {
     const long = markdownOf(planning(planned));
     expect(long.length).toBeLessThan(65_536);
     expect(long).toMatch(told);
-    for (const [, digest = ""] of long.matchAll(/digest `(\w+)`/g)) expect(digest).toHaveLength(64);
+    for (const [, digest = ""] of long.matchAll(/[Dd]igest(?::\*\*)? `(\w+)`/g)) expect(digest).toHaveLength(64);
   });
 
   it("stays below it whatever the sizes of inputs are", () => {

@@ -1,41 +1,21 @@
 import type { AppliedOperation } from "../../app/runs/apply.ts";
 import { plainLine, revealText } from "../../core/base/inert.ts";
-import { formatTime } from "../../core/base/preview.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
 import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
 import {
   countStandings,
+  HELD,
   isRedacted,
   linkOf,
   type PlanView,
   REDACTED_WARNING,
   type Shown,
   type ShownOperation,
-  STANDING_WORDS,
 } from "../../reports/model/plan.ts";
+import { operationSection, standingText } from "../../reports/model/tree/plan.ts";
+import { type Block, span, strong, text } from "../../reports/model/tree/tree.ts";
+import { describeBlocks } from "./sections.ts";
 import { amount, type Format, type Paint } from "./terminal.ts";
-
-/** Summarizes a plan with the state of its first operations. */
-export function describeStandings(plan: PlanView, paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
-  const { operations } = plan;
-  if (operations.length === 0) return [];
-  const shown = operations.slice(0, most);
-  const rows = shown.flatMap(({ operation: { id, summary, held }, now }) => {
-    const [sign, format] = SIGNS[now.standing];
-    const how = now.standing === "planned" ? "" : `  ${paint(format, standingWords(now))}`;
-    const why = held && now.standing === "planned" ? [`      ${paint("yellow", HELD_BECAUSE)}`] : [];
-    return [`  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${plainLine(summary)}${how}`, ...why];
-  });
-  const left = operations.length - shown.length;
-  return [
-    `${paint("bold", amount(operations.length, "planned write"))}: ${countStandings(plan)}`,
-    ...rows,
-    ...(left > 0 ? [paint("dim", `  (${left} more)`)] : []),
-  ];
-}
-
-const HELD_BECAUSE =
-  "held: the text comes from a private source and the target is public; --allow-public lets a run write it";
 
 const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = {
   planned: ["○", "yellow"],
@@ -46,17 +26,29 @@ const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = 
   refused: ["✘", "red"],
 };
 
-function standingWords({ standing, by, at, error }: ShownOperation["now"]): string {
-  const who = by === undefined ? "" : ` by ${by}`;
-  const when = at === undefined ? "" : `, ${formatTime(at)}`;
-  return plainLine(`${STANDING_WORDS[standing]}${who}${when}${error === undefined ? "" : `: ${error}`}`);
+/** Summarizes a plan with the state of its first operations. */
+export function describeStandings(plan: PlanView, paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
+  const { operations } = plan;
+  if (operations.length === 0) return [];
+  const rows = operations.slice(0, most).flatMap(({ operation: { id, summary, held }, now }) => {
+    const [sign, format] = SIGNS[now.standing];
+    const how = now.standing === "planned" ? "" : `  ${paint(format, plainLine(standingText(now)))}`;
+    const why = held && now.standing === "planned" ? [`      ${paint("yellow", HELD)}`] : [];
+    return [`  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${plainLine(summary)}${how}`, ...why];
+  });
+  const left = operations.length - most;
+  return [
+    `${paint("bold", amount(operations.length, "planned write"))}: ${countStandings(plan)}`,
+    ...rows,
+    ...(left > 0 ? [paint("dim", `  (${left} more)`)] : []),
+  ];
 }
 
 /** Describes a plan for review on a terminal, in full, because only what is shown can be approved. */
-export function describePlan({ run, digest: whole, operations }: PlanView, paint: Paint): string {
+export function describePlan({ run, digest, operations }: PlanView, paint: Paint): string {
   const head = `${paint("bold", amount(operations.length, "planned write"))} of run ${plainLine(run)}`;
-  const digest = paint("dim", `plan digest ${whole}`);
-  return `${[head, digest, "", ...operations.flatMap((operation) => describeOperation(operation, paint))].join("\n")}\n`;
+  const shown = operations.flatMap((operation) => [...describeOperation(operation, paint), ""]);
+  return `${[head, paint("dim", `plan digest ${digest}`), "", ...shown].join("\n")}\n`;
 }
 
 /** Describes the redacted operations, which are not sent as intended. Printed even with --quiet. */
@@ -65,31 +57,22 @@ export function describeLosses({ operations }: PlanView, paint: Paint): string {
   return lost.map(({ operation: { id } }) => `${paint("yellow", "!")} ${id}: ${REDACTED_WARNING}\n`).join("");
 }
 
-function describeOperation({ operation, readAs, now }: ShownOperation, paint: Paint): string[] {
-  const { id, node, visit, summary, audience, digest, sources, refers, held, filtered = [] } = operation;
-  const dim = (text: string) => `      ${paint("dim", plainLine(text))}`;
-  const marks = [
-    ...(audience === "public" ? [paint("yellow", "public")] : []),
-    ...(now.standing === "planned" ? [] : [paint(SIGNS[now.standing][1], standingWords(now))]),
-    ...(operation.node_failed ? [paint("red", "its node failed")] : []),
-    ...(held ? [paint("yellow", "held: private text to a public place")] : []),
-  ];
-  const read = sources.map(({ ref, tool: by }) => (by === undefined ? ref : `${ref} ${by}`)).join(", ");
+/** Shows the input in a form of its own, in which no value can pass for another. */
+function describeOperation(shown: ShownOperation, paint: Paint): string[] {
+  const { id, title, parts } = operationSection(shown);
+  const screen = { paint, program: "skillflow" };
+  const written = (kind: Block["kind"]) =>
+    describeBlocks(
+      parts.filter((part) => part.kind === kind),
+      screen,
+      6,
+    );
+  const [head = ""] = describeBlocks([text([strong(id ?? ""), span("own", "  "), ...title])], screen);
   return [
-    `  ${paint("bold", id)}  ${paint("cyan", plainLine(summary))}${marks.map((mark) => `  ${mark}`).join("")}`,
-    ...(isRedacted(operation) && now.standing !== "applied"
-      ? [`      ${paint("yellow", `! ${REDACTED_WARNING}`)}`]
-      : []),
-    dim(
-      `planned by ${node}${visit > 1 ? `, visit ${visit}` : ""}${refers.length > 0 ? `, after ${refers.join(", ")}` : ""}`,
-    ),
-    readAs !== undefined
-      ? dim(`had read what strangers write: the same as ${readAs}`)
-      : dim(read === "" ? "had read nothing that strangers write" : `had read what strangers write: ${read}`),
-    ...filtered.map(({ kind, count }) => dim(`taken out: ${amount(count, kind)}`)),
-    ...inputLines(operation.input).map((line) => `      ${line}`),
-    dim(`digest ${digest}`),
-    "",
+    head,
+    ...written("text"),
+    ...inputLines(shown.operation.input).map((line) => `      ${line}`),
+    ...written("facts").map((line) => paint("dim", line)),
   ];
 }
 

@@ -1,31 +1,36 @@
 import type { FinishedRun } from "../../app/runs/drive.ts";
-import { plainLine, plainText } from "../../core/base/inert.ts";
-import { formatTime } from "../../core/base/preview.ts";
-import { isObject, type JsonObject } from "../../core/base/values.ts";
-import type { WorkflowNode } from "../../core/document/workflow/node.ts";
-import { callFailure, type NodeResult } from "../../core/engine/event/node-result.ts";
+import { plainLine } from "../../core/base/inert.ts";
+import type { JsonObject } from "../../core/base/values.ts";
+import { callFailure } from "../../core/engine/event/node-result.ts";
 import { resumeCommand } from "../../core/engine/result/resume-command.ts";
 import { doctorCommand, withOptions } from "../../core/engine/result/signal-command.ts";
-import { unroutedText } from "../../core/engine/result/unrouted.ts";
 import { ageText } from "../../core/engine/state/unseen.ts";
 import { type Account, accountOf, paidWords } from "../../reports/model/account.ts";
+import { failedFirst, gistOfItem, itemCounts, itemLook } from "../../reports/model/items.ts";
 import { viewReport } from "../../reports/model/plan.ts";
-import { leftOutSkills, type Report } from "../../reports/model/report.ts";
-import { statusOf, type VisitStatus } from "../../reports/model/visit.ts";
+import type { Report } from "../../reports/model/report.ts";
+import {
+  awaitedSection,
+  droppedClaims,
+  failureSection,
+  findingFacts,
+  leftOutList,
+  nextSteps,
+  unroutedSection,
+} from "../../reports/model/tree/run.ts";
+import { type Block, badge, facts, type Item, list, strong, text, words } from "../../reports/model/tree/tree.ts";
+import { statusOf, type Visit, type VisitStatus } from "../../reports/model/visit.ts";
 import { describeStandings } from "./plan-view.ts";
-import { amount, describeData, duration, oneLine, type Paint } from "./terminal.ts";
-import { wrapLines } from "./wrap.ts";
+import { describeBlocks, type Screen } from "./sections.ts";
+import { amount, describeData, duration, type Format, oneLine, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;
 const MOST_PLANNED = 6;
 /** Maximum number of lines for one node's result. */
 const MOST_LINES = 200;
 
-interface VerdictOptions {
-  readonly paint: Paint;
+interface VerdictOptions extends Screen {
   readonly width: number;
-  /** The program's name as the user calls it. */
-  readonly program: string;
   /** Report files that were written. */
   readonly written?: readonly string[];
   /** Maximum number of planned operations to list. Defaults to the first few. */
@@ -34,63 +39,62 @@ interface VerdictOptions {
   readonly typed?: string;
 }
 
-/** Describes a finished run for the terminal: each node's result, the missing skills, and the next command. */
-export function describeVerdict(
-  { record, events, result, state, trusted = [] }: Omit<FinishedRun, "blobs">,
-  { paint, width, program, written = [], mostPlanned = MOST_PLANNED, typed }: VerdictOptions,
-): string {
-  const { usage } = result;
-  const account = accountOf({ record, events, result, trusted });
-  const { state: stands, standing, answeredBy, visits } = account;
-  const statuses = new Map(visits.map((visit) => [visit.node, statusOf(visit)]));
-  const order = [...state.results.keys()].slice(-MOST_NODES);
-  const sections = order.map((node) =>
-    describeNode(account.nameOf(node), result.results[node], {
-      status: statuses.get(node) ?? "active",
-      around: record.workflow.nodes[node],
-      paint,
-      width,
-    }),
-  );
-  const hidden = state.results.size - order.length;
-  const paid = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
-  const cost = answeredBy === undefined ? paid : paidWords(answeredBy, undefined);
-  const spent = [
-    duration(usage.durationMs),
-    amount(state.entered, "node visit"),
-    amount(usage.modelCalls, "model call"),
-    `${usage.inputTokens + usage.outputTokens} tokens`,
-    cost,
-  ].join(", ");
-  const left = leftOutSkills(result);
+/** Describes a finished run for the terminal: each node's result, what the run found, and the next command. */
+export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: VerdictOptions): string {
+  const { paint, program, written = [], mostPlanned = MOST_PLANNED, typed } = options;
+  const { result, events } = finished;
+  const account = accountOf(finished);
   const digest = events.at(-1)?.seal;
   const next = nextCommand(account);
   return [
     "",
-    ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
-    ...sections.flatMap((lines) => [...lines, ""]),
-    `${statusMark(stands, paint)} ${standing === result.status ? "" : `${standing} · `}${paint("dim", spent)}`,
+    ...describeNodes(account, finished.state, options),
+    describeSpent(account, finished.state, paint),
     ...describeSkipped(result),
-    ...describeFailure(account, paint),
-    ...describeAwaited(account, { paint, program, width }),
-    ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
-    ...describeUnrouted(account, paint),
-    ...describeDropped(result, paint).map((line) => wrapLines(line, width)),
-    ...describeShort(account, paint),
-    ...describeFailedCalls(account, paint),
-    ...describeRedactions(result, paint).map((line) => wrapLines(line, width)),
-    ...(left.length > 0
-      ? [
-          paint("yellow", "skills left out:"),
-          ...left.map(({ skill, reason }) => `  ${plainLine(skill)}: ${plainLine(reason)}`),
-        ]
-      : []),
+    ...describeBlocks(findings(account), options),
+    ...describeBlocks(shortfalls(account), options),
     ...describeStandings(viewReport(account), paint, mostPlanned),
     ...(digest === undefined ? [] : [paint("dim", `record: ${digest}`)]),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
     ...(next === undefined || next === typed ? [] : [`${paint("dim", "next:")} ${program} ${plainLine(next)}`]),
     "",
   ].join("\n");
+}
+
+/** Describes the last visit of each node, in the order of their last results. */
+function describeNodes(
+  { visits, result }: Account,
+  { results }: FinishedRun["state"],
+  options: VerdictOptions,
+): string[] {
+  const last = new Map(visits.map((visit) => [visit.node, visit]));
+  const order = [...results.keys()].slice(-MOST_NODES);
+  const hidden = results.size - order.length;
+  const sections = order.flatMap((node) => {
+    const visit = last.get(node);
+    return visit === undefined ? [] : [describeNode({ ...visit, result: result.results[node] }, options)];
+  });
+  return [
+    ...(hidden > 0 ? [options.paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
+    ...sections.flatMap((lines) => [...lines, ""]),
+  ];
+}
+
+function describeSpent(
+  { state: stands, standing, result, answeredBy }: Account,
+  state: FinishedRun["state"],
+  paint: Paint,
+) {
+  const { usage, status } = result;
+  const paid = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
+  const spent = [
+    duration(usage.durationMs),
+    amount(state.entered, "node visit"),
+    amount(usage.modelCalls, "model call"),
+    `${usage.inputTokens + usage.outputTokens} tokens`,
+    answeredBy === undefined ? paid : paidWords(answeredBy, undefined),
+  ].join(", ");
+  return `${statusMark(stands, paint)} ${standing === status ? "" : `${standing} · `}${paint("dim", spent)}`;
 }
 
 /** Describes the earlier run with the same key that caused this one to be skipped. */
@@ -105,230 +109,124 @@ function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
   ];
 }
 
-/** Describes the first failure, then the error that ended the run, which may only follow from it. */
-function describeFailure({ failure }: Account, paint: Paint): string[] {
-  if (!failure) return [];
-  const { headline, hint, end, next } = failure;
-  return [
-    `  ${paint("bold", plainLine(headline))}`,
-    ...(hint === undefined ? [] : [`  ${paint("dim", plainLine(hint))}`]),
-    ...(end === undefined ? [] : [`  then ${plainLine(end)}`]),
-    ...next.filter(({ command }) => command === undefined).map(({ text }) => `  ${paint("yellow", text)}`),
-  ];
-}
-
-/** Lists each question with the commands that answer it, which are never wrapped: people copy them. */
-function describeAwaited(
-  { awaited, result }: Account,
-  { paint, program, width = Number.POSITIVE_INFINITY }: Pick<VerdictOptions, "paint" | "program"> & { width?: number },
-): string[] {
-  const rows = awaited.slice(0, MOST_AWAITED).flatMap(({ name, node, ask, since, until, digest, approve, deny }) => {
-    const when = [`since ${formatTime(since)}`, until === undefined ? "" : `until ${formatTime(until)}`];
-    const about = [node === name ? "" : node, ...when].filter((part) => part !== "").join(" · ");
-    return [
-      wrapLines(`  ${paint("bold", plainLine(name))} ${paint("dim", `asks · ${plainLine(about)}`)}`, width),
-      ...plainText(ask)
-        .split("\n")
-        .map((line) => wrapLines(`    ${line}`, width)),
-      ...(digest === undefined ? [] : [`    ${paint("dim", "about the plan with the digest")} ${digest}`]),
-      `    ${paint("green", "yes:")} ${program} ${plainLine(approve)}`,
-      `    ${paint("red", "no:")}  ${program} ${plainLine(deny)}`,
-    ];
-  });
-  const more = awaited.length - MOST_AWAITED;
-  return more > 0
-    ? [...rows, `  ${amount(more, "more question")}: ${program} runs show ${plainLine(result.run)}`]
-    : rows;
-}
-
-const MOST_AWAITED = 6;
-
-function describeFinding({ finding, failure }: Account, paint: Paint): string[] {
-  const { headline, verdict, severity, impact, cause, action, isUnshown } = finding;
-  const where = cause?.file === undefined ? "" : ` (${cause.file}${cause.line === undefined ? "" : `:${cause.line}`})`;
-  const rows: [string, string | undefined][] = [
-    ["verdict", verdict],
-    ["severity", severity],
-    ["impact", impact],
-    ["cause", cause && `${cause.text}${where}`],
-    ["confidence", cause?.confidence],
-    ["first step", action],
-  ];
-  const told = rows.flatMap(([term, text]) => {
-    return text === undefined
-      ? []
-      : [`  ${term}: ${term === "verdict" ? paint("bold", plainLine(text)) : oneLine(text, MOST_FINDING)}`];
-  });
+/** Describes the failure, the open approvals and the finding. */
+function findings(account: Account): Block[] {
+  const { finding, failure } = account;
+  const { headline, cause, isUnshown } = finding;
   const isSaid = failure !== undefined || cause === undefined;
-  if (headline === undefined || (isSaid && !isUnshown)) return told;
-  return [`  ${paint(isUnshown ? ["yellow", "bold"] : "bold", oneLine(headline, MOST_FINDING))}`, ...told];
-}
-
-/** Each claim that was dropped from an answer, with the reason. */
-function describeDropped({ evidence }: FinishedRun["result"], paint: Paint): string[] {
-  const { dropped_claims = [] } = evidence ?? {};
-  if (dropped_claims.length === 0) return [];
-  const rows = dropped_claims
-    .slice(0, MOST_LINES)
-    .map(({ claim, reason }) => `  ${plainLine(claim)} — ${plainLine(reason)}`);
-  const more = dropped_claims.length - rows.length;
+  const title =
+    headline === undefined || (isSaid && !isUnshown)
+      ? []
+      : [text([isUnshown ? badge(headline, "degraded") : strong(headline)])];
+  const steps = nextSteps({ next: failure?.next.filter(({ command }) => command === undefined) ?? [] });
   return [
-    paint("yellow", `${amount(dropped_claims.length, "claim")} dropped, not shown by evidence:`),
-    ...rows,
-    ...(more > 0 ? [paint("dim", `  (${amount(more, "more claim")})`)] : []),
+    ...(failure ? [failureSection(failure), ...list(steps)] : []),
+    ...awaitedSection(account).flatMap(({ parts }) => parts),
+    ...title,
+    ...facts(findingFacts(account)),
+    ...unroutedSection(account),
   ];
 }
 
-const MOST_FINDING = 600;
-
-/** Lists why nodes are degraded, except for missing skills, which have their own section. */
-function describeShort({ result, nameOf }: Account, paint: Paint): string[] {
+/** Lists what the run dropped, lacked or could not do. */
+function shortfalls(account: Account): Block[] {
+  const { result, nameOf } = account;
   const short = result.degraded.filter(({ skill }) => skill === undefined);
-  const rows = short.slice(0, MOST_NODES).map(({ node, reason }) => {
-    return `  ${paint("yellow", "▲")} ${plainLine(nameOf(node))}: ${oneLine(reason, MOST_FINDING)}`;
-  });
-  const left = short.length - rows.length;
-  return [...rows, ...(left > 0 ? [paint("dim", `  (${amount(left, "more node")})`)] : [])];
-}
-
-/** Warns about values redacted because of the checkout's `.env`. Its author could choose values that hide findings. */
-function describeRedactions({ redactions = {} }: FinishedRun["result"], paint: Paint): string[] {
-  const named = Object.entries(redactions).map(([name, count]) => `${plainLine(name)} (${count})`);
-  const mark = paint("yellow", "▲");
-  return named.length === 0 ? [] : [`  ${mark} Redacted as values of the checkout's .env: ${named.join(", ")}`];
-}
-
-/** Names the node where the run ended although edges lead on, and why none of them applied. */
-function describeUnrouted({ result: { unrouted }, nameOf }: Account, paint: Paint): string[] {
-  if (!unrouted) return [];
-  const { node, edges } = unrouted;
-  const rows = edges
-    .slice(0, MOST_NODES)
-    .map(({ to, reason }) => `    to ${plainLine(to)}: ${oneLine(reason, MOST_FINDING)}`);
-  return [paint("yellow", `  ▲ ${unroutedText(plainLine(nameOf(node)), edges.length)}`), ...rows];
+  const redacted = Object.entries(result.redactions ?? {}).map(([name, count]) => `${name} (${count})`);
+  return [
+    ...droppedClaims(result),
+    ...list(short.map(({ node, reason }): Item => ({ words: words`${nameOf(node)}: ${reason}`, tone: "degraded" }))),
+    ...failedCalls(account),
+    ...(redacted.length === 0
+      ? []
+      : [text(words`Redacted as values of the checkout's .env: ${redacted.join(", ")}`, "degraded")]),
+    ...list(leftOutList(account), { title: "Skills left out" }),
+  ];
 }
 
 /** Lists the failed calls, except those that a degraded node already reports. */
-function describeFailedCalls({ every, result }: Account, paint: Paint): string[] {
+function failedCalls({ every, result }: Account): Block[] {
   const reported = new Set(result.degraded.map(({ ref }) => ref));
-  const calls = every.flatMap((visit) => visit.calls.map((call) => ({ visit, call })));
-  const rows = calls.flatMap(({ visit: { name }, call: { ref, tool, outcome } }) => {
-    const why = outcome && callFailure(outcome);
-    if (why === undefined || reported.has(ref)) return [];
-    return [`  ${paint("yellow", "✗")} ${plainLine(name)}: ${plainLine(tool)}: ${oneLine(why, MOST_FINDING)}`];
+  const failed = every.flatMap(({ name, calls }) => {
+    return calls.flatMap(({ ref, tool, outcome }) => {
+      const why = outcome && callFailure(outcome);
+      return why === undefined || reported.has(ref) ? [] : [{ name, tool, why }];
+    });
   });
-  const lines = [...new Set(rows)];
-  const left = lines.length - MOST_NODES;
-  if (lines.length === 0) return [];
-  const more = left > 0 ? [paint("dim", `  (${amount(left, "more call")})`)] : [];
-  return [paint("yellow", `${amount(rows.length, "failed call")}:`), ...lines.slice(0, MOST_NODES), ...more];
+  const distinct = new Map(failed.map((call) => [JSON.stringify(call), call]));
+  const items = [...distinct.values()].map(({ name, tool, why }): Item => {
+    return { words: words`${name}: ${tool}: ${why}`, tone: "failed" };
+  });
+  return list(items, { title: amount(failed.length, "failed call") });
 }
 
 /** Describes the open approvals or the failure, and the next command. This is all that `--quiet` prints. */
-export function describeShortfall(
-  report: Report,
-  { paint, program }: Pick<VerdictOptions, "paint" | "program">,
-): string {
+export function describeShortfall(report: Report, screen: Screen): string {
   const account = accountOf(report);
-  const { failure, state, awaited } = account;
-  if (awaited.length > 0)
-    return `${[statusMark(state, paint), ...describeAwaited(account, { paint, program })].join("\n")}\n`;
+  const { failure, state } = account;
+  const { paint, program } = screen;
+  const mark = statusMark(state, paint);
+  const [asked] = awaitedSection(account);
+  const plain = { paint, program };
+  if (asked) return `${[mark, ...describeBlocks(asked.parts, plain)].join("\n")}\n`;
   if (!failure) return "";
   return [
-    `${statusMark(state, paint)} ${plainLine(failure.message)}`,
-    ...(failure.hint ? [`  ${paint("dim", plainLine(failure.hint))}`] : []),
-    ...(failure.end === undefined ? [] : [`  then ${plainLine(failure.end)}`]),
+    `${mark} ${plainLine(failure.message)}`,
+    ...describeBlocks(failureSection(failure).parts, plain),
     `${paint("dim", "next:")} ${program} ${plainLine(nextCommand(account) ?? "")}`,
     "",
   ].join("\n");
 }
 
-interface NodeView {
-  readonly status: VisitStatus;
-  /** The node's settings in the workflow. */
-  readonly around: Pick<WorkflowNode, "map" | "call"> | undefined;
-  readonly paint: Paint;
-  readonly width: number;
-}
+const NODE_MARKS: Readonly<Record<VisitStatus, readonly [Format, string]>> = {
+  success: ["green", "✔"],
+  degraded: ["yellow", "▲"],
+  failed: ["red", "✘"],
+  skipped: ["yellow", "↷"],
+  stopped: ["yellow", "■"],
+  active: ["yellow", "■"],
+};
 
-function describeNode(name: string, result: NodeResult | undefined, view: NodeView): string[] {
+function describeNode(visit: Visit, { paint, width }: Pick<VerdictOptions, "paint" | "width">): string[] {
+  const { name, result } = visit;
   if (!result) return [];
-  const { status, paint } = view;
-  const mark = {
-    success: paint("green", "✔"),
-    degraded: paint("yellow", "▲"),
-    failed: paint("red", "✘"),
-    skipped: paint("yellow", "↷"),
-    stopped: paint("yellow", "■"),
-    active: paint("yellow", "■"),
-  }[status];
   const evals = (result.evals ?? []).map(({ name: evaluator, pass }) =>
     pass ? paint("green", plainLine(evaluator)) : paint("red", `${plainLine(evaluator)} failed`),
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
-  const lines = describeResult(result.data, view);
+  const lines = [...describeItems(visit, paint, width), ...describeData(ownData(visit), paint, width)];
   const hidden = lines.length - MOST_LINES;
   return [
-    `${mark} ${paint("bold", plainLine(name))}${checked}`,
+    `${paint(...NODE_MARKS[statusOf(visit)])} ${paint("bold", plainLine(name))}${checked}`,
     ...lines.slice(0, MOST_LINES),
     ...(hidden > 0 ? [paint("dim", `  (${amount(hidden, "line")} more)`)] : []),
   ];
 }
 
-function describeResult(data: JsonObject, { around, paint, width }: NodeView): string[] {
-  const { items, results, left: _left, failed: _failed, ...rest } = data;
-  if (around?.map && Array.isArray(items)) {
-    return [...describeItems(items.filter(isObject), data, paint, width), ...describeData(rest, paint, width)];
-  }
-  if (around?.call !== undefined && isObject(results)) {
-    const last = Object.values(results).at(-1);
-    return describeData({ ...rest, ...(isObject(last) ? last : {}) } as JsonObject, paint, width);
-  }
-  return describeData(data, paint, width);
+/** Returns the data of a result. For a map without its items, for a call with the data of its last node. */
+function ownData({ result, inner }: Visit): JsonObject {
+  const data = result?.data ?? {};
+  if (inner.length === 0) return data;
+  const { items: _items, results: _results, left: _left, failed: _failed, ...rest } = data;
+  return { ...rest, ...(inner[0]?.key === undefined ? inner[0]?.visits.at(-1)?.result?.data : {}) };
 }
 
-const ITEM_MARKS = { success: ["green", "✔"], failed: ["red", "✘"], skipped: ["yellow", "↷"] } as const;
 const MOST_ITEMS = 12;
 
 /** Lists the items of a map, failed ones first. */
-function describeItems(
-  items: readonly Readonly<Record<string, unknown>>[],
-  { left }: JsonObject,
-  paint: Paint,
-  width: number,
-): string[] {
-  const counts = ["success", "failed", "skipped", "stopped"].flatMap((status) => {
-    const count = items.filter((item) => item.status === status).length;
-    return count === 0 ? [] : [`${count} ${status === "success" ? "succeeded" : status}`];
+function describeItems({ inner, left }: Visit, paint: Paint, width: number): string[] {
+  if (inner.length === 0 || inner[0]?.key === undefined) return [];
+  const rows = failedFirst(inner).map((run) => {
+    const label = oneLine(run.key ?? "", 60);
+    const gist = gistOfItem(run);
+    return `  ${paint(...NODE_MARKS[itemLook(run)])} ${label}${gist === "" ? "" : `: ${oneLine(gist, width - label.length - 8)}`}`;
   });
-  const later = typeof left === "number" && left > 0 ? [`${left} left for the next run`] : [];
-  const told = [
-    ...items.filter(({ status }) => status === "failed"),
-    ...items.filter(({ status }) => status !== "failed"),
-  ];
-  const rows = told.slice(0, MOST_ITEMS).map(({ key, status, data, skipped_reason }) => {
-    const [colour, mark] = ITEM_MARKS[status as keyof typeof ITEM_MARKS] ?? ["yellow", "■"];
-    const label = oneLine(String(key), 60);
-    const gist = skipped_reason === undefined ? gistOfItem(data) : String(skipped_reason);
-    return `  ${paint(colour, mark)} ${label}${gist === "" ? "" : `: ${oneLine(gist, width - label.length - 8)}`}`;
-  });
-  const more = told.length - rows.length;
+  const more = rows.length - MOST_ITEMS;
   return [
-    `  ${amount(items.length, "item")}: ${[...counts, ...later].join(", ") || "none to look at"}`,
-    ...rows,
+    `  ${itemCounts(inner, left)}`,
+    ...rows.slice(0, MOST_ITEMS),
     ...(more > 0 ? [paint("dim", `  (${amount(more, "more item")})`)] : []),
   ];
-}
-
-/** Returns an item's error, its verdict, or the result of its last node. */
-function gistOfItem(data: unknown): string {
-  if (!isObject(data)) return "";
-  const said = data.error ?? data.verdict;
-  if (said !== undefined) return String(said);
-  const last = isObject(data.results) ? Object.values(data.results).at(-1) : undefined;
-  if (!isObject(last)) return "";
-  const texts = Object.values(last).filter((value) => typeof value !== "object");
-  return texts.length > 0 ? texts.join(", ") : JSON.stringify(last);
 }
 
 export function statusMark(status: string, paint: Paint): string {

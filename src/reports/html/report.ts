@@ -2,11 +2,12 @@ import { shortText } from "../../core/base/preview.ts";
 import { accountOf } from "../model/account.ts";
 import { countStandings, viewReport } from "../model/plan.ts";
 import type { Report } from "../model/report.ts";
+import { claimLists, evidenceTitle } from "../model/tree/run.ts";
 import { auditHtml, costHtml } from "./audit.ts";
-import { evidenceHtml, evidenceTitle } from "./evidence.ts";
 import { findingHtml, headHtml } from "./finding.ts";
 import { html } from "./markup/markup.ts";
 import { pageHtml, type Section } from "./markup/page.ts";
+import { blocksHtml } from "./markup/tree.ts";
 import { planHtml } from "./plan.ts";
 import { visitHtml, visitPage } from "./visit.ts";
 import { barsOf, wayHtml } from "./way.ts";
@@ -29,7 +30,7 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
   const sections: (Section | undefined)[] = [
     { id: "finding", title: "The finding", body: findingHtml(account) },
     evidence.claims.length + evidence.missing.length > 0
-      ? { id: "evidence", title: "The evidence", note: evidenceTitle(account), body: evidenceHtml(account) }
+      ? { id: "evidence", title: "The evidence", note: evidenceTitle(evidence), body: blocksHtml(claimLists(evidence)) }
       : undefined,
     plan.operations.length > 0
       ? { id: "plan", title: `Planned writes: ${countStandings(plan)}`, body: planHtml(plan, page.refs) }

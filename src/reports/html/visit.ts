@@ -6,11 +6,12 @@ import type { EvalResult } from "../../core/engine/event/node-result.ts";
 import type { Account } from "../model/account.ts";
 import { type Quotes, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
+import { checkedClaims } from "../model/tree/run.ts";
 import { complaintOf, durationOf, statusOf, type Visit, type VisitCall } from "../model/visit.ts";
 import { approvalHtml } from "./approval.ts";
-import { quotedHtml, visitClaimsHtml } from "./evidence.ts";
 import { innerHtml } from "./inner.ts";
 import { html, type Markup } from "./markup/markup.ts";
+import { blocksHtml } from "./markup/tree.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
 import { type Prompts, promptsOf, turnHtml } from "./turns.ts";
 import { type Bars, statusWords } from "./way.ts";
@@ -52,7 +53,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
     approvalHtml(visit, page.account),
     resultHtml(visit, page),
     evalsHtml(visit.result?.evals ?? []),
-    page.last.has(visit) ? undefined : visitClaimsHtml(visit),
+    page.last.has(visit) ? undefined : claimsHtml(visit),
     turnsHtml(row, page),
     innerHtml(visit, (each) => visitHtml(each, page)),
     routeHtml(visit, page),
@@ -144,6 +145,13 @@ function turnsHtml(row: TimelineRow, page: VisitPage): Markup | undefined {
   return html`<section class="part"><h4>${title}</h4>${page.bars.ofVisit(row)}${list}${others}</section>`;
 }
 
+/** Shows the claims of an earlier visit of a node. The page's evidence shows only the last visits. */
+function claimsHtml({ evidence }: Visit): Markup | undefined {
+  const claims = evidence.flatMap((checked) => checked.claims);
+  if (claims.length === 0) return undefined;
+  return html`<section class="part"><h4>Claims that code has checked</h4>${blocksHtml(checkedClaims(claims))}</section>`;
+}
+
 function callsHtml(calls: readonly VisitCall[], page: VisitPage): Markup | undefined {
   if (calls.length === 0) return undefined;
   return html`<div class="calls">${calls.map((call) => callHtml(call, page))}</div>`;
@@ -196,4 +204,11 @@ function routeHtml({ route, at }: Visit, { account, isLarge }: VisitPage): Marku
   if (!route || (isLarge && route.reason === "only path")) return undefined;
   const why = route.reason === "only path" ? "" : `: ${route.reason}`;
   return html`<p class="onward" dir="auto"><span aria-hidden="true">→</span> <strong>${account.nameOf(route.to, at)}</strong>${why}</p>`;
+}
+
+/** Lists the quotes that claims take from a result, so that they are visible in any layout. */
+function quotedHtml(quotes: ReadonlySet<string> | undefined): Markup | undefined {
+  if (!quotes || quotes.size === 0) return undefined;
+  const shown = [...quotes].map((quote) => html`<li><mark dir="auto">${quote}</mark></li>`);
+  return html`<h5>Quoted by claims</h5><ul class="cites">${shown}</ul>`;
 }

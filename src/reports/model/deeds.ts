@@ -1,7 +1,7 @@
 import type { Json } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
-import { linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
+import { HELD, linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
 
@@ -78,10 +78,7 @@ function operationsIn(report: Report): Deeds {
       const was = now.existing ? { why: "it was there already" } : {};
       done.push({ text, at, ...was, ...(link === undefined ? {} : { link }) });
     } else if (now.standing === "planned") {
-      const hold =
-        operation.held === undefined
-          ? "planned"
-          : "held: the text comes from a private source and the target is public; `--allow-public` lets a run write it";
+      const hold = operation.held === undefined ? "planned" : HELD;
       const why = isOpen ? `${hold}; \`skillflow apply ${plan.run}\` carries it out` : hold;
       waiting.push({ text, at, why });
     } else undone.push({ text, at, why: now.error ?? STANDING_WORDS[now.standing] });

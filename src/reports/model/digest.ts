@@ -6,6 +6,7 @@ import type { MapSettings } from "../../core/document/workflow/node.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
+import { isAddress } from "./tree/tree.ts";
 
 /** Summary of the items that a run's maps processed. Code builds it from the recorded run alone, without a model. */
 export interface Digest {
@@ -240,12 +241,3 @@ const cut = (text: string) => shortText(text, MOST_TEXT);
 const textIn = (value: Json | undefined) => (typeof value === "string" && value.trim() !== "" ? [value] : []);
 const textsIn = (value: Json | undefined) => (Array.isArray(value) ? (value as Json[]).flatMap(textIn) : []);
 const numberIn = (value: Json | undefined) => (typeof value === "number" && value > 0 ? Math.floor(value) : 0);
-
-/** Accepts only URLs without a user name and without characters that end a link in Slack's markup, Markdown or HTML. */
-function isAddress(text: string | undefined): text is string {
-  return (
-    text !== undefined &&
-    text.length <= 500 &&
-    /^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][\w\-./?#=&%~:+,;]*)?$/.test(text)
-  );
-}

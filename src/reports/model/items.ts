@@ -1,4 +1,4 @@
-import { plural } from "../../core/base/preview.ts";
+import { plural, previewJson } from "../../core/base/preview.ts";
 import type { InnerRun, VisitStatus } from "./visit.ts";
 
 /** Status of a map's items, in words. */
@@ -28,4 +28,17 @@ export function itemCounts(inner: readonly InnerRun[], left: number): string {
   const told = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
   const later = left > 0 ? `; ${left} left for the next run` : "";
   return `${plural(inner.length, "item")}${told === "" ? "" : `: ${told}`}${later}`;
+}
+
+/** Orders items for a report that does not show all of them. */
+export function failedFirst(inner: readonly InnerRun[]): InnerRun[] {
+  return [...inner.filter(({ status }) => status === "failed"), ...inner.filter(({ status }) => status !== "failed")];
+}
+
+/** Returns why an item failed or was skipped, its verdict, or the result of its last node. */
+export function gistOfItem({ complaint, verdict, visits }: InnerRun): string {
+  const data = visits.at(-1)?.result?.data;
+  if (complaint !== "" || verdict !== undefined || data === undefined) return complaint || (verdict ?? "");
+  const texts = Object.values(data).filter((value) => typeof value !== "object");
+  return texts.length > 0 ? texts.join(", ") : previewJson(data, 240).replace(/\s+/g, " ");
 }

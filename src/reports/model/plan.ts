@@ -96,6 +96,9 @@ export function isRedacted({ input }: Operation): boolean {
 
 export const REDACTED_WARNING = "A secret was taken out of this input: what is sent holds the mark in its place.";
 
+export const HELD =
+  "held: the text comes from a private source and the target is public; --allow-public lets a run write it";
+
 /** Returns the link to the written object from a tool's output. */
 export function linkOf(output: Json | undefined): string | undefined {
   if (!isObject(output)) return undefined;

@@ -1,5 +1,6 @@
 import { documentOf } from "../../core/document/inner/place.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
+import type { EventOf } from "../../core/engine/event/event.ts";
 import { type Answers, signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Report } from "./report.ts";
 
@@ -14,6 +15,12 @@ export function awaitedIn(report: Report): Awaited[] {
   return (result.waiting ?? []).map((waiting) => {
     return { ...waiting, ...signalCommands(report, waiting), name: nameAt(record, waiting.node) };
   });
+}
+
+/** Describes an answer, such as `approved by kim@desk: looks right`. */
+export function answerText({ approved, by, note, late }: EventOf<"approval:given">): string {
+  const said = late ? "not answered in time" : `${approved ? "approved" : "denied"} by ${by}`;
+  return note === undefined ? said : `${said}: ${note}`;
 }
 
 /** Returns the name of a node by its path, such as `top/each[fp-81]/ask`. */

@@ -3,6 +3,7 @@ import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
 import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
+import { answerText } from "../../../reports/model/waiting.ts";
 import { amount, oneLine } from "../terminal.ts";
 
 /** Prints one plain line per event, without cursor movement, for output that is not a terminal. */
@@ -72,7 +73,7 @@ function plainWords(event: RunEvent): string | undefined {
     case "approval:asked":
       return `${node} ${event.ask}`;
     case "approval:given":
-      return `${node} ${wordOf(event)}`;
+      return `${node} ${answerText(event)}`;
     case "workflow:end":
       return `${event.status}: ${event.reason}`;
     case "warning":
@@ -84,10 +85,4 @@ function plainWords(event: RunEvent): string | undefined {
     case "run:resume":
       return event.from === undefined ? "" : `from ${event.from}`;
   }
-}
-
-/** Describes an answer, such as `approved by kim@desk: looks right`. */
-export function wordOf({ approved, by, note, late }: EventOf<"approval:given">): string {
-  const said = late ? "not answered in time" : `${approved ? "approved" : "denied"} by ${by}`;
-  return note === undefined ? said : `${said}: ${note}`;
 }

@@ -5,8 +5,8 @@ import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
 import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
 import { shortfallText } from "../../../core/engine/result/degraded.ts";
+import { answerText } from "../../../reports/model/waiting.ts";
 import { amount, duration, oneLine, type Paint } from "../terminal.ts";
-import { wordOf } from "./plain.ts";
 import { type Present, scopeOf } from "./present.ts";
 
 /** Options for the lines of a run. */
@@ -40,7 +40,7 @@ function describeInItem({ paint, columns }: Telling, event: RunEvent): string[] 
     case "approval:asked":
       return [`  ${paint("yellow", "◆")} ${words(event.node, event.ask)}`];
     case "approval:given":
-      return [`  ${paint("yellow", "◆")} ${words(event.node, wordOf(event))}`];
+      return [`  ${paint("yellow", "◆")} ${words(event.node, answerText(event))}`];
     case "limit:reached":
     case "run:fail":
       return [`  ${paint("yellow", "■")} ${words("node" in event ? event.node : "", event.message)}`];
@@ -92,7 +92,7 @@ function describeOwn(telling: Telling, event: RunEvent, present: Present, now: n
     case "approval:asked":
       return [`  ${paint("yellow", "◆ waiting:")} ${cut(event.ask, 16)}`];
     case "approval:given":
-      return [`  ${paint("yellow", "◆")} ${cut(wordOf(event))}`];
+      return [`  ${paint("yellow", "◆")} ${cut(answerText(event))}`];
     case "node:exit":
       return [describeExit(telling, event, present, now)];
     case "route": {

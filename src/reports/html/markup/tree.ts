@@ -1,0 +1,139 @@
+import { formatCount, plural } from "../../../core/base/preview.ts";
+import {
+  type Block,
+  type Item,
+  isAddress,
+  type List,
+  type Section,
+  type Span,
+  type Words,
+} from "../../model/tree/tree.ts";
+import { html, type Markup } from "./markup.ts";
+
+/** Checks whether a page has an anchor, so that no link leads nowhere. */
+export type Links = (anchor: string) => boolean;
+
+const EVERYWHERE: Links = () => true;
+
+/** Writes what a report says as HTML. `html` escapes all of it. */
+export function blocksHtml(blocks: readonly Block[], links: Links = EVERYWHERE): Markup {
+  return html`${blocks.map((block) => blockHtml(block, links))}`;
+}
+
+function blockHtml(block: Block, links: Links): Markup {
+  switch (block.kind) {
+    case "text":
+      return block.tone === undefined
+        ? html`<p dir="auto">${wordsHtml(block.words, links)}</p>`
+        : html`<p class="complaint ${block.tone}" dir="auto">${wordsHtml(block.words, links)}</p>`;
+    case "facts": {
+      const rows = block.rows.map(([term, words]) => {
+        return html`<div class="member"><dt>${term}</dt><dd dir="auto">${wordsHtml(words, links)}</dd></div>`;
+      });
+      return html`<dl class="kv">${rows}</dl>`;
+    }
+    case "code":
+      return codeHtml(block);
+    case "table":
+      return tableHtml(block, links);
+    case "list":
+      return listHtml(block, links);
+    case "section":
+      return sectionHtml(block, links);
+  }
+}
+
+function sectionHtml({ id, title, tone, parts }: Section, links: Links): Markup {
+  const line = wordsHtml(title, links);
+  const body = blocksHtml(parts, links);
+  if (tone !== undefined)
+    return html`<div class="callout ${tone}"><p dir="auto"><strong>${line}</strong></p>${body}</div>`;
+  if (id === undefined) return html`<article><h3 dir="auto">${line}</h3>${body}</article>\n`;
+  return html`<article class="operation" id="${id}"><header><h3>${id}</h3><p dir="auto">${line}</p></header>${body}</article>\n`;
+}
+
+/** Maximum length of a code block that is shown without a fold. */
+const MOST_OPEN = 6_000;
+
+function codeHtml({ text, name }: Extract<Block, { kind: "code" }>): Markup {
+  const block = html`${name === undefined ? undefined : html`<h4>${name}</h4>`}<pre><code>${text}</code></pre>`;
+  if (text.length <= MOST_OPEN) return html`<div class="input">${block}</div>`;
+  return html`<details class="fold input"><summary>${name ?? "The input"}, ${formatCount(text.length)} characters</summary><div>${block}</div></details>`;
+}
+
+function tableHtml({ columns, rows }: Extract<Block, { kind: "table" }>, links: Links): Markup {
+  const head = columns.map((column) => html`<th scope="col">${column}</th>`);
+  const body = rows.map((row) => {
+    const cells = row.map(
+      (cell, index) => html`<td data-label="${columns[index]}"><div dir="auto">${wordsHtml(cell, links)}</div></td>`,
+    );
+    return html`<tr>${cells}</tr>`;
+  });
+  return html`<table class="records"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
+}
+
+/** Maximum number of items that are shown without a fold. Claims and their quotes are never folded. */
+const MOST_ITEMS = 12;
+
+function listHtml({ title, look, items }: List, links: Links): Markup {
+  if (look === "claims") return html`<ol class="claims">${items.map((item) => claimHtml(item, links))}</ol>`;
+  const shown = items.map((item) => itemHtml(item, links));
+  if (look === "cites") return html`<ul class="cites">${shown}</ul>`;
+  const rest = shown.slice(MOST_ITEMS);
+  const folded =
+    rest.length === 0
+      ? undefined
+      : html`<li><details class="fold"><summary>${plural(rest.length, "more")}</summary><ul class="list">${rest}</ul></details></li>`;
+  const body = [...shown.slice(0, MOST_ITEMS), folded];
+  if (look === "done" || look === "waiting" || look === "undone")
+    return html`<section class="deeds ${look}"><h3>${title}</h3><ul>${body}</ul></section>`;
+  return html`${title === undefined ? undefined : html`<p class="meta">${title}</p>`}<ul class="list">${body}</ul>`;
+}
+
+function itemHtml({ words, why, parts = [] }: Item, links: Links): Markup {
+  const because = why && html`<span class="because" dir="auto">${wordsHtml(why, links)}</span>`;
+  return html`<li dir="auto">${wordsHtml(words, links)}${because}${blocksHtml(parts, links)}</li>`;
+}
+
+function claimHtml({ words, why, tone, parts = [] }: Item, links: Links): Markup {
+  const because = why && html`<p class="because" dir="auto">${wordsHtml(why, links)}</p>`;
+  return html`<li class="${tone === "success" ? "holds" : "lost"}"><p class="claim" dir="auto">${wordsHtml(words, links)}</p>${because}${blocksHtml(parts, links)}</li>\n`;
+}
+
+export function wordsHtml(words: Words, links: Links = EVERYWHERE): Markup {
+  return html`${words.map((span) => spanHtml(span, links))}`;
+}
+
+function spanHtml(span: Span, links: Links): Markup {
+  const { style, text, to } = span;
+  const isLinked = to !== undefined && links(to);
+  if (style === "ref")
+    return isLinked ? html`<a class="cite" href="#${to}">${text}</a>` : html`<span class="cite">${text}</span>`;
+  const shown = styledHtml(span);
+  return isLinked ? html`<a href="#${to}">${shown}</a>` : shown;
+}
+
+function styledHtml({ style, text, tone = "skipped" }: Span): Markup {
+  switch (style) {
+    case "verse":
+      return html`<span class="verse">${text}</span>`;
+    case "code":
+      return html`<code>${text}</code>`;
+    case "strong":
+      return html`<strong>${text}</strong>`;
+    case "struck":
+      return html`<del dir="auto">${text}</del>`;
+    case "dim":
+      return html`<span class="meta" dir="auto">${text}</span>`;
+    case "quote":
+      return html`<q dir="auto">${text}</q>`;
+    case "badge":
+      return html`<span class="badge ${tone}">${text}</span>`;
+    case "command":
+      return html`<code>skillflow ${text}</code>`;
+    case "link":
+      return isAddress(text) ? html`<a href="${text}" rel="noreferrer">${text}</a>` : html`<code>${text}</code>`;
+    default:
+      return html`${text}`;
+  }
+}

@@ -1,0 +1,126 @@
+import { formatCount, formatTime, plural } from "../../../core/base/preview.ts";
+import {
+  HELD,
+  isRedacted,
+  linkOf,
+  openCount,
+  type PlanView,
+  REDACTED_WARNING,
+  reviewInput,
+  type Shown,
+  type ShownOperation,
+  STANDING_WORDS,
+} from "../plan.ts";
+import {
+  type Block,
+  badge,
+  code,
+  command,
+  type Fact,
+  fact,
+  facts,
+  joinWords,
+  type Section,
+  section,
+  span,
+  type Tone,
+  text,
+  type Words,
+  words,
+} from "./tree.ts";
+
+/** A plan for review, in full, because approval covers all of its content. */
+
+/** The command that applies the plan as it was reviewed, if it can still be applied. */
+export function planIntro(plan: PlanView): Block[] {
+  const open = openCount(plan);
+  const apply = command(`apply ${plan.run} --yes --plan-digest ${plan.digest}`);
+  return open === 0 ? [] : [text(words`${plural(open, "write")} to apply. What is approved is the content: ${apply}`)];
+}
+
+export const STANDING_TONES: Readonly<Record<Shown, Tone>> = {
+  planned: "active",
+  applied: "success",
+  failed: "failed",
+  in_doubt: "skipped",
+  skipped: "skipped",
+  refused: "failed",
+};
+
+/** Shows an operation. `mostSources` limits the list of what its node had read, for media without room. */
+export function operationSection(shown: ShownOperation, mostSources = Number.POSITIVE_INFINITY): Section {
+  const { operation, now } = shown;
+  const marks = [
+    ...(now.standing === "planned" ? [] : [badge(STANDING_WORDS[now.standing], STANDING_TONES[now.standing])]),
+    ...(operation.audience === "public" ? [badge("public", "skipped")] : []),
+  ];
+  const title = joinWords([words`${operation.summary}`, ...marks.map((mark) => [mark])], " ");
+  const parts = [
+    ...warningsOf(shown).map((warning) => text([span("own", warning)], "skipped")),
+    ...inputBlocks(operation.input),
+    ...facts(operationFacts(shown, mostSources)),
+  ];
+  return section(title, parts, { id: operation.id });
+}
+
+export function warningsOf({ operation, now }: ShownOperation): string[] {
+  return [
+    ...(isRedacted(operation) && now.standing !== "applied" ? [REDACTED_WARNING] : []),
+    ...(operation.held ? [HELD] : []),
+    ...(operation.node_failed ? ["its node failed"] : []),
+  ];
+}
+
+function operationFacts({ operation, readAs, now }: ShownOperation, mostSources: number): (Fact | undefined)[] {
+  const { node, visit, skill, tool, audience, digest, sources, refers, filtered = [] } = operation;
+  const link = now.standing === "applied" ? linkOf(now.output) : undefined;
+  const read = sources.slice(0, mostSources).map(sourceWords);
+  const rest = sources.length > read.length ? words` and ${formatCount(sources.length - read.length)} more` : [];
+  const same = readAs === undefined ? undefined : words`the same as before ${operationRef(readAs)}`;
+  return [
+    now.standing === "planned" ? undefined : fact("State", standingText(now)),
+    link === undefined ? undefined : ["Link", words`${code(link)}`],
+    ["Tool", words`${code(`${skill} ${tool}`)}`],
+    ["Read by", audience === "public" ? words`everybody` : words`the team`],
+    ["Planned by", words`${code(node)}${visit > 1 ? words`, visit ${visit}` : []}`],
+    refers.length === 0
+      ? undefined
+      : [
+          "After",
+          joinWords(
+            refers.slice(0, mostSources).map((id) => [operationRef(id)]),
+            ", ",
+          ),
+        ],
+    [
+      "Untrusted text read before",
+      same ?? (read.length === 0 ? words`nothing` : words`${joinWords(read, ", ")}${rest}`),
+    ],
+    ...filtered.map(({ kind, count }): Fact => ["Taken out of the input", words`${plural(count, kind)}`]),
+    ["Digest", words`${code(digest)}`],
+  ];
+}
+
+/** Returns a line such as `applied by kim@laptop, 2026-11-20 15:00:00 UTC`, with the error if there is one. */
+export function standingText({ standing, by, at, existing, error }: ShownOperation["now"]): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  const when = at === undefined ? "" : `, ${formatTime(at)}`;
+  const was = existing ? ", it was there already" : "";
+  return `${STANDING_WORDS[standing]}${who}${when}${was}${error === undefined ? "" : `: ${error}`}`;
+}
+
+const operationRef = (id: string) => span("ref", id, id);
+
+function sourceWords({ ref, tool, node }: ShownOperation["operation"]["sources"][number]): Words {
+  if (tool === undefined && ref === "input") return words`the run's input`;
+  const by = tool === undefined ? [] : words` ${tool}`;
+  return words`${span("ref", ref, ref)}${by}${node === undefined ? [] : words` in ${node}`}`;
+}
+
+function inputBlocks(input: ShownOperation["operation"]["input"]): Block[] {
+  const { json, texts } = reviewInput(input);
+  return [
+    ...(json === undefined ? [] : [{ kind: "code", text: json, language: "json" } as const]),
+    ...texts.map(({ name, text: long }) => ({ kind: "code", text: long, language: "text", name }) as const),
+  ];
+}
