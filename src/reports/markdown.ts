@@ -1,13 +1,4 @@
-import { markdownCode, markdownLine, markdownText } from "../core/base/inert.ts";
-import {
-  cutText,
-  formatCost,
-  formatCount,
-  formatDuration,
-  plural,
-  previewJson,
-  shortText,
-} from "../core/base/preview.ts";
+import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import { doctorCommand } from "../core/engine/result/signal-command.ts";
 import { markdownOf } from "./markdown-writer.ts";
@@ -41,7 +32,7 @@ import {
   type Words,
   words,
 } from "./model/tree/tree.ts";
-import { complaintOf, durationOf, statusOf, type Visit, type VisitStatus } from "./model/visit.ts";
+import { complaintOf, durationOf, statusOf, statusWord, type Visit } from "./model/visit.ts";
 import { conclusionsOf } from "./model/visits.ts";
 import { answerText } from "./model/waiting.ts";
 import { planSection } from "./plan-markdown.ts";
@@ -62,9 +53,9 @@ export function summaryMarkdown(report: Report): string {
       ...titled("What was done, and what was not", deedLists(account.deeds)),
       ...titled(`Evidence: ${evidenceTitle(evidence)}`, [...claimRows(evidence), ...droppedClaims(result)]),
       ...titled("⚠️ Left out", list(leftOutList(account))),
+      ...findings(account.visits),
+      ...nodes(account.visits),
     ]),
-    findings(account.visits),
-    markdownOf(nodes(account.visits)),
     plan(report),
     markdownOf(titled("Next", list(next(account)))),
     spent(account),
@@ -82,15 +73,6 @@ const MARKS: Readonly<Record<RunState, string>> = {
   skipped: "⏭️",
   running: "⏳",
 };
-const NODE_MARKS: Readonly<Record<VisitStatus, string>> = {
-  success: "✅\u00a0succeeded",
-  degraded: "▲\u00a0degraded",
-  failed: "❌\u00a0failed",
-  skipped: "⏭️\u00a0skipped",
-  active: "⏳\u00a0running",
-  stopped: "⏸️\u00a0stopped",
-};
-
 function titled(title: string, parts: readonly Block[]): Block[] {
   return parts.length === 0 ? [] : [section([span("own", title)], parts)];
 }
@@ -129,85 +111,74 @@ function claimRows({ claims }: Account["evidence"]): Block[] {
   return list(rows);
 }
 
-function findings(visits: readonly Visit[]): string {
-  const sections = conclusionsOf(visits).map(
-    (visit) =>
-      `### ${line(visit.name, 160)}\n\n${visit.inner.length > 0 ? inside(visit) : members(visit.result?.data ?? {})}`,
-  );
-  return sections.join("\n\n");
+function findings(visits: readonly Visit[]): Block[] {
+  return conclusionsOf(visits).map((visit) => {
+    return section(words`${visit.name}`, visit.inner.length > 0 ? inside(visit) : members(visit.result?.data ?? {}));
+  });
 }
 
 /** Shows the result of a called workflow, or a map's items with failed ones first. */
-function inside({ inner, left }: Visit): string {
+function inside({ inner, left }: Visit): Block[] {
   const [first] = inner;
   if (first && first.key === undefined) return members(first.visits.at(-1)?.result?.data ?? {});
   const items = failedFirst(inner).map((run) => {
     const gist = gistOfItem(run);
-    return {
-      words: words`${code(run.key ?? "")} ${itemWord(run)}${gist === "" ? [] : words`: ${shortText(gist, 240)}`}`,
-    };
+    const told = gist === "" ? [] : words`: ${shortText(gist, 240)}`;
+    return { words: words`${code(run.key ?? "")} ${itemWord(run)}${told}` };
   });
-  return markdownOf([text(words`${itemCounts(inner, left)}`), ...list(items)]);
+  return [text(words`${itemCounts(inner, left)}`), ...list(items)];
 }
 
 const MOST_ITEMS = 30;
 
-function members(data: JsonObject): string {
-  const entries = Object.entries(data).slice(0, 30);
-  return entries.map(([key, value]) => `**${label(key)}**${member(value)}`).join("\n\n");
-}
-
-function member(value: Json): string {
-  if (!Array.isArray(value) || value.length === 0) return ` ${item(value)}`;
-  const rows = value.slice(0, 30).map((entry) => `- ${item(entry)}`);
-  return `\n\n${[...rows, ...more(value.length, 30)].join("\n")}`;
-}
-
-function item(value: Json): string {
-  if (Array.isArray(value)) return value.length === 0 ? "none" : inline(value);
-  return isObject(value) ? brief(value as JsonObject) : scalar(value);
+function members(data: JsonObject): Block[] {
+  return Object.entries(data)
+    .slice(0, MOST_ITEMS)
+    .flatMap(([key, value]): Block[] => {
+      const name = strong(label(key));
+      if (!Array.isArray(value) || value.length === 0) return [text(words`${name} ${valueWords(value)}`)];
+      return [text([name]), ...list(value.map((entry: Json) => ({ words: valueWords(entry) })))];
+    });
 }
 
 /** Shows a claim with its evidence after a dash, and other objects as `key: value`. */
-function brief(value: JsonObject): string {
-  const { claim, evidence, ...rest } = value;
-  if (typeof claim !== "string") return pairs(value);
+function valueWords(value: Json): Words {
+  if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return words`none`;
+  if (typeof value === "boolean") return value ? words`yes` : words`no`;
+  if (typeof value !== "object") return [span("verse", String(value))];
+  if (Array.isArray(value) || Object.values(value).length > 12) return [code(inlineJson(value))];
+  const { claim, evidence, ...rest } = value as JsonObject;
+  if (typeof claim !== "string") return pairs(value as JsonObject);
   const sources = Array.isArray(evidence) ? evidence : evidence === undefined ? [] : [evidence];
-  const cited = sources.length === 0 ? "**no evidence**" : sources.slice(0, 12).map(inline).join("; ");
-  return [line(claim, 600), cited, pairs(rest)].filter((part) => part !== "").join(" — ");
+  const cited = sources.length === 0 ? words`**no evidence**` : joinWords(sources.slice(0, 12).map(inlineWords), "; ");
+  const others = Object.keys(rest).length === 0 ? [] : words` — ${pairs(rest)}`;
+  return words`${claim} — ${cited}${others}`;
 }
 
-function pairs(value: JsonObject): string {
-  const entries = Object.entries(value).slice(0, 12);
-  return entries.map(([key, part]) => `${label(key)}: ${inline(part)}`).join("; ");
+function pairs(value: JsonObject): Words {
+  const rows = Object.entries(value).map(([key, part]) => words`${label(key)}: ${inlineWords(part)}`);
+  return joinWords(rows, "; ");
 }
 
-function label(key: string): string {
-  return line(key.replaceAll("_", " "), 80);
+function inlineWords(value: Json): Words {
+  if (typeof value !== "object" || value === null) return valueWords(value);
+  const isFlat = isObject(value) && Object.values(value).every((part) => typeof part !== "object");
+  return isFlat ? pairs(value as JsonObject) : [code(inlineJson(value))];
 }
 
-function inline(value: Json): string {
-  if (value === null || typeof value !== "object") return scalar(value);
-  if (isObject(value) && Object.values(value).every((part) => typeof part !== "object"))
-    return pairs(value as JsonObject);
-  return markdownCode(previewJson(value, 240).replace(/\s+/g, " "));
-}
-
-function scalar(value: Json): string {
-  if (typeof value === "string") return value.trim() === "" ? "none" : markdownText(cutText(value, 1200));
-  return value === null ? "none" : typeof value === "boolean" ? (value ? "yes" : "no") : line(String(value), 40);
-}
+const label = (key: string) => key.replaceAll("_", " ");
+const inlineJson = (value: Json) => previewJson(value, 240).replace(/\s+/g, " ");
 
 function nodes(visits: readonly Visit[]): Block[] {
   if (visits.length === 0) return [];
   const rows = visits.flatMap(withInside).map((visit) => {
     const again = visit.iteration > 1 ? words` (visit ${visit.iteration})` : [];
     const key = visit.at === undefined ? [] : words`${code(visit.at)} `;
-    const isWaiting = visit.asked !== undefined && !visit.word && statusOf(visit) === "active";
+    const status = statusWord(visit);
     return [
       words`${visit.anchor.replace("visit-", "").replaceAll("-", ".")}`,
       words`${key}${shortText(visit.name, 100)}${again}`,
-      [span("own", isWaiting ? "◆\u00a0waiting" : NODE_MARKS[statusOf(visit)])],
+      [span("own", `${MARKS[status]}\u00a0${status}`)],
       words`${calls(visit)}`,
       words`${checks(visit)}`,
       [span("own", formatDuration(durationOf(visit)).replaceAll(" ", "\u00a0"))],
@@ -286,12 +257,4 @@ function spent({ result, record, answeredBy, recordingCost }: Account): string {
     words`${shortText(record.settings.model, 120)}`,
   ]);
   return `---\n\n${markdownOf([text(told)])}`;
-}
-
-function more(count: number, shown: number): string[] {
-  return count > shown ? [`- …and ${formatCount(count - shown)} more`] : [];
-}
-
-function line(value: string, most: number): string {
-  return markdownLine(shortText(value, most));
 }

@@ -22,6 +22,7 @@ import {
   words,
 } from "./model/tree/tree.ts";
 import { durationOf, statusOf, type Visit } from "./model/visit.ts";
+import { lastVisits } from "./model/visits.ts";
 
 /** Drafts a blameless post-mortem from the record of a run. Contains nothing that is not in the record. */
 export function postmortemMarkdown(report: Report): string {
@@ -207,8 +208,4 @@ function evidence({
       words`Run ${code(result.run)} of ${code(record.workflow.id)}, ${plural(every.length, "visit")}, ${took} of work, ${paid}.`,
     ),
   ];
-}
-
-function lastVisits(visits: readonly Visit[]): Visit[] {
-  return [...new Map(visits.map((visit) => [visit.node, visit])).values()];
 }

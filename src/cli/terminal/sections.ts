@@ -25,7 +25,7 @@ const COLOURS: Readonly<Record<Tone, Format>> = {
   info: "dim",
 };
 
-/** Writes what a report says for a terminal. Removes control characters from all untrusted text. */
+/** Writes what a report says for a terminal, without tables and code. Removes control characters from untrusted text. */
 export function describeBlocks(blocks: readonly Block[], screen: Screen, indent = 2): string[] {
   return blocks.flatMap((block) => describeBlock(block, screen, indent));
 }
@@ -35,11 +35,12 @@ function describeBlock(block: Block, screen: Screen, indent: number): string[] {
   switch (block.kind) {
     case "text": {
       const mark = block.tone === undefined ? "" : `${paint(COLOURS[block.tone], "!")} `;
-      return [placed(mark, block.words, screen, indent)];
+      return [placed({ before: mark, words: block.words }, screen, indent)];
     }
     case "facts":
       return block.rows.map(([term, words]) => {
-        return placed(`${term.charAt(0).toLowerCase()}${term.slice(1)}: `, words, screen, indent);
+        const before = `${term.charAt(0).toLowerCase()}${term.slice(1)}: `;
+        return placed({ before, words }, screen, indent);
       });
     case "list": {
       const shown = block.items.slice(0, MOST_ITEMS).flatMap((item) => describeItem(item, screen, indent));
@@ -49,24 +50,29 @@ function describeBlock(block: Block, screen: Screen, indent: number): string[] {
       return [...title, ...shown, ...rest];
     }
     case "section":
-      return [placed("", block.title, screen, indent), ...describeBlocks(block.parts, screen, indent)];
+      return [placed({ words: block.title }, screen, indent), ...describeBlocks(block.parts, screen, indent)];
     case "table":
-      return block.rows.map((row) => placed("", row.flat(), screen, indent));
     case "code":
-      return plainText(block.text)
-        .split("\n")
-        .map((line) => " ".repeat(indent) + line);
+      return [];
   }
 }
 
 function describeItem({ words, why, tone, parts = [] }: Item, screen: Screen, indent: number): string[] {
   const mark = tone === undefined ? "" : `${screen.paint(COLOURS[tone], tone === "failed" ? "✗" : "▲")} `;
   const reason: Words = why === undefined ? [] : [{ style: "own", text: " — " }, ...why];
-  return [placed(mark, [...words, ...reason], screen, indent), ...describeBlocks(parts, screen, indent + 2)];
+  return [
+    placed({ before: mark, words: [...words, ...reason] }, screen, indent),
+    ...describeBlocks(parts, screen, indent + 2),
+  ];
+}
+
+interface Line {
+  readonly before?: string;
+  readonly words: Words;
 }
 
 /** Returns a line, or several. Lines with commands are never wrapped, because people copy them. */
-function placed(before: string, words: Words, { width, ...screen }: Screen, indent: number): string {
+function placed({ before = "", words }: Line, { width, ...screen }: Screen, indent: number): string {
   const margin = " ".repeat(indent);
   const line =
     margin +

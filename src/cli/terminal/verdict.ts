@@ -6,7 +6,7 @@ import { resumeCommand } from "../../core/engine/result/resume-command.ts";
 import { doctorCommand, withOptions } from "../../core/engine/result/signal-command.ts";
 import { ageText } from "../../core/engine/state/unseen.ts";
 import { type Account, accountOf, paidWords } from "../../reports/model/account.ts";
-import { failedFirst, gistOfItem, itemCounts, itemLook } from "../../reports/model/items.ts";
+import { failedFirst, gistOfItem, itemCounts, itemWord } from "../../reports/model/items.ts";
 import { viewReport } from "../../reports/model/plan.ts";
 import type { Report } from "../../reports/model/report.ts";
 import {
@@ -19,7 +19,7 @@ import {
   unroutedSection,
 } from "../../reports/model/tree/run.ts";
 import { type Block, badge, facts, type Item, list, strong, text, words } from "../../reports/model/tree/tree.ts";
-import { statusOf, type Visit, type VisitStatus } from "../../reports/model/visit.ts";
+import { statusWord, type Visit } from "../../reports/model/visit.ts";
 import { describeStandings } from "./plan-view.ts";
 import { describeBlocks, type Screen } from "./sections.ts";
 import { amount, describeData, duration, type Format, oneLine, type Paint } from "./terminal.ts";
@@ -178,15 +178,6 @@ export function describeShortfall(report: Report, screen: Screen): string {
   ].join("\n");
 }
 
-const NODE_MARKS: Readonly<Record<VisitStatus, readonly [Format, string]>> = {
-  success: ["green", "✔"],
-  degraded: ["yellow", "▲"],
-  failed: ["red", "✘"],
-  skipped: ["yellow", "↷"],
-  stopped: ["yellow", "■"],
-  active: ["yellow", "■"],
-};
-
 function describeNode(visit: Visit, { paint, width }: Pick<VerdictOptions, "paint" | "width">): string[] {
   const { name, result } = visit;
   if (!result) return [];
@@ -197,7 +188,7 @@ function describeNode(visit: Visit, { paint, width }: Pick<VerdictOptions, "pain
   const lines = [...describeItems(visit, paint, width), ...describeData(ownData(visit), paint, width)];
   const hidden = lines.length - MOST_LINES;
   return [
-    `${paint(...NODE_MARKS[statusOf(visit)])} ${paint("bold", plainLine(name))}${checked}`,
+    `${paint(...markOf(statusWord(visit)))} ${paint("bold", plainLine(name))}${checked}`,
     ...lines.slice(0, MOST_LINES),
     ...(hidden > 0 ? [paint("dim", `  (${amount(hidden, "line")} more)`)] : []),
   ];
@@ -219,7 +210,7 @@ function describeItems({ inner, left }: Visit, paint: Paint, width: number): str
   const rows = failedFirst(inner).map((run) => {
     const label = oneLine(run.key ?? "", 60);
     const gist = gistOfItem(run);
-    return `  ${paint(...NODE_MARKS[itemLook(run)])} ${label}${gist === "" ? "" : `: ${oneLine(gist, width - label.length - 8)}`}`;
+    return `  ${paint(...markOf(itemWord(run)))} ${label}${gist === "" ? "" : `: ${oneLine(gist, width - label.length - 8)}`}`;
   });
   const more = rows.length - MOST_ITEMS;
   return [
@@ -229,12 +220,22 @@ function describeItems({ inner, left }: Visit, paint: Paint, width: number): str
   ];
 }
 
+const MARKS: Readonly<Record<string, readonly [Format, string]>> = {
+  succeeded: ["green", "✔"],
+  degraded: ["yellow", "▲"],
+  failed: ["red", "✘"],
+  waiting: ["yellow", "◆"],
+  skipped: ["yellow", "↷"],
+};
+
+function markOf(status: string): readonly [Format, string] {
+  return MARKS[status] ?? ["yellow", "■"];
+}
+
+/** Returns the status of a run or a node with its mark, such as `✔ succeeded`. */
 export function statusMark(status: string, paint: Paint): string {
-  if (status === "degraded") return paint(["yellow", "bold"], "▲ degraded");
-  if (status === "succeeded") return paint(["green", "bold"], "✔ succeeded");
-  if (status === "waiting") return paint(["yellow", "bold"], "◆ waiting");
-  if (status === "skipped") return paint("yellow", "↷ skipped");
-  return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
+  const [format, mark] = markOf(status);
+  return paint("bold", paint(format, `${mark} ${status}`));
 }
 
 /** Returns the next command to suggest. None for a waiting run: its approvals list their own commands. */

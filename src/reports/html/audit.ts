@@ -1,11 +1,11 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { toJson } from "../../core/base/values.ts";
-import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
 import { durationOf } from "../model/visit.ts";
+import { eventText } from "../record/event-text.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { valueHtml } from "./markup/value.ts";
 
@@ -46,12 +46,10 @@ export function costHtml({ every, result, answeredBy }: Account): Markup {
       ? undefined
       : html`<p class="meta">Nobody was paid for this run: its answers came from a ${answeredBy}.</p>`;
   const columns = ["Node", "Visits", "Model calls", "Tool calls", "Tokens in", "Tokens out", "Time", "Cost"];
-  const rest = costs
-    .slice(MOST_ROWS)
-    .map(({ name, visits: count, modelCalls, calls, inputTokens, outputTokens, ms, costUsd }) => {
-      const figures = [count, modelCalls, calls, inputTokens, outputTokens].map(formatCount);
-      return [name, ...figures, formatDuration(ms), formatCost(costUsd)].join("  ");
-    });
+  const rest = costs.slice(MOST_ROWS).map((cost) => {
+    const figures = [cost.visits, cost.modelCalls, cost.calls, cost.inputTokens, cost.outputTokens].map(formatCount);
+    return [cost.name, ...figures, formatDuration(cost.ms), formatCost(cost.costUsd)].join("  ");
+  });
   const others =
     rest.length === 0
       ? undefined
@@ -139,72 +137,6 @@ const A_BLOCK = 250;
 
 function lineOf(event: RunEvent, start: number): string {
   const offset = `+${((Date.parse(event.time) - start) / 1000).toFixed(1)}s`;
-  const node = "node" in event && event.node !== undefined ? ` ${shortText(nodePath(event.at, event.node), 60)}` : "";
-  return `${String(event.seq).padStart(5)} ${offset.padStart(9)} ${event.type.padEnd(17)}${node} ${gistOf(event)}`;
-}
-
-function gistOf(event: RunEvent): string {
-  return shortText(aboutEvent(event), 120).replace(/\s+/g, " ");
-}
-function aboutEvent(event: RunEvent): string {
-  switch (event.type) {
-    case "tool:call":
-      return `${event.tool} ${previewJson(event.input, 120).replace(/\s+/g, " ")}`;
-    case "tool:result":
-      return `${event.tool} ${event.error === undefined ? "answered" : `failed: ${event.error}`}`;
-    case "tool:defined":
-      return `${event.tool.exposed}: ${event.code}`;
-    case "evidence:checked":
-      return `${event.evaluator}: ${event.claims.filter(({ supported }) => supported).length} of ${plural(event.claims.length, "claim")} supported`;
-    case "tool:audience":
-      return event.audience;
-    case "operation:planned":
-      return `${event.operation.id} ${event.operation.summary}`;
-    case "operation:begun":
-      return `${event.operation} by ${event.by}`;
-    case "operation:ended":
-      return `${event.operation} ${event.error === undefined ? "applied" : `failed: ${event.error}`}`;
-    case "operation:resolved":
-      return `${event.operation} ${event.applied ? "applied" : "not applied"}, says ${event.by}`;
-    case "tool:removed":
-      return event.name;
-    case "model:reply":
-      return `${event.purpose}: ${event.model}, ${plural(event.usage?.outputTokens ?? 0, "token")} out`;
-    case "model:error":
-      return `${event.purpose}: ${event.message}`;
-    case "node:enter":
-      return `visit ${event.iteration}`;
-    case "node:exit":
-      return event.result.status;
-    case "map:start":
-      return `${plural(event.items.length, "item")}, ${event.left} left`;
-    case "inner:start":
-      return event.inner;
-    case "inner:end":
-      return `${event.inner}: ${event.status}`;
-    case "approval:asked":
-      return event.ask;
-    case "approval:given":
-      return `${event.approved ? "approved" : "denied"} by ${event.by}`;
-    case "node:retry":
-    case "reply:rejected":
-    case "run:interrupt":
-      return event.reason;
-    case "route":
-      return `${event.from} → ${event.to}: ${event.reason}`;
-    case "warning":
-    case "limit:reached":
-    case "run:fail":
-      return event.message;
-    case "workflow:start":
-      return event.workflow;
-    case "sources:resolved":
-      return plural(Object.keys(event.sources).length, "source");
-    case "workflow:end":
-      return `${event.status}: ${event.reason}`;
-    case "state:written":
-      return `${event.entries} written`;
-    case "run:resume":
-      return event.from === undefined ? "goes on" : `from ${event.from}`;
-  }
+  const text = shortText(eventText(event), 180).replace(/\s+/g, " ");
+  return `${String(event.seq).padStart(5)} ${offset.padStart(9)} ${event.type.padEnd(17)} ${text}`;
 }

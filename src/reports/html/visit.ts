@@ -7,14 +7,14 @@ import type { Account } from "../model/account.ts";
 import { type Quotes, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
 import { checkedClaims } from "../model/tree/run.ts";
-import { complaintOf, durationOf, statusOf, type Visit, type VisitCall } from "../model/visit.ts";
+import { complaintOf, durationOf, statusOf, statusWord, type Visit, type VisitCall } from "../model/visit.ts";
 import { approvalHtml } from "./approval.ts";
 import { innerHtml } from "./inner.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { blocksHtml } from "./markup/tree.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
 import { type Prompts, promptsOf, turnHtml } from "./turns.ts";
-import { type Bars, statusWords } from "./way.ts";
+import type { Bars } from "./way.ts";
 
 export interface VisitPage {
   readonly account: Account;
@@ -59,7 +59,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
     routeHtml(visit, page),
   ];
   const open = status === "failed" || status === "degraded" || status === "active" || status === "stopped";
-  const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${statusWords(visit)}</span><span class="meta">${metaOf(visit)}</span></summary>`;
+  const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${statusWord(visit)}</span><span class="meta">${metaOf(visit)}</span></summary>`;
   const inside = html`<div class="inside" id="${visit.anchor}">${body}</div>`;
   return open
     ? html`<details class="visit ${status}" open>${head}${inside}</details>

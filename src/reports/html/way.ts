@@ -2,19 +2,10 @@ import { formatCount, formatDuration, plural, shortText } from "../../core/base/
 import type { Account } from "../model/account.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { type Bar, type Timeline, type TimelineRow, timelineOf } from "../model/timeline.ts";
-import { type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";
+import { type InnerRun, statusOf, statusWord, type Visit } from "../model/visit.ts";
 import { html, type Markup, trustedMarkup } from "./markup/markup.ts";
 
 /** Timeline of a run, with a row for each visit and a bar for each call that it waited for. */
-
-export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
-  success: "succeeded",
-  degraded: "degraded",
-  failed: "failed",
-  skipped: "skipped",
-  active: "running",
-  stopped: "stopped",
-};
 
 /** Bars whose positions are classes, written once per page, because its policy forbids style attributes. */
 export interface Bars {
@@ -102,7 +93,7 @@ function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {
   const status = statusOf(visit);
   const { route, number, iteration, calls, retries } = visit;
   const notes = [
-    statusWords(visit),
+    statusWord(visit),
     iteration > 1 ? `visit ${iteration}` : "",
     `${formatDuration(to - from)}`,
     calls.length > 0 ? plural(calls.length, "call") : "",
@@ -115,12 +106,6 @@ function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {
   return html`<li class="${status}"><span class="dot ${status}" aria-hidden="true">${number}</span><div class="what"><a class="name" href="#${visit.anchor}" dir="auto">${visit.name}</a>
 <p>${notes.filter((note) => note !== "").join(" · ")}</p></div>${bars.ofRow(row)}${why}${insideHtml(visit, account, bars)}</li>
 `;
-}
-
-/** Returns the status, or "waiting" for a pending approval. */
-export function statusWords(visit: Visit): string {
-  const status = statusOf(visit);
-  return status === "active" && visit.asked && !visit.word ? "waiting" : STATUS_WORDS[status];
 }
 
 /** Shows inner runs on the same time axis: a row for each item, or for each visit of the called workflow. */

@@ -8,7 +8,7 @@ import { type Failure, failureOf } from "./failure.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { endOf, type Report } from "./report.ts";
 import { statusOf, type Visit } from "./visit.ts";
-import { visitsOf } from "./visits.ts";
+import { lastVisits, visitsOf } from "./visits.ts";
 import { type Awaited, awaitedIn } from "./waiting.ts";
 
 /** Summary of a run for all reports. The run's status, its finding and its writes are independent of each other. */
@@ -71,13 +71,9 @@ export function stateOf<Status extends string>({
 }
 
 function standingOf({ result }: Report, visits: readonly Visit[]): string {
-  const nodes = (wanted: (visit: Visit) => boolean) => {
-    return new Set(
-      [...new Map(visits.map((visit) => [visit.node, visit])).values()].filter(wanted).map(({ node }) => node),
-    ).size;
-  };
-  const failed = nodes((visit) => statusOf(visit) === "failed" && visit.degraded.length > 0);
-  const short = nodes((visit) => statusOf(visit) !== "failed" && visit.degraded.length > 0);
+  const last = lastVisits(visits).filter(({ degraded }) => degraded.length > 0);
+  const failed = last.filter((visit) => statusOf(visit) === "failed").length;
+  const short = last.length - failed;
   const told = [
     failed > 0 ? `${plural(failed, "node")} failed on the way` : "",
     short > 0 ? `${plural(short, "node")} degraded` : "",

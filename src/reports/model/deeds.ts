@@ -4,6 +4,7 @@ import { callFailure } from "../../core/engine/event/node-result.ts";
 import { HELD, linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
+import { lastVisits } from "./visits.ts";
 
 /** A write that the run did or did not make, or a node that did not do its work. */
 export interface Deed {
@@ -88,8 +89,7 @@ function operationsIn(report: Report): Deeds {
 
 /** Returns the visited nodes that did not do their work. */
 function idleVisits(report: Report, visits: readonly Visit[]): Deed[] {
-  const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
-  return last.flatMap((visit): Deed[] => {
+  return lastVisits(visits).flatMap((visit): Deed[] => {
     const at = visit.anchor;
     const status = statusOf(visit);
     if (status === "skipped" || status === "failed" || status === "stopped")

@@ -5,6 +5,7 @@ import { hasNothingShown } from "../../core/engine/fold/degraded.ts";
 import { evidenceOf } from "./evidence.ts";
 import type { Report } from "./report.ts";
 import type { Visit } from "./visit.ts";
+import { lastVisits } from "./visits.ts";
 
 /** Conclusions of a run, independent of its status. */
 export interface Finding {
@@ -177,8 +178,9 @@ function guessedIn(speakers: readonly Visit[]): Found {
 
 /** Returns each node's last visit if it succeeded with data. Visits with evals come first, then the latest. */
 function speakersIn(visits: readonly Visit[]): Visit[] {
-  const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
-  const gave = last.filter(({ result }) => result?.status === "success" && Object.keys(result.data).length > 0);
+  const gave = lastVisits(visits).filter(
+    ({ result }) => result?.status === "success" && Object.keys(result.data).length > 0,
+  );
   const newest = gave.sort((a, b) => b.number - a.number);
   return [...newest.filter(isProven), ...newest.filter((visit) => !isProven(visit))];
 }

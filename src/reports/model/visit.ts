@@ -109,6 +109,18 @@ export function statusOf(visit: Visit): VisitStatus {
   return status === "success" && visit.degraded.length > 0 ? "degraded" : status;
 }
 
+const STATUS_WORDS = { success: "succeeded", active: "running" } as const;
+
+/** Words for a status, the same as for a run. */
+export type StatusWord = "succeeded" | "degraded" | "failed" | "skipped" | "running" | "stopped" | "waiting";
+
+/** Returns the status in words, or `waiting` for a pending approval. */
+export function statusWord(visit: Visit): StatusWord {
+  const status = statusOf(visit);
+  if (status === "active" && visit.asked && !visit.word) return "waiting";
+  return status === "success" || status === "active" ? STATUS_WORDS[status] : status;
+}
+
 export function durationOf({ startedAt, endedAt }: { readonly startedAt: string; readonly endedAt: string }): number {
   return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) || 0;
 }

@@ -36,6 +36,11 @@ function keepCounting(visits: readonly Visit[], { degraded }: Report["result"]):
   for (const { node, ...shortfall } of degraded) last.get(node)?.degraded.push(shortfallText(shortfall));
 }
 
+/** Returns the last visit of each node of a run. */
+export function lastVisits(visits: readonly Visit[]): Visit[] {
+  return [...new Map(visits.map((visit) => [visit.node, visit])).values()];
+}
+
 /** Returns the latest successful visit with evals and the latest successful visit. Reports show them first. */
 export function conclusionsOf(visits: readonly Visit[]): Visit[] {
   const last = visits.findLast((visit) => visit.result?.status === "success");
@@ -69,6 +74,8 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
   const remark = remarkOf(event);
   if (remark) (visit?.remarks ?? path.remarks).push(remark);
   if (!visit) return;
+  if (remark && remark.kind !== "model error")
+    visit.turns.push({ kind: remark.kind === "rejected" ? "told" : remark.kind, text: remark.text });
   switch (event.type) {
     case "model:reply":
       takeReply(visit, event.model, event.usage);
@@ -77,15 +84,8 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
     case "model:error":
       visit.turns.push(askedIn(scope, event));
       break;
-    case "reply:rejected":
-      visit.turns.push({ kind: "told", text: event.reason });
-      break;
-    case "limit:reached":
     case "run:interrupt":
-      visit.turns.push({ kind: "limit", text: event.type === "run:interrupt" ? event.reason : event.message });
-      break;
-    case "warning":
-      visit.turns.push({ kind: "warning", text: event.message });
+      visit.turns.push({ kind: "limit", text: event.reason });
       break;
     case "tool:call":
       takeCall(path, visit, event);

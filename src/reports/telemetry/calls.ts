@@ -2,7 +2,7 @@ import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
-import { type Draft, errorOf, later, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";
+import { type Draft, errorOf, later, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
 
 interface Made {
   readonly at?: string | undefined;
@@ -32,11 +32,7 @@ export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made):
       "gen_ai.tool.name": tool,
       "gen_ai.tool.type": "function",
       "gen_ai.tool.call.id": id,
-      "gen_ai.conversation.id": record.run,
-      "gen_ai.agent.name": nameOf(record, place),
-      "skillflow.run": record.run,
-      "skillflow.node": node,
-      ...defined("skillflow.at", at),
+      ...placeAttributes(walk, place),
       ...defined("skillflow.skill", skill),
       ...loaded,
       ...(content && input !== undefined ? { "gen_ai.tool.call.arguments": JSON.stringify(input) } : {}),

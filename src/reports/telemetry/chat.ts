@@ -1,4 +1,3 @@
-import { defined } from "../../core/base/values.ts";
 import { parseModel } from "../../core/document/model-name.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { Part } from "../../core/engine/event/prompt.ts";
@@ -6,11 +5,11 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { inputContent, outputContent } from "./messages.ts";
 import type { Attributes } from "./span.ts";
-import { errorOf, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";
+import { errorOf, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
 
 export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
   const { record, content } = walk;
-  const { key, node, purpose, model, time, epoch } = event;
+  const { key, purpose, model, time, epoch } = event;
   const parent = visitAt(walk, event).key;
   const { name } = parseModel(model);
   const usage = event.type === "model:reply" ? event.usage : null;
@@ -25,11 +24,7 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": providerOf(model, record),
       "gen_ai.request.model": name,
-      "gen_ai.conversation.id": record.run,
-      "gen_ai.agent.name": nameOf(record, event),
-      "skillflow.run": record.run,
-      "skillflow.node": node,
-      ...defined("skillflow.at", event.at),
+      ...placeAttributes(walk, event),
       "skillflow.purpose": purpose,
       ...usageOf(usage),
       ...(event.type === "model:reply" ? { "gen_ai.response.finish_reasons": [finishReason(event)] } : {}),

@@ -2,6 +2,7 @@ import { defined } from "../../core/base/values.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
+import { nameOfNode } from "../../core/engine/fold/documents.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Attributes, Span, SpanEvent } from "./span.ts";
@@ -54,15 +55,21 @@ export function outerOf(at: string): string | undefined {
   return end === -1 ? undefined : at.slice(0, end);
 }
 
-export function nameOf({ workflow, inner = {} }: RunRecord, { at, node }: Pick<Place, "at" | "node">): string {
-  const document = at === undefined ? workflow : inner[documentOf(at)]?.workflow;
-  return document?.nodes[node]?.name ?? node;
+/** Attributes of every span at a node. */
+export function placeAttributes({ record }: Walk, { at, node }: Pick<Place, "at" | "node">): Attributes {
+  return {
+    "gen_ai.conversation.id": record.run,
+    "gen_ai.agent.name": nameOfNode(record, at, node),
+    "skillflow.run": record.run,
+    "skillflow.node": node,
+    ...defined("skillflow.at", at),
+  };
 }
 
 export function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Draft {
   const { record, root, visits } = walk;
   const { at, node, time } = place;
-  const name = nameOf(record, place);
+  const name = nameOfNode(record, at, node);
   const outer = at === undefined ? undefined : visits.get(outerOf(at));
   const span = openSpan(walk, {
     key,
@@ -71,11 +78,7 @@ export function openVisit(walk: Walk, place: Place, key: string, attributes: Att
     time,
     attributes: {
       "gen_ai.operation.name": "invoke_agent",
-      "gen_ai.agent.name": name,
-      "gen_ai.conversation.id": record.run,
-      "skillflow.run": record.run,
-      "skillflow.node": node,
-      ...defined("skillflow.at", at),
+      ...placeAttributes(walk, place),
       ...attributes,
     },
   });

@@ -33,7 +33,7 @@ export function liveProgress(options: ProgressOptions): Observer & { close(): vo
   return {
     onEvent(event) {
       note(present, event, now());
-      const lines = describeEvent(options, event, present, now());
+      const lines = describeEvent({ ...options, present, now: now() }, event);
       if (lines.length > 0) {
         clear();
         write(`${lines.join("\n")}\n`);
@@ -69,7 +69,7 @@ function liveLines(options: ProgressOptions, present: Present, elapsed: number):
   const cost = present.costUsd === null ? "" : ` · $${present.costUsd.toFixed(4)}`;
   const spent = `${duration(elapsed)} · ${present.tokens} tokens${cost}`;
   const root = scopeOf(present, undefined, now());
-  const inside = insideLines(options, present, "", 1);
+  const inside = insideLines(options, present);
   const arriving = inside.length === 0 && present.characters > 0 ? ` (${present.characters} characters)` : "";
   const head = `${headOf(options, root, undefined)}${arriving} · ${spent}`;
   const hidden = inside.length - MOST_INSIDE;
@@ -102,10 +102,14 @@ interface InsideLine {
 }
 
 /** Lists the running inner runs, each followed by those inside it. */
-function insideLines(options: ProgressOptions, present: Present, parent: string, depth: number): InsideLine[] {
+function insideLines(options: ProgressOptions, present: Present, within = { place: "", depth: 1 }): InsideLine[] {
+  const { depth } = within;
   return [...present.scopes].flatMap(([place, scope]) => {
-    if (place === "" || scope.parent !== parent || scope.node === "") return [];
+    if (place === "" || scope.parent !== within.place || scope.node === "") return [];
     const key = scope.key === undefined ? "" : `${plainLine(scope.key)}  `;
-    return [{ depth, text: key + headOf(options, scope, place) }, ...insideLines(options, present, place, depth + 1)];
+    return [
+      { depth, text: key + headOf(options, scope, place) },
+      ...insideLines(options, present, { place, depth: depth + 1 }),
+    ];
   });
 }

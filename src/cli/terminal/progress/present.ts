@@ -76,16 +76,7 @@ export function note(present: Present, event: RunEvent, now: number): void {
   const scope = scopeOf(present, event.at, now);
   switch (event.type) {
     case "node:enter":
-      scope.open.clear();
-      Object.assign(scope, {
-        node: event.node,
-        turns: 0,
-        calls: 0,
-        doing: ASKING,
-        since: now,
-        why: undefined,
-        items: undefined,
-      });
+      Object.assign(scope, freshScope(scope.parent, scope.key, now), { node: event.node });
       break;
     case "model:reply":
       if (event.purpose === "work") scope.turns += 1;

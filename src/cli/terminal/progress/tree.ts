@@ -6,7 +6,7 @@ import type { RunRecord } from "../../../core/engine/event/record.ts";
 import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
 import { shortfallText } from "../../../core/engine/result/degraded.ts";
 import { answerText } from "../../../reports/model/waiting.ts";
-import { amount, duration, oneLine, type Paint } from "../terminal.ts";
+import { amount, duration, type Format, oneLine, type Paint } from "../terminal.ts";
 import { type Present, scopeOf } from "./present.ts";
 
 /** Options for the lines of a run. */
@@ -20,95 +20,103 @@ export interface Telling {
   readonly resumedAt?: string | undefined;
 }
 
+/** Telling of a run at a moment. */
+interface Scene extends Telling {
+  readonly present: Present;
+  readonly now: number;
+}
+
 /** Returns the permanent lines of an event. Inner runs of calls are indented. Map items show only what users need to know. */
-export function describeEvent(telling: Telling, event: RunEvent, present: Present, now: number): string[] {
+export function describeEvent(scene: Scene, event: RunEvent): string[] {
   const { at } = event;
-  if (at !== undefined && at !== documentOf(at)) return describeInItem(telling, event);
+  if (at !== undefined && at !== documentOf(at)) return describeInItem(scene, event);
   const depth = at === undefined ? 0 : at.split("/").length;
   const margin = "  ".repeat(depth);
-  const narrower = { ...telling, columns: telling.columns - margin.length };
-  return describeOwn(narrower, event, present, now).map((line) => `${margin}${line}`);
+  return describeOwn({ ...scene, columns: scene.columns - margin.length }, event).map((line) => `${margin}${line}`);
 }
 
 /** Describes an event of a map item. Items run in parallel, so each line must name its item. */
-function describeInItem({ paint, columns }: Telling, event: RunEvent): string[] {
-  const { at } = event;
-  const words = (node: string, text: string) => oneLine(`${nodePath(at, node)}: ${text}`, columns - 6);
+function describeInItem({ paint, columns }: Scene, event: RunEvent): string[] {
+  const note = IN_ITEMS.includes(event.type) ? noteOf(event) : undefined;
+  if (!note) return [];
+  const [format, mark, text] = note;
+  const node = "node" in event && event.node !== undefined ? event.node : "";
+  return [`  ${paint(format, mark)} ${oneLine(`${nodePath(event.at, node)}: ${text}`, columns - mark.length - 5)}`];
+}
+
+const IN_ITEMS: readonly string[] = ["warning", "approval:asked", "approval:given", "limit:reached", "run:fail"];
+
+/** Returns an event that takes one line, as its color, mark and text. */
+function noteOf(event: RunEvent): readonly [Format, mark: string, text: string] | undefined {
   switch (event.type) {
+    case "tool:defined":
+      return ["yellow", "│ + defined", event.tool.exposed];
+    case "tool:removed":
+      return ["yellow", "│ − removed", event.name];
+    case "reply:rejected":
+      return ["yellow", "↺ sent back:", event.reason];
+    case "node:retry":
+      return ["yellow", `↺ attempt ${event.attempt + 1}:`, event.reason];
+    case "model:error":
+      return ["red", "✗ model:", event.message];
     case "warning":
-      return [`  ${paint("yellow", "!")} ${words(event.node ?? "", event.message)}`];
+      return ["yellow", "!", event.message];
     case "approval:asked":
-      return [`  ${paint("yellow", "◆")} ${words(event.node, event.ask)}`];
+      return ["yellow", "◆ waiting:", event.ask];
     case "approval:given":
-      return [`  ${paint("yellow", "◆")} ${words(event.node, answerText(event))}`];
+      return ["yellow", "◆", answerText(event)];
     case "limit:reached":
     case "run:fail":
-      return [`  ${paint("yellow", "■")} ${words("node" in event ? event.node : "", event.message)}`];
+      return ["yellow", "■", event.message];
+    case "run:interrupt":
+      return ["yellow", "■", event.reason];
     default:
-      return [];
+      return undefined;
   }
 }
 
-function describeOwn(telling: Telling, event: RunEvent, present: Present, now: number): string[] {
-  const { paint, columns, record } = telling;
-  const cut = (text: string, used = 4) => oneLine(text, columns - used);
+function describeOwn(scene: Scene, event: RunEvent): string[] {
+  const { paint, columns, record } = scene;
+  const cut = (text: string, used: number) => oneLine(text, columns - used);
   switch (event.type) {
     case "workflow:start":
-      return [headerOf(telling)];
+      return [headerOf(scene)];
     case "node:enter": {
       const again = event.iteration > 1 ? paint("dim", ` (visit ${event.iteration})`) : "";
       return [`${paint("cyan", "●")} ${paint("bold", plainLine(nameOfNode(record, event.at, event.node)))}${again}`];
     }
-    case "tool:call":
-      return [
-        `  ${paint("dim", "├")} ${paint("blue", plainLine(event.tool))} ${paint("dim", cut(JSON.stringify(event.input), event.tool.length + 6))}`,
-      ];
-    case "tool:result": {
-      const operation = plannedAs(event);
-      if (operation !== undefined)
-        return [`  ${paint("dim", "│")} ${paint("yellow", `planned ${plainLine(operation)}`)}`];
-      return event.error === undefined
-        ? []
-        : [
-            `  ${paint("dim", "│")} ${paint("red", `✗ ${plainLine(event.tool)}`)} ${cut(event.error, event.tool.length + 8)}`,
-          ];
+    case "tool:call": {
+      const input = paint("dim", cut(JSON.stringify(event.input), event.tool.length + 6));
+      return [`  ${paint("dim", "├")} ${paint("blue", plainLine(event.tool))} ${input}`];
     }
-    case "tool:defined":
-      return [`  ${paint("dim", "│")} ${paint("yellow", "+ defined")} ${cut(event.tool.exposed, 16)}`];
-    case "tool:removed":
-      return [`  ${paint("dim", "│")} ${paint("yellow", "− removed")} ${cut(event.name, 16)}`];
-    case "reply:rejected":
-      return [`  ${paint("yellow", "↺ sent back:")} ${cut(event.reason, 18)}`];
-    case "node:retry":
-      return [`  ${paint("yellow", `↺ attempt ${event.attempt + 1}:`)} ${cut(event.reason, 18)}`];
-    case "model:error":
-      return [`  ${paint("red", "✗ model:")} ${cut(event.message, 14)}`];
-    case "warning":
-      return [`  ${paint("yellow", "!")} ${cut(event.message)}`];
+    case "tool:result":
+      return describeToolResult(scene, event);
     case "map:start":
       return [`  ${paint("dim", "├")} ${paint("dim", mapWords(event))}`];
     case "inner:end":
-      return describeItemEnd(telling, event, present, now);
-    case "approval:asked":
-      return [`  ${paint("yellow", "◆ waiting:")} ${cut(event.ask, 16)}`];
-    case "approval:given":
-      return [`  ${paint("yellow", "◆")} ${cut(answerText(event))}`];
+      return describeItemEnd(scene, event);
     case "node:exit":
-      return [describeExit(telling, event, present, now)];
+      return [describeExit(scene, event)];
     case "route": {
       const to = event.at === undefined ? event.to : nameOfNode(record, event.at, event.to);
-      const { why } = scopeOf(present, event.at, now);
+      const { why } = scopeOf(scene.present, event.at, scene.now);
       const reason = why === undefined ? [] : [`      ${paint("dim", `because ${cut(why, 14)}`)}`];
       return [`    ${paint("dim", `→ ${cut(`${to}: ${event.reason}`, 10)}`)}`, ...reason];
     }
-    case "limit:reached":
-    case "run:fail":
-      return [`  ${paint("yellow", "■")} ${cut(event.message)}`];
-    case "run:interrupt":
-      return [`  ${paint("yellow", "■")} ${cut(event.reason)}`];
-    default:
-      return [];
+    default: {
+      const [format, mark, text] = noteOf(event) ?? ["dim", "", ""];
+      return mark === "" ? [] : [`  ${paint(format, mark)} ${cut(text, mark.length + 3)}`];
+    }
   }
+}
+
+function describeToolResult({ paint, columns }: Scene, event: EventOf<"tool:result">): string[] {
+  const { tool, error } = event;
+  const operation = plannedAs(event);
+  const edge = `  ${paint("dim", "│")}`;
+  if (operation !== undefined) return [`${edge} ${paint("yellow", `planned ${plainLine(operation)}`)}`];
+  if (error === undefined) return [];
+  return [`${edge} ${paint("red", `✗ ${plainLine(tool)}`)} ${oneLine(error, columns - tool.length - 8)}`];
 }
 
 function mapWords({ items, left }: EventOf<"map:start">): string {
@@ -124,12 +132,7 @@ function mapWords({ items, left }: EventOf<"map:start">): string {
 /** Maximum number of failed items to list. The live line and the final summary count all of them. */
 const MOST_FAILED = 20;
 
-function describeItemEnd(
-  { paint, columns }: Telling,
-  event: RunEvent & EventOf<"inner:end">,
-  present: Present,
-  now: number,
-): string[] {
+function describeItemEnd({ paint, columns, present, now }: Scene, event: RunEvent & EventOf<"inner:end">): string[] {
   const { item: key, status, data, error } = event;
   const failed = scopeOf(present, event.at, now).items?.failed ?? 0;
   if (key === undefined || status !== "failed" || failed > MOST_FAILED) return [];
@@ -139,12 +142,8 @@ function describeItemEnd(
   ];
 }
 
-function describeExit(
-  { paint, columns, record }: Telling,
-  { at, node, result, stopped, degraded }: RunEvent & EventOf<"node:exit">,
-  present: Present,
-  now: number,
-): string {
+function describeExit(scene: Scene, { at, node, result, stopped, degraded }: RunEvent & EventOf<"node:exit">): string {
+  const { paint, columns, record, present, now } = scene;
   const { status, data } = result;
   const scope = scopeOf(present, at, now);
   const workflow = workflowAt(record, at) ?? record.workflow;
