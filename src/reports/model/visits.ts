@@ -71,11 +71,8 @@ interface Scope {
 function take(path: Path, scope: Scope, event: RunEvent): void {
   if (event.type === "node:enter") enter(path, scope, event);
   const visit = scope.visits.at(-1);
-  const remark = remarkOf(event);
-  if (remark) (visit?.remarks ?? path.remarks).push(remark);
+  takeRemark(path, visit, event);
   if (!visit) return;
-  if (remark && remark.kind !== "model error")
-    visit.turns.push({ kind: remark.kind === "rejected" ? "told" : remark.kind, text: remark.text });
   switch (event.type) {
     case "model:reply":
       takeReply(visit, event.model, event.usage);
@@ -130,6 +127,14 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
   }
   if (!visit.result) visit.endedAt = event.time;
   if (scope.run && scope.run.status === undefined) scope.run.endedAt = event.time;
+}
+
+function takeRemark({ remarks }: Path, visit: Visit | undefined, event: RunEvent): void {
+  const remark = remarkOf(event);
+  if (!remark) return;
+  const { kind, text } = remark;
+  (visit?.remarks ?? remarks).push(remark);
+  if (kind !== "model error") visit?.turns.push({ kind: kind === "rejected" ? "told" : kind, text });
 }
 
 function enter(
