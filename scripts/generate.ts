@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { OPTIONS, type OptionRow } from "../src/app/options.ts";
 import { githubJob } from "../src/cli/commands/init/jobs/github.ts";
 import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
 import { DIAGNOSTIC_THEMES, type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
+import { type OptionName, variableOf } from "../src/core/base/options.ts";
 import { publishedSchemas } from "../src/core/outward/published.ts";
 import { CATEGORIES, describeTools, exposedName, type Skill, type Tool, wholeReach } from "../src/core/skill/skill.ts";
 import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
@@ -28,6 +30,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ["docs/skills.md", skillsPage(skills)],
     ["README.md", readme(folders)],
     ["docs/errors.md", errorsPage()],
+    ["docs/options.md", optionsPage()],
     ["docs/fields.md", fieldsPage(writtenDocuments())],
     ...exampleJobs(),
   ]);
@@ -249,6 +252,25 @@ const EXITS: readonly (readonly [exitCode: number, meaning: string])[] = [
   [5, "a limit stopped the run"],
   [130, "interrupted"],
 ];
+
+/** Lists the shared options with their names on every surface. */
+function optionsPage(): string {
+  const rows = Object.entries<OptionRow>(OPTIONS).map(([name, [flags, help, extra = {}]]) => {
+    const config = extra.config && `\`${extra.config}\`${extra.raisesTrust ? ", in your own file" : ""}`;
+    const library = extra.library && `\`${extra.library}\``;
+    const variable = extra.variable && `\`${variableOf(name as OptionName)}\``;
+    return `| \`${flags}\` | ${help} | ${config ?? ""} | ${variable ?? ""} | ${library ?? ""} |`;
+  });
+  return `# Options
+
+The options that several commands have, made from the program itself by \`npm run generate\`. \`skillflow COMMAND --help-all\` lists
+all options of a command. How flags, variables and config files override each other: [config.md](config.md).
+
+| Option | Effect | Config file | Variable | [Library](library.md) |
+| --- | --- | --- | --- | --- |
+${rows.join("\n")}
+`;
+}
 
 function errorsPage(): string {
   const head = `# Codes of findings and errors

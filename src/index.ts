@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 
-export type { Diagnostic } from "./core/base/diagnostic.ts";
+export type { ShownDiagnostic as Diagnostic } from "./core/base/diagnostic.ts";
 export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/base/errors.ts";
 export { createRedactor, type Redactor, type Secret } from "./core/base/redact/redact.ts";
 export { type Json, type JsonObject, type JsonSchema, parseJson } from "./core/base/values.ts";

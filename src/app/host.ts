@@ -1,3 +1,5 @@
+import { errorFor, SkillflowError } from "../core/base/errors.ts";
+import { asFlag, type Hint, type OptionWriter, renderHint } from "../core/base/options.ts";
 import type { Environment, ProjectConfig } from "../core/document/config.ts";
 import type { ShortLivedKeys } from "../core/document/model-name.ts";
 import type { RecordedOption } from "../core/engine/event/record.ts";
@@ -42,10 +44,22 @@ export interface Host {
   readonly execPath: string;
   /** Undefined if users have no numeric id (Windows). */
   readonly uid: number | undefined;
+  /** Writes option names for the user, in hints and messages. Default: flags. */
+  readonly writeOption?: OptionWriter | undefined;
   /** Shows progress of a slow operation to the user. Undefined if no user is watching. */
   readonly note?: (line: string) => void;
   /** Sends a signal to a process, or to a group by its negative id. Ignores processes that have ended. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+}
+
+/** Writes a hint with the option names of the host's surface. */
+export function hintText({ writeOption = asFlag }: Pick<Host, "writeOption">, hint: Hint): string {
+  return renderHint(hint, writeOption);
+}
+
+/** Returns an error whose hints have the option names of the host's surface. */
+export function shownError(error: unknown, { writeOption }: Pick<Host, "writeOption">): unknown {
+  return writeOption && error instanceof SkillflowError ? errorFor(error, writeOption) : error;
 }
 
 /** Returns the folder of the workflow, the project's config and its skills. */
@@ -104,12 +118,12 @@ export interface WorkspaceOptions {
   /** Folder, `git:BRANCH`, or custom store. Default: `.skillflow/state`. */
   readonly state?: string | StateStore | undefined;
   /** Makes no network requests except to this machine. */
-  readonly offline?: boolean;
+  readonly offline?: boolean | undefined;
   /** Skills of the calling program. They override all others and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;
   /** Undefined if no flag was given. */
   readonly skillFlags?: SkillFlags;
   /** Lets sandboxed code write to the working directory. */
-  readonly writableWorkdir?: boolean;
+  readonly writableWorkdir?: boolean | undefined;
 }

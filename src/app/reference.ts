@@ -1,13 +1,14 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { type Hint, SkillflowError } from "../core/base/errors.ts";
+import { type SkillflowError, usageError } from "../core/base/errors.ts";
+import type { Hint } from "../core/base/options.ts";
 import { isObject, parseJson } from "../core/base/values.ts";
 import type { Environment } from "../core/document/config.ts";
 import { temporaryName } from "../files/temporary-name.ts";
 import { projectRoot } from "../loaders/documents/project-config.ts";
 import { isPast, resolveCommit, writeCommit } from "../loaders/sources/commit-files.ts";
-import type { DocumentsAt, Host } from "./host.ts";
+import { type DocumentsAt, type Host, hintText } from "./host.ts";
 
 /** Loads workflow, config, skills and instructions from a trusted commit instead of the checkout. */
 
@@ -21,7 +22,7 @@ interface Named {
 export function openReference(host: Host, { given, recorded }: Named): DocumentsAt | undefined {
   const named = given ?? recorded;
   const event = baseOfEvent(host.env);
-  const by = given === undefined ? "as the run recorded" : `--from-ref ${given}`;
+  const by = given === undefined ? "as the run recorded" : hintText(host, [{ option: "from-ref", value: given }]);
   const wanted = named === undefined ? event : { refs: [named], by };
   if (!wanted) return undefined;
   const root = realpathSync(projectRoot(host.cwd));
@@ -55,7 +56,7 @@ function missing(refs: readonly string[], by: string, isOfEvent: boolean): Skill
         " to let the checkout decide",
       ]
     : "fetch it first: in GitHub Actions check out with fetch-depth: 0";
-  return new SkillflowError("usage.invalid", `there is no commit ${refs[0]} here (${by})`, { hint });
+  return usageError(`there is no commit ${refs[0]} here (${by})`, hint);
 }
 
 interface Wanted {

@@ -24,7 +24,7 @@ import {
 } from "../loaders/trust/trust-memory.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
 import type { Workspace, WorkspaceOptions } from "./host.ts";
-import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skills/choices.ts";
+import { cannotCount, chooseSkills, type NamedSkill, type SkillChoices } from "./skills/choices.ts";
 
 export { nearFile } from "../loaders/documents/near-file.ts";
 export type { InlineSkills, SkillEntry, TrustEntry };
@@ -32,7 +32,7 @@ export type { InlineSkills, SkillEntry, TrustEntry };
 import { openRunners } from "./adapters/sandboxes.ts";
 import { openState } from "./adapters/states.ts";
 import { openStore } from "./adapters/stores.ts";
-import { documentsOf, type Host, processesOf } from "./host.ts";
+import { documentsOf, type Host, hintText, processesOf } from "./host.ts";
 import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
 
 export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
@@ -41,7 +41,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   const project = loadProjectConfig(documentsOf(host));
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
-  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, {
+  const choices = chooseSkills(options.skillFlags ?? {}, host.env, {
     project,
     user,
     memory: readMemory(host),
@@ -74,12 +74,6 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   };
 }
 
-const NO_DEFINE_TOOL = {
-  kind: "disabled",
-  reason: "needs --allow-define-tool",
-  fix: "pass --allow-define-tool",
-} as const;
-
 interface Chosen {
   readonly choices: SkillChoices;
   readonly levels: readonly SkillLevel[];
@@ -88,12 +82,15 @@ interface Chosen {
 
 function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, storeDirectory }: Chosen): SkillSet {
   const keep = () => [...keptPlaces(host, levels), ...(storeDirectory ? [storeDirectory] : []), ...found.folders];
+  const toolMaker = hintText(host, [{ option: "allow-define-tool" }]);
+  const disabled = { kind: "disabled", reason: `needs ${toolMaker}`, fix: `pass ${toolMaker}` } as const;
   const found: SkillSet = openSkillSet({
+    write: host.writeOption,
     builtin: ownPath("skills", "skills"),
     given: options.given ?? [],
     own: [
       { skill: codeSkill(() => found), unavailable: undefined },
-      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : NO_DEFINE_TOOL },
+      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : disabled },
     ],
     levels,
     servers: choices.servers,
@@ -167,7 +164,7 @@ const CONFIG_CODES: ReadonlySet<string> = new Set([
  * Workflows can declare skills, so before they are known only ids with a suggestion are reported.
  */
 export function unknownSkills(
-  { skills, choices }: Workspace,
+  { host, skills, choices }: Workspace,
   workflows: readonly (Workflow | undefined)[] | undefined,
 ): Diagnostic[] {
   const known = new Set([
@@ -178,7 +175,7 @@ export function unknownSkills(
     !known.has(id) && (workflows !== undefined || nearest(id, known) !== undefined);
   return choices.named.filter(isUnknown).map(({ by, id }) => {
     const near = nearest(id, known);
-    const message = `${by} ${id}: no skill has this id${near === undefined ? "" : ` (did you mean ${near}?)`}`;
+    const message = `${hintText(host, by)} ${id}: no skill has this id${near === undefined ? "" : ` (did you mean ${near}?)`}`;
     return { severity: "warning", code: "SKILL_NAMED_UNKNOWN", path: [], message };
   });
 }
@@ -196,9 +193,9 @@ function optionsAgain({ envFrom }: Pick<Host, "envFrom">, options: WorkspaceOpti
     ...[...options.overrides.keys()].map((key) => ["set", `${key}=VALUE`] as const),
     ...options.skillDirs.map((folder) => ["skills", folder] as const),
     ["no-discover", !options.discover],
-    ...(skillFlags?.variables ?? []).map((pair) => ["skill-env", pair.join("=")] as const),
-    ...(skillFlags?.effects ?? []).map((pair) => ["effect", pair.join("=")] as const),
-    ["skill-order", skillFlags?.order],
+    ...(skillFlags?.skillEnv ?? []).map((pair) => ["skill-env", pair.join("=")] as const),
+    ...(skillFlags?.effect ?? []).map((pair) => ["effect", pair.join("=")] as const),
+    ["skill-order", skillFlags?.skillOrder],
     ["allow-scripts", skillFlags?.allowScripts],
     ["allow-define-tool", skillFlags?.allowDefineTool],
     ["writable-workdir", options.writableWorkdir],

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { messageOf, usageError } from "../core/base/errors.ts";
 import type { Environment } from "../core/document/config.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
@@ -17,19 +17,20 @@ function readVariables(cwd: string, file: string): Environment {
   const variables = parseFile(resolve(cwd, file), file);
   const refused = Object.keys(variables).filter((name) => REFUSED.test(name));
   if (refused.length === 0) return variables;
-  throw new SkillflowError("usage.invalid", `${file} may not hold ${refused.join(", ")}`, {
-    hint: "a file gives values to skills and providers; what decides where and how programs run is set in the environment",
-  });
+  throw usageError(
+    `${file} may not hold ${refused.join(", ")}`,
+    "a file gives values to skills and providers; what decides where and how programs run is set in the environment",
+  );
 }
 
 /** Variables that decide which programs run, where skillflow stores files, whom it trusts and which proxy it uses. */
 const REFUSED = /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
 
 function parseFile(path: string, file: string): Environment {
-  if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${file}`);
+  if (!existsSync(path)) throw usageError(`there is no file ${file}`);
   try {
     return parseEnv(readRegular(path).toString("utf8"));
   } catch (error) {
-    throw new SkillflowError("usage.invalid", `${file} cannot be read: ${messageOf(error)}`);
+    throw usageError(`${file} cannot be read: ${messageOf(error)}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { styleText } from "node:util";
 import type { Host } from "../app/host.ts";
-import type { OptionWriter } from "../core/base/errors.ts";
+import type { OptionValues } from "../app/options.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 
@@ -39,8 +39,6 @@ export interface Io {
   /** Asks the user at the terminal. No answer gives an empty string. Undefined if there is no user to ask. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;
-  /** Writes option names in hints. Defaults to flags. */
-  readonly writeOption?: OptionWriter | undefined;
   /** Sets the handler of errors that no caller awaits. If it returns false, the program ends. */
   onStray(take: (error: unknown) => boolean): void;
 }
@@ -49,7 +47,8 @@ export type Format = Parameters<typeof styleText>[0];
 /** Function that colors a text if colors are enabled. */
 export type Paint = (format: Format, text: string) => string;
 
-export type Flags = Readonly<Record<string, unknown>>;
+/** Parsed options of a command: the shared ones, and its own. */
+export type Flags = OptionValues & Readonly<Record<string, unknown>>;
 
 /** Returns the run that the command continues. */
 export function continuedRun({ continued }: Io): StoredRun {

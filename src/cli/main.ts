@@ -1,14 +1,16 @@
 import { Command, CommanderError, Option } from "commander";
+import { shownError } from "../app/host.ts";
 import { blameStray } from "../app/runs/stray.ts";
-import { exitCodeOf, messageOf, SkillflowError } from "../core/base/errors.ts";
+import { exitCodeOf, messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { defined } from "../core/base/values.ts";
 import type { Environment } from "../core/document/config.ts";
 import { VERSION } from "../files/own-files.ts";
-import type { Io } from "./io.ts";
+import type { Flags, Io } from "./io.ts";
 import type { Ground } from "./reference.ts";
 import type { CommandSpec } from "./table/command.ts";
 import { COMMANDS } from "./table/commands.ts";
-import { FROM_REF, SHARED_OPTIONS } from "./table/options.ts";
+import { readerOf } from "./table/forms.ts";
+import { optionsOf } from "./table/options.ts";
 import { wrapLines } from "./terminal/wrap.ts";
 
 /** Process as passed to the program. */
@@ -50,11 +52,11 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     await Promise.race([program.parseAsync(words, { from: "user" }), fault]);
     return code;
   } catch (thrown) {
-    const error = terminal.writeOption ? (await import("./refused.ts")).withHints(thrown, terminal) : thrown;
+    const error = shownError(thrown, terminal.host);
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       // Commander has already printed the message.
-      await tellEarly(guarded, new SkillflowError("usage.invalid", error.message.replace(/^error: /, "")), argv);
+      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), argv);
       return 2;
     }
     if (begun.command === "none") await tellEarly(guarded, error, argv);
@@ -72,7 +74,7 @@ function refuseEnvFile(argv: readonly string[]): void {
   const flag = (end === -1 ? argv : argv.slice(0, end)).find((text) => /^--env-file(?:-if-exists)?(?:=|$)/.test(text));
   if (flag === undefined) return;
   const hint = "Node reads the file of that name before skillflow begins";
-  throw new SkillflowError("usage.invalid", `${flag.split("=")[0]} is not taken: use --env-from PATH`, { hint });
+  throw usageError(`${flag.split("=")[0]} is not taken: use --env-from PATH`, hint);
 }
 
 interface Guarded {
@@ -198,7 +200,7 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
   }
   addOptions(command, spec, surroundings.showsAll);
   command.action(async (...given: unknown[]) => {
-    const flags = command.opts<Record<string, unknown>>();
+    const flags = command.opts<Flags>();
     const args = given
       .slice(0, -2)
       .flat()
@@ -220,13 +222,14 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
 }
 
 function addOptions(command: Command, spec: CommandSpec, showsAll: boolean): void {
-  const options = [...(spec.options ?? []), ...SHARED_OPTIONS];
+  const options = optionsOf(spec);
   const hides = !showsAll && options.length > MOST_SHOWN;
-  for (const [flags, description, extra] of options) {
+  for (const row of options) {
+    const [flags, description, extra] = row;
     const option = new Option(flags, description).hideHelp(hides && extra?.isRare === true);
     if (extra?.group && options.length > MOST_SHOWN) option.helpGroup(extra.group);
     if (extra?.choices) option.choices([...extra.choices]);
-    if (extra?.repeatable) option.argParser((value: string, all: string[] = []) => [...all, value]);
+    if (extra?.form || extra?.repeatable) option.argParser(readerOf(row));
     command.addOption(option);
   }
   if (spec.details) command.addHelpText("after", `\n${spec.details}`);
@@ -241,7 +244,7 @@ function nameOfProgram(command: Command): string {
 
 interface Called {
   readonly spec: CommandSpec;
-  readonly flags: Readonly<Record<string, unknown>>;
+  readonly flags: Flags;
   readonly given: string | undefined;
 }
 
@@ -250,7 +253,7 @@ async function groundOf(io: Io, { spec, flags, given }: Called): Promise<Partial
   const { GITHUB_ACTIONS, GITLAB_CI } = io.host.env;
   const isCiJob = GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
   const mayDecide = typeof flags.fromRef === "string" || isCiJob || spec.continues !== undefined;
-  if (!spec.options?.includes(FROM_REF) || !mayDecide) return {};
+  if (!spec.options?.includes("from-ref") || !mayDecide) return {};
   const { openGround } = await import("./reference.ts");
   return openGround(io, flags, spec.continues && { by: spec.continues, given: given ?? "" });
 }
@@ -265,7 +268,7 @@ function nameOf(command: Command): string {
 async function tellEarly(guarded: Guarded, error: unknown, argv: readonly string[]): Promise<void> {
   if (!STARTING.has(argv[0] ?? "")) return tellUntold(guarded, error, argv);
   const { tellRefusal } = await import("./refused.ts");
-  await tellRefusal(guarded.io, error, argv.includes("--json"));
+  await tellRefusal(guarded.io, error, { asJson: argv.includes("--json") });
 }
 
 /** Prints an error document for `--json`, unless the command has already printed something. */

@@ -2,7 +2,7 @@ import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { REPORT_KINDS, type Report, type ReportKind, renderReport } from "../app/views/reports.ts";
 import { projectFolder } from "../app/workspace.ts";
-import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { defined, nearest } from "../core/base/values.ts";
 import type { Plan } from "../core/engine/event/operation.ts";
 import { makeFolder, replaceFile } from "../files/files.ts";
@@ -39,9 +39,10 @@ export function chooseReports<Kind extends string>(flags: Flags, kinds: readonly
     const path = rest.join("=");
     if (kind !== undefined && path !== "") return { kind, path };
     const near = nearest(said, kinds);
-    throw new SkillflowError("usage.invalid", `--report takes KIND=PATH, not "${pair}"`, {
-      hint: near && near !== said ? `did you mean ${near}=PATH?` : `KIND is one of ${kinds.join(", ")}`,
-    });
+    throw usageError(
+      `--report takes KIND=PATH, not "${pair}"`,
+      near && near !== said ? `did you mean ${near}=PATH?` : `KIND is one of ${kinds.join(", ")}`,
+    );
   });
 }
 
@@ -72,12 +73,17 @@ export interface PlanFile {
   readonly place: string | undefined;
 }
 
+interface Output {
+  readonly report: Report;
+  readonly planned: PlanFile | undefined;
+  readonly written: WrittenFile[];
+}
+
 /** Writes the requested outputs and adds each to `written`. Throws if one cannot be written. */
 export async function writeOutputs(
   io: Io,
   { out, reports }: Outputs,
-  { report, planned }: { readonly report: Report; readonly planned: PlanFile | undefined },
-  written: WrittenFile[],
+  { report, planned, written }: Output,
 ): Promise<void> {
   const { cwd } = io.host;
   const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" as const });

@@ -1,5 +1,5 @@
-import { hintFor, SkillflowError } from "../core/base/errors.ts";
-import { defined } from "../core/base/values.ts";
+import { shownError } from "../app/host.ts";
+import { usageError } from "../core/base/errors.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 import { redactRefusal } from "../core/engine/record/content.ts";
 import { describeBrokenOff, describeRefusal } from "../core/engine/result/refusal.ts";
@@ -16,39 +16,35 @@ export interface Beginning {
   isTold: boolean;
 }
 
+/** Process as a command sees it that starts or continues a run. */
+export interface Starting extends Io {
+  readonly beginning: Beginning;
+}
+
 /** Wraps an action so that programs and CI also get its refusal or failure as a document. */
 export function tellingRefusal(
-  action: (io: Io, args: readonly string[], flags: Flags, beginning: Beginning) => Promise<number>,
+  action: (io: Starting, args: readonly string[], flags: Flags) => Promise<number>,
 ): Action {
   return async (io, args, flags) => {
     const beginning: Beginning = { isTold: false };
     try {
       refuseBoth(flags);
-      return await action(io, args, flags, beginning);
+      return await action({ ...io, beginning }, args, flags);
     } catch (thrown) {
-      const error = withHints(thrown, io);
+      const error = shownError(thrown, io.host);
       const { workflow, recorded, isTold } = beginning;
-      if (!recorded) await tellRefusal(io, error, flags.json === true, workflow);
+      if (!recorded) await tellRefusal(io, error, { asJson: flags.json === true, workflow });
       else if (!isTold && flags.json === true) await io.out(jsonText(describeBrokenOff(await recorded(), error)));
       throw error;
     }
   };
 }
 
-/** Rewrites the error's hint with the option names of this interface. */
-export function withHints(error: unknown, { writeOption }: Pick<Io, "writeOption">): unknown {
-  if (!(error instanceof SkillflowError) || !writeOption) return error;
-  const { code, message, cause, repeatable, diagnostics } = error;
-  const details = {
-    cause,
-    diagnostics,
-    ...defined("repeatable", repeatable),
-    ...defined("hint", hintFor(error, writeOption)),
-  };
-  return new SkillflowError(code, message, details);
-}
-
-export async function tellRefusal(io: Io, error: unknown, asJson: boolean, workflow?: string): Promise<void> {
+export async function tellRefusal(
+  io: Io,
+  error: unknown,
+  { asJson, workflow }: { readonly asJson: boolean; readonly workflow?: string | undefined },
+): Promise<void> {
   await githubActions(io)?.refused(error);
   if (asJson) await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
 }
@@ -61,7 +57,8 @@ export async function tellError(io: Io, error: unknown): Promise<void> {
 
 function refuseBoth({ json, stream }: Flags): void {
   if (json !== true || stream !== true) return;
-  throw new SkillflowError("usage.invalid", "--json and --stream are two answers to one question", {
-    hint: "--json prints the result at the end, --stream every event as it happens",
-  });
+  throw usageError(
+    "--json and --stream are two answers to one question",
+    "--json prints the result at the end, --stream every event as it happens",
+  );
 }

@@ -3,7 +3,7 @@ import { blameStray } from "../app/runs/stray.ts";
 import { environmentRedactor } from "../app/secrets.ts";
 import { configFindings, openWorkspace, unknownSkills } from "../app/workspace.ts";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
-import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { plainText } from "../core/base/inert.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import { isLoopback } from "../protocol/http-server.ts";
@@ -63,7 +63,7 @@ export function portOf(flags: Flags, usual: string): number {
   const given = text(flags, "port") ?? usual;
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new SkillflowError("usage.invalid", `--port takes a number up to 65535, not "${given}"`);
+  throw usageError(`--port takes a number up to 65535, not "${given}"`);
 }
 
 /** Reads the token, which is required on all addresses except loopback. */

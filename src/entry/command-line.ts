@@ -8,10 +8,8 @@ const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);
 
 /** Arguments and environment for calling the command line from code. */
-export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys"> {
+export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys" | "writeOption"> {
   readonly argv: readonly string[];
-  /** How hints name options. Defaults to flags. */
-  readonly writeOption?: Terminal["writeOption"];
 }
 
 /** Runs the command line and returns the exit code once all output is flushed. */
@@ -26,10 +24,9 @@ export async function commandLine(call?: Call): Promise<number> {
   const { main } = await import("../cli/main.ts");
   const code = await main(call?.argv ?? process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
-    host: { ...processHost(), env: call?.env ?? process.env, cwd, keys: call?.keys },
+    host: { ...processHost(), env: call?.env ?? process.env, cwd, keys: call?.keys, writeOption: call?.writeOption },
     out: (text) => write(printOut, text),
     err: (text) => write(printErr, text).catch(toldToTheWriter),
-    writeOption: call?.writeOption,
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns || 80, // some terminals report 0
     outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,

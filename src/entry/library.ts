@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Project, ProjectOptions } from "../app/library/project.ts";
 import { markedAsOurs } from "../app/runs/stray.ts";
 import { lookUpIn } from "../app/skills/look-up.ts";
-import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "../core/document/config.ts";
 import type { SkillDefinition } from "../core/skill/skill.ts";
@@ -80,7 +80,7 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
 }
 
 function checkGiven(skills: unknown): asserts skills is readonly Pick<SkillDefinition, "id" | "config">[] {
-  if (!Array.isArray(skills)) throw new SkillflowError("usage.invalid", "skills: it is no list");
+  if (!Array.isArray(skills)) throw usageError("skills: it is no list");
   for (const [index, skill] of skills.entries()) {
     const isSkill = isObject(skill) && typeof skill.id === "string" && isObject(skill.config);
     if (isSkill && Object.values(skill.config as object).every(isObject)) continue;

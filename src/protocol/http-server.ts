@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
+import type { Hint } from "../core/base/options.ts";
 
 /** JSON over HTTP for programs. Requests from web pages of other sites are rejected. */
 
@@ -91,7 +92,8 @@ const LOOK_MS = 2000;
 function listen(server: Server, { host, port }: HttpOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const hint = error.code === "EADDRINUSE" ? "choose another one by --port" : undefined;
+      const hint: Hint | undefined =
+        error.code === "EADDRINUSE" ? ["choose another one by ", { option: "port" }] : undefined;
       reject(new SkillflowError("server.failed", `cannot listen on ${host}:${port}: ${messageOf(error)}`, { hint }));
     });
     server.listen(port, host, resolve);

@@ -1,4 +1,4 @@
-import { fieldPath, type Finding as Told } from "../core/base/diagnostic.ts";
+import { fieldPath, type Shown, type Finding as Told } from "../core/base/diagnostic.ts";
 import { plainText, sarifText } from "../core/base/inert.ts";
 import { cutText } from "../core/base/preview.ts";
 import type { Json, JsonObject } from "../core/base/values.ts";
@@ -6,7 +6,7 @@ import { unroutedText } from "../core/engine/result/unrouted.ts";
 import type { Place, Report } from "./model/report.ts";
 
 /** Converts findings about documents to SARIF 2.1.0 for code scanning. */
-export function sarifOfDiagnostics(diagnostics: readonly Told[]): string {
+export function sarifOfDiagnostics(diagnostics: readonly Shown<Told>[]): string {
   return sarifOf(
     diagnostics.map(({ severity, code, message, hint, path, file, line, column }) => ({
       rule: code,

@@ -139,7 +139,7 @@ describe("apply", () => {
     expect(statusesOf((await apply("--yes")).told)).toEqual(["in_doubt", "skipped"]);
     const again = await apply("--yes");
     expect([again.code, statusesOf(again.told)]).toEqual([1, ["in_doubt", "skipped"]]);
-    expect(again.told.operations[0]?.error).toContain("--resolve op-1=applied");
+    expect(again.told.operations[0]?.error).toContain("its outcome is unknown");
     expect(again.stderr).toMatch(
       /has op-1, then answer: skillflow apply r .*--resolve op-1=applied, or op-1=not-applied\n/,
     );

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { SOURCES } from "../../src/cli/completion/values.ts";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
+import { optionsOf } from "../../src/cli/table/options.ts";
 import { spreadOf } from "../harness/long.ts";
 import { FLOW, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
@@ -97,12 +98,13 @@ describe("what may stand at the cursor", () => {
   it("is known for every placeholder of the help, or nothing can be known of it", () => {
     const FREE = "key=value id usd n ref ops duration digest op=outcome text url number address word name".split(" ");
     const placeholders = (specs: readonly CommandSpec[], path: readonly string[]): string[] =>
-      specs.flatMap(({ usage, options = [], commands = [] }) => {
+      specs.flatMap((spec) => {
+        const { usage, commands = [] } = spec;
         const [name = ""] = usage.split(" ");
         const args = [...usage.matchAll(/[<[]([^>\]]+?)(?:\.\.\.)?[>\]]/g)].map(([, arg]) =>
           [...path, name, arg].join(" "),
         );
-        const values = options.flatMap(([flags, , extra]) => {
+        const values = optionsOf(spec).flatMap(([flags, , extra]) => {
           const [, flag = "", value = ""] = /^(?:-\w, )?(\S+) [<[](.+)[>\]]$/.exec(flags) ?? [];
           return value === "" || extra?.choices ? [] : [`${flag} ${value}`];
         });

@@ -108,7 +108,7 @@ async function recordOf(host: Parameters<typeof openWorkspace>[0]): Promise<RunR
     document: "flow.yml",
     input: () => ({}),
     runId: "first",
-    choices: { model: "openai-compatible:test", offline: false, requireSkills: false, detached: true },
+    choices: { model: "openai-compatible:test", offline: false, requireSkills: false, detach: true },
     connect: undefined,
   });
   await prepared.close();

@@ -23,7 +23,7 @@ export interface Screen {
   /** What the person at the terminal answers, in turn; nobody is there where it is left out. */
   readonly answers?: readonly string[];
   /** How hints name options. */
-  readonly writeOption?: Terminal["writeOption"] | undefined;
+  readonly writeOption?: Terminal["host"]["writeOption"] | undefined;
 }
 
 /**
@@ -39,7 +39,6 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
   };
   const waiting = [...(answers ?? [])];
   const terminal: Terminal = {
-    writeOption: screen.writeOption,
     runtime: { node: process.version, platform: process.platform },
     host: {
       env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...screen.env },
@@ -50,6 +49,7 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
       uid: process.geteuid?.(),
       kill: (pid, signal) => void reaches(pid, signal),
       keys: screen.keys,
+      writeOption: screen.writeOption,
     },
     out: show("stdout"),
     err: show("stderr"),

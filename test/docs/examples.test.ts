@@ -6,7 +6,7 @@ import { GITHUB_FILE, githubJob } from "../../src/cli/commands/init/jobs/github.
 import { GITLAB_FILE, gitlabJob } from "../../src/cli/commands/init/jobs/gitlab.ts";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
-import { SHARED_OPTIONS } from "../../src/cli/table/options.ts";
+import { optionsOf } from "../../src/cli/table/options.ts";
 import { startGitHub, stepHere } from "../entry/action/step.ts";
 import { TOKEN } from "../services/github.ts";
 import { closeWorlds, makeDesk, startWorld } from "../workflows/triage-world.ts";
@@ -48,7 +48,7 @@ function specOf(words: readonly string[], specs: readonly CommandSpec[] = COMMAN
 function expectKnown(words: readonly string[]): void {
   const spec = specOf(words);
   expect(spec, words.join(" ")).toBeDefined();
-  const known = [...(spec?.options ?? []), ...SHARED_OPTIONS].map(([flags]) => flags.split(" ")[0]);
+  const known = (spec ? optionsOf(spec) : []).map(([flags]) => flags.split(" ")[0]);
   for (const word of words.filter((one) => one.startsWith("-"))) expect(known).toContain(word);
 }
 

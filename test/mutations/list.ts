@@ -96,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 2,
     harm: "takes a result for a person's agreement where nobody was asked",
     file: "src/cli/commands/run/apply.ts",
-    before: "if (approved === undefined) return leaveUnapproved(io, flags, reviewed, beginning);",
+    before: "if (approved === undefined) return leaveUnapproved(io, flags, reviewed);",
     after: "",
     tests: APPLY,
     built: true,

@@ -3,7 +3,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { Environment } from "../../core/document/config.ts";
 
 /** Returns the `fetch` for runs and calls: through a proxy, or with `--offline` limited to this machine. */
-export async function openFetch(env: Environment, offline: boolean): Promise<typeof fetch> {
+export async function openFetch(env: Environment, offline: boolean | undefined): Promise<typeof fetch> {
   return offline ? loopbackOnly() : proxiedFetch(env);
 }
 

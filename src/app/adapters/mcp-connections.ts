@@ -33,7 +33,7 @@ export interface Connecting {
   /** Redacts secrets in messages from servers. */
   readonly redactor: Redactor;
   /** Skips servers that are started by a command, because a program could contact any host. */
-  readonly offline: boolean;
+  readonly offline: boolean | undefined;
   /** Aborts connecting and closes what was opened. */
   readonly signal: AbortSignal;
   /** Timeout for a server's answer, at most 30 s. The run continues without servers that exceed it. */
@@ -111,7 +111,7 @@ function requireLocked(ids: ReadonlySet<string>, lock: Lock | undefined): void {
 }
 
 function frozen(what: string): SkillflowError {
-  return new SkillflowError("lock.differs", `nothing ran, because of --frozen: ${what}`, {
+  return new SkillflowError("lock.differs", `nothing ran: ${what}`, {
     hint: "look at what the server offers now, then lock it: skillflow mcp-lock",
   });
 }

@@ -1,4 +1,4 @@
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
@@ -63,9 +63,10 @@ interface Post {
 function checkAddress(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address && /^https?:$/.test(address.protocol)) return address;
-  throw new SkillflowError("usage.invalid", "the address for spans is no http or https URL", {
-    hint: "the whole address of traces: http://localhost:4318/v1/traces",
-  });
+  throw usageError(
+    "the address for spans is no http or https URL",
+    "the whole address of traces: http://localhost:4318/v1/traces",
+  );
 }
 
 async function post(to: Post, body: string): Promise<void> {

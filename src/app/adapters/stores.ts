@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
-import { nearest } from "../../core/base/values.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import { didYouMean } from "../../core/base/values.ts";
 import type { Intake, RecordCheck, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { isInCheckout, projectRoot } from "../../loaders/documents/project-config.ts";
 import { openDbosStore } from "../../stores/dbos/store.ts";
@@ -47,11 +47,7 @@ function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "s
     return { store, queue: store, intake: intakeOf(store) };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new SkillflowError(
-      "usage.invalid",
-      "the database of the engine dbos is named by postgres://HOST/DATABASE, or embedded",
-      {},
-    );
+    throw usageError("the database of the engine dbos is named by postgres://HOST/DATABASE, or embedded");
   }
   const store = openDbosStore(url, self);
   return { store, queue: store, intake: intakeOf(store) };
@@ -127,9 +123,8 @@ export async function findRun(store: Store, given: string): Promise<string> {
       hint: "type more of the id",
     });
   }
-  const near = nearest(given, ids);
   throw new SkillflowError("run.unknown", `there is no run "${given}"`, {
-    hint: near ? `did you mean ${near}?` : "skillflow runs list",
+    hint: didYouMean(given, ids) ?? "skillflow runs list",
   });
 }
 

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual } from "../../core/base/values.ts";
 import { type Lock, type LockedServer, lockedPlace, readLock, writeLock } from "../../loaders/mcp/lock.ts";
 import { openFetch } from "../adapters/fetch.ts";
@@ -41,10 +41,9 @@ function hasServer({ skill, holdsServer }: SkillEntry): boolean {
 }
 
 function ambiguous(id: string, file: string): SkillflowError {
-  return new SkillflowError(
-    "usage.invalid",
+  return usageError(
     `${file}: its skill ${id} has another MCP server than one of the same id`,
-    { hint: "the lock knows servers by the ids of their skills: give one of them another id" },
+    "the lock knows servers by the ids of their skills: give one of them another id",
   );
 }
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import { type Diagnostic, isDiagnostic, withField } from "../../core/base/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { type Diagnostic, isDiagnostic, type ShownDiagnostic, shownFinding } from "../../core/base/diagnostic.ts";
+import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { createRedactor, type Secret } from "../../core/base/redact/redact.ts";
 import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/base/values.ts";
 import { workflowLimitsSchema } from "../../core/document/workflow/limits.ts";
@@ -13,6 +13,7 @@ import { findRecording, findRun } from "../adapters/stores.ts";
 import { findProblems } from "../checks/validate.ts";
 import { readWorkflow, type WorkflowDocument } from "../documents.ts";
 import type { Host, Workspace } from "../host.ts";
+import { asLibraryOption } from "../options.ts";
 import { resumeRun, startRun } from "../runs/drive.ts";
 import { recordedReport } from "../runs/inspect.ts";
 import { newRunId, prepareRun } from "../runs/prepare.ts";
@@ -20,12 +21,10 @@ import { prepareReplay } from "../runs/replay.ts";
 import { checkResumable, prepareResume } from "../runs/resume.ts";
 import { markedAsOurs } from "../runs/stray.ts";
 import { secretsOf } from "../secrets.ts";
-import { NO_FLAGS } from "../skills/choices.ts";
 import { type SkillState, skillStates } from "../skills/states.ts";
 import { isReportKind, REPORT_KINDS, type ReportKind, renderReport } from "../views/reports.ts";
 import { openWorkspace } from "../workspace.ts";
 import { beginRun, cleanTold, type Run, refuseIn, type Watching } from "./run.ts";
-import { asOption } from "./wording.ts";
 
 export type { ReportKind, Run, SkillState };
 
@@ -103,7 +102,7 @@ export interface Project {
   /** Replays a run with recorded model replies. Takes a run of the store, or the path of a trace file. */
   replay(runOrFile: string, options?: ReplayOptions): Run;
   /** Returns all problems of a workflow and never rejects because of them. Makes no requests and asks no questions. */
-  validate(workflow: string | Workflow): Promise<Diagnostic[]>;
+  validate(workflow: string | Workflow): Promise<ShownDiagnostic[]>;
   /** Returns all skills, and what each of them lacks. */
   skills(): Promise<SkillState[]>;
   /** Returns the report of a recorded run as text. Takes a run of the store, or the path of a trace file. */
@@ -111,7 +110,7 @@ export interface Project {
 }
 
 export async function createProject(host: Host, options: ProjectOptions): Promise<Project> {
-  const workspace = openWorkspace(inFolder(host), {
+  const workspace = openWorkspace(inFolder({ ...host, writeOption: asLibraryOption }), {
     overrides: new Map(textsOf("config", options.config)),
     skillDirs: [],
     discover: options.discover ?? true,
@@ -119,7 +118,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     state: options.state,
     given: await givenSkills(options.skills ?? []),
     models: givenModels(options.models ?? {}),
-    skillFlags: { ...NO_FLAGS, trust: options.trust ?? [] },
+    skillFlags: { trustSkill: options.trust ?? [] },
   });
   const { text: clean } = createRedactor([...secretsOf(host.env, [], workspace), ...configSecrets(workspace)]);
   return {
@@ -130,7 +129,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
       markedAsOurs(async () => {
         const document = documentOf(workflow);
         const found = "fault" in document ? [document.fault] : await findProblems(workspace, [document.document], {});
-        return found.filter(isDiagnostic).map((each) => cleanTold(withField(each), clean));
+        return found.filter(isDiagnostic).map((each) => cleanTold(shownFinding(each, asLibraryOption), clean));
       }),
     skills: () => markedAsOurs(() => skillStates(workspace).catch(refuseIn(clean))),
     report: (given, kind) => markedAsOurs(() => reportOf(workspace, given, kind).catch(refuseIn(clean))),
@@ -138,7 +137,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
 }
 
 async function reportOf(workspace: Workspace, given: string, kind: ReportKind): Promise<string> {
-  if (!isReportKind(kind)) throw wrong(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
+  if (!isReportKind(kind)) throw usageError(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
   const { report } = await recordedReport(workspace, nameOf(given));
   return renderReport(kind, report);
 }
@@ -150,13 +149,9 @@ function configSecrets({ overrides }: Workspace): Secret[] {
 
 // ---- project options
 
-function wrong(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, hint === undefined ? {} : { hint });
-}
-
 function inFolder(host: Host): Host {
   if (statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) return host;
-  throw wrong(`there is no folder ${host.cwd}`);
+  throw usageError(`there is no folder ${host.cwd}`);
 }
 
 /** Returns the string values of a map, without undefined ones. */
@@ -164,7 +159,7 @@ function textsOf(what: string, map: Readonly<Record<string, unknown>> = {}): [na
   return Object.entries(map).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
     if (typeof value === "string") return [[name, value]];
-    throw wrong(`${what}: the value of ${name} is no text`);
+    throw usageError(`${what}: the value of ${name} is no text`);
   });
 }
 
@@ -187,12 +182,12 @@ const FILES: ReadonlySet<string> = new Set(["replay", "script"]);
 function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<string, Model> {
   const entries = Object.entries(models);
   for (const [prefix, model] of entries) {
-    if (FILES.has(prefix)) throw wrong(`models: the prefix ${prefix} names files`);
+    if (FILES.has(prefix)) throw usageError(`models: the prefix ${prefix} names files`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(prefix)) {
-      throw wrong(`models: "${prefix}" is no prefix`, "use letters, digits, dots, hyphens and underscores");
+      throw usageError(`models: "${prefix}" is no prefix`, "use letters, digits, dots, hyphens and underscores");
     }
     if (typeof (model as Partial<Model> | null)?.reply !== "function") {
-      throw wrong(`models: what answers for ${prefix} has no function reply`);
+      throw usageError(`models: what answers for ${prefix} has no function reply`);
     }
   }
   return new Map(entries);
@@ -242,7 +237,8 @@ function resumeCourse(workspace: Workspace, named: string, options: ResumeOption
 type Prepared = Parameters<typeof startRun>[1];
 
 function replayCourse(workspace: Workspace, named: string, { tools = "recorded", allowChanges }: ReplayOptions) {
-  if (tools !== "recorded" && tools !== "live") throw wrong(`tools: "${String(tools)}" is neither recorded nor live`);
+  if (tools !== "recorded" && tools !== "live")
+    throw usageError(`tools: "${String(tools)}" is neither recorded nor live`);
   const given = nameOf(named);
   const run = newRunId();
   return {
@@ -255,13 +251,13 @@ function replayCourse(workspace: Workspace, named: string, { tools = "recorded",
       return prepareReplay(workspace, recording, { runId: run, tools, connect });
     },
     drive: (prepared: Prepared, watch: Parameters<typeof startRun>[2]) =>
-      startRun(workspace, prepared, { ...watch, refusesChanges: allowChanges ? undefined : asOption }),
+      startRun(workspace, prepared, { ...watch, refusesChanges: allowChanges !== true }),
   };
 }
 
 function nameOf(run: unknown): string {
   if (typeof run === "string" && run !== "") return run;
-  throw wrong("a run is named by its id, a beginning of it, or latest");
+  throw usageError("a run is named by its id, a beginning of it, or latest");
 }
 
 /** Copies the document, or returns the reason why it is not JSON. */
@@ -295,27 +291,17 @@ function idOf(workspace: Workspace, given: ReturnType<typeof documentOf>): strin
 }
 
 function choicesOf({ model, writes, limits = {} }: RunSettings) {
-  if (model !== undefined && typeof model !== "string") throw wrong("model: write PROVIDER:NAME");
+  if (model !== undefined && typeof model !== "string") throw usageError("model: write PROVIDER:NAME");
   const checked = workflowLimitsSchema().safeParse(limits);
   if (!checked.success) {
     const [issue] = checked.error.issues;
     const near = issue?.code === "unrecognized_keys" ? nearest(issue.keys[0] ?? "", LIMITS) : undefined;
     const place = ["limits", ...(issue?.path ?? [])].join(".");
-    throw wrong(`${place}: ${issue?.message}`, near && `did you mean ${near}?`);
+    throw usageError(`${place}: ${issue?.message}`, near && `did you mean ${near}?`);
   }
-  const { max_cost_usd, max_tokens, max_steps, timeout, per_day } = checked.data;
-  return {
-    model,
-    writes,
-    offline: false,
-    requireSkills: false,
-    maxCostUsd: max_cost_usd,
-    maxTokens: max_tokens,
-    maxSteps: max_steps,
-    timeoutMs: parseDuration(timeout),
-    dayCostUsd: per_day?.max_cost_usd,
-    dayRuns: per_day?.max_runs,
-  };
+  const { max_cost_usd: maxCost, max_tokens: maxTokens, max_steps: maxSteps, timeout, per_day } = checked.data;
+  const day = { dayCostUsd: per_day?.max_cost_usd, dayRuns: per_day?.max_runs };
+  return { model, writes, maxCost, maxTokens, maxSteps, timeout: parseDuration(timeout), ...day };
 }
 
 const LIMITS = Object.keys(workflowLimitsSchema().shape);

@@ -1,4 +1,4 @@
-import { exitCodeOf, hintFor, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { errorFor, exitCodeOf, messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual, isObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
@@ -6,12 +6,12 @@ import { describeBrokenOff } from "../../core/engine/result/refusal.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Logger } from "../../core/skill/skill.ts";
 import { tellLog, tellWarning } from "../../run/drive.ts";
+import { asLibraryOption } from "../options.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
 import { markedAsOurs } from "../runs/stray.ts";
 import { onAbort } from "./abort.ts";
 import { createEventLog } from "./events.ts";
-import { asOption } from "./wording.ts";
 
 /**
  * Run in progress. It continues even if its events or result are not read; abort the signal to stop it.
@@ -97,13 +97,13 @@ function readable<Value>(read: () => Value): Value {
 function signalOf(signal: unknown): AbortSignal | undefined {
   const isSignal = isObject(signal) && typeof signal.aborted === "boolean" && "addEventListener" in signal;
   if (signal === undefined || isSignal) return signal as AbortSignal | undefined;
-  throw new SkillflowError("usage.invalid", "signal: it is no AbortSignal");
+  throw usageError("signal: it is no AbortSignal");
 }
 
 function observersOf(observers: unknown = []): readonly Observer[] {
   const isObserver = (one: unknown) => isObject(one) && typeof one.onEvent === "function";
   if (Array.isArray(observers) && observers.every(isObserver)) return observers as readonly Observer[];
-  throw new SkillflowError("usage.invalid", "observers: each is an object with a function onEvent");
+  throw usageError("observers: each is an object with a function onEvent");
 }
 
 /** Avoids an unhandled rejection of `id`. Callers get the error from `result`. */
@@ -221,14 +221,13 @@ function asOurs(error: unknown): SkillflowError {
   });
 }
 
-/** Redacts an error and words its hint for programs. Drops the cause if the text contained secrets. */
+/** Redacts an error and names options as programs do. Drops the cause if the text contained secrets. */
 function cleaned(error: SkillflowError, clean: (text: string) => string): SkillflowError {
-  const { code, message, diagnostics, cause } = error;
-  const hint = hintFor(error, asOption);
+  const { code, message, hint, diagnostics, cause } = errorFor(error, asLibraryOption);
   const told = { message, ...(hint === undefined ? {} : { hint }), diagnostics };
   const shown = { ...cleanTold(told, clean), diagnostics: diagnostics.map((each) => cleanTold(each, clean)) };
   const isClean = deepEqual(told, shown);
-  if (isClean && hint === error.hint) return error;
+  if (isClean && deepEqual(told, { ...told, hint: error.hint, diagnostics: error.diagnostics })) return error;
   return new SkillflowError(code, shown.message, { ...shown, cause: isClean ? cause : undefined });
 }
 

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../core/base/errors.ts";
+import { usageError } from "../../core/base/errors.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
@@ -32,7 +32,7 @@ const USUAL_CONCURRENCY = 4;
 export function openListener(setting: Setting, options: ListenerOptions): Listener {
   const { workspace, file } = setting;
   const { intake, store } = workspace;
-  if (!intake) throw new SkillflowError("usage.invalid", "this store takes no runs in");
+  if (!intake) throw usageError("this store takes no runs in");
   const { choices, watch, onEnd, onLink, onGivenUp } = options;
   const day = openDay(workspace.state, file);
   const links = openLinks(workspace, intake, file);

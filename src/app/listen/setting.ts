@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
-import { type Hint, SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import type { Hint } from "../../core/base/options.ts";
 import { defined } from "../../core/base/values.ts";
 import { checkFields } from "../../core/document/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/document/listen/listen-file.ts";

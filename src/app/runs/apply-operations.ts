@@ -89,8 +89,7 @@ async function carryOut({ prepared, request, planned, ledger, call }: Applying, 
   const tool = toolOf(prepared.entries, operation);
   const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
   if (admission.kind === "in_doubt") {
-    const error = `it was started and its outcome is unknown: check the service, then pass --resolve ${id}=applied or ${id}=not-applied`;
-    return { status: "in_doubt", error };
+    return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }
   if (admission.kind !== "run") return { status: admission.kind, error: admission.error };
   const begun = application.standing === "in_doubt" ? application.call : undefined;

@@ -1,6 +1,6 @@
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { Redactor, Secret } from "../../core/base/redact/redact.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
+import { isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
 import { isApplied } from "../../core/engine/decide/admit.ts";
 import type { Operation, Plan } from "../../core/engine/event/operation.ts";
@@ -18,9 +18,10 @@ import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { recordedSkills } from "../documents.ts";
-import type { Workspace } from "../host.ts";
+import { type Host, hintText, type Workspace } from "../host.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
 import { reachedSkills, type SkillEntries } from "../skills/entries.ts";
+import { HELD_SCRIPTS } from "../skills/states.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 
 /** Applies what a run planned. Each operation is carried out at most once, even if the process is killed. */
@@ -73,21 +74,20 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
   const operations = plannedIn(state);
   if (copy) holdToRecord(copy, record, operations);
   if (record.kind !== "run") {
-    throw wrong(`${record.run} is a ${record.kind}: its plan is not applied`, "apply that of the run itself");
+    throw usageError(`${record.run} is a ${record.kind}: its plan is not applied`, "apply that of the run itself");
   }
   const [wait] = waitsIn(events);
   if (wait) {
     const signal = `skillflow signal ${record.run} ${shellWord(wait.node)} --approve`;
-    throw wrong(`run ${record.run} waits for a person's word at ${wait.node}`, `give it first: ${signal}, or --deny`);
+    throw usageError(
+      `run ${record.run} waits for a person's word at ${wait.node}`,
+      `give it first: ${signal}, or --deny`,
+    );
   }
   if (!endOf(events) || laterWords(events).length > 0) {
-    throw wrong(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
+    throw usageError(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
   }
   return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };
-}
-
-function wrong(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, defined("hint", hint));
 }
 
 /** Returns the operations that are still to be approved: those not known to be applied. */
@@ -120,7 +120,7 @@ export async function prepareApply(
   const found = await skillsFor(workspace, stored, wanted);
   const secrets = secretsOf(host.env, await reachedSkills(skills, found), workspace);
   const redactor = runRedactor(secrets, stored.record.workflow);
-  refuseMissing(found, wanted);
+  refuseMissing(workspace, found, wanted);
   const servers = await connectServers(found, {
     host,
     fetch: await openFetch(host.env, false),
@@ -172,15 +172,15 @@ export function bareOf({ skill, tool }: Operation) {
 
 /** Refuses to write if the operator's config or environment says `writes: deny`. */
 function refuseDenied({ operator, host }: Workspace): void {
-  if (operator.writes === "deny") throw wrong("nothing is written here: your own config file says writes: deny");
-  if (host.env.SKILLFLOW_WRITES === "deny") throw wrong("nothing is written here: SKILLFLOW_WRITES is deny");
+  if (operator.writes === "deny") throw usageError("nothing is written here: your own config file says writes: deny");
+  if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("nothing is written here: SKILLFLOW_WRITES is deny");
 }
 
 function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyMap<string, boolean>): void {
   for (const id of resolved.keys()) {
     const operation = planned.find((one) => one.operation.id === id);
     if (operation?.application.standing !== "in_doubt")
-      throw wrong(`${id} is not in doubt: there is nothing to resolve`);
+      throw usageError(`${id} is not in doubt: there is nothing to resolve`);
   }
 }
 
@@ -188,16 +188,16 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
 export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
   refuseDenied(workspace);
   const open = planned.filter((one) => !isApplied(one));
-  refuseMissing(await skillsFor(workspace, stored, open), open);
+  refuseMissing(workspace, await skillsFor(workspace, stored, open), open);
 }
 
 /** Throws one error that names everything that is missing. */
-function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[]): void {
+function refuseMissing({ host }: Workspace, entries: SkillEntries, wanted: readonly PlannedOperation[]): void {
   const missing = new Map<string, string[]>();
   for (const { operation } of wanted) {
     if (isStatePut(bareOf(operation))) continue;
     const id = skillOf(operation);
-    const reason = lackOf(entries.get(id), operation);
+    const reason = lackOf(entries.get(id), operation, host);
     if (reason === undefined) continue;
     const lack = `the skill ${id}: ${reason}`;
     missing.set(lack, [...(missing.get(lack) ?? []), operation.id]);
@@ -214,9 +214,11 @@ function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[
 }
 
 /** Returns the config or the trust that an operation lacks. */
-function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation): string | undefined {
+function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation, host: Host): string | undefined {
   if (!entry) return "no skill has this id";
-  if (skill === EXECUTOR && entry.holdsScripts) return `its scripts are not trusted: --trust-skill ${entry.skill.id}`;
+  if (skill === EXECUTOR && entry.holdsScripts) {
+    return `${HELD_SCRIPTS}: ${hintText(host, [{ option: "trust-skill", value: entry.skill.id }])}`;
+  }
   const declared = entry.skill.tools.find(({ name }) => name === tool);
   return entry.unavailable?.reason ?? entry.withheld ?? (declared && missingForTool(declared, entry.fields));
 }

@@ -1,4 +1,5 @@
-import { type OptionWriter, renderHint, SkillflowError } from "../../core/base/errors.ts";
+import { usageError } from "../../core/base/errors.ts";
+import type { Hint } from "../../core/base/options.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
 import { defined } from "../../core/base/values.ts";
 import { isOffline } from "../../core/document/model-name.ts";
@@ -44,8 +45,8 @@ export interface Watch {
   /** Interrupts the run. */
   readonly signal: AbortSignal;
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
-  /** If set, a replay fails when prompts differ from the recording. Formats the options in the hint. */
-  readonly refusesChanges?: OptionWriter | undefined;
+  /** Whether a replay fails when prompts differ from the recording. */
+  readonly refusesChanges?: boolean;
   readonly loggerFor: (skill: string) => Logger;
   /** Includes prompts and replies in the export to OpenTelemetry. */
   readonly tellsContent?: boolean;
@@ -139,8 +140,11 @@ export async function recordResume(
 ): Promise<void> {
   const { record, journal, events } = await workspace.store.open(run);
   try {
-    if (endOf(events) === undefined && from === undefined) return;
-    if (endOf(events) === undefined) throw new SkillflowError("usage.invalid", CUT_OFF, { hint: "resume it without" });
+    if (endOf(events) === undefined) {
+      if (from === undefined) return;
+      const hint: Hint = ["resume it without ", { option: "from" }];
+      throw usageError("a worker repeats no node of a run that was cut off", hint);
+    }
     const changes = changesNow(workspace, choices, { record, events });
     const day = await dayAgain(workspace, { record, events }, changes);
     await passRecorded(journal, events);
@@ -150,8 +154,6 @@ export async function recordResume(
     await journal.close();
   }
 }
-
-const CUT_OFF = "--from goes with --detach once a run has come to an end: this one was cut off";
 
 /** Records an approval decision. The run continues when a worker takes it, or when it is resumed. */
 export async function recordWord(
@@ -311,22 +313,23 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     afterwards: opened.afterwards,
     spentMs: prepared.spentMs,
     recall: prepared.replay?.recall,
-    refusal: () => (watch.refusesChanges && changes > 0 ? changedError(changes, watch.refusesChanges) : undefined),
+    refusal: () => (watch.refusesChanges && changes > 0 ? changedError(changes) : undefined),
   });
   const state = await writeMemory(workspace, { record, state: driven, journal: opened.journal, observers });
   return finishedRun(workspace, { record: opened.record, events }, state);
 }
 
 function finishedRun(workspace: Workspace, { record, events }: StoredRun, state: State): FinishedRun {
-  return { record, events, state, result: describeResult(record, state), blobs: blobsAt(workspace, record) };
+  const result = describeResult(record, state, workspace.host.writeOption);
+  return { record, events, state, result, blobs: blobsAt(workspace, record) };
 }
 
 /** Returns the error of a replay whose prompts differ from the recording. */
-function changedError(count: number, write: OptionWriter): RunError {
+function changedError(count: number): RunError {
   return {
     code: "replay.changed",
     message: `${count} prompt${count === 1 ? "" : "s"} changed since the recording`,
-    hint: renderHint(["record the run again, or let the changes pass with ", { option: "allow-changes" }], write),
+    hint: ["record the run again, or let the changes pass with ", { option: "allow-changes" }],
   };
 }
 

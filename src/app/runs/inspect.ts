@@ -1,5 +1,5 @@
-import { SkillflowError } from "../../core/base/errors.ts";
-import { defined, nearest } from "../../core/base/values.ts";
+import { usageError } from "../../core/base/errors.ts";
+import { defined, didYouMean } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
@@ -42,19 +42,20 @@ export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   const [, head = given, number] = isNode(given) ? [] : (/^(.*)#([1-9]\d*)$/s.exec(given) ?? []);
   const { run } = stored.record;
   if (!isNode(head)) {
-    const near = nearest(head, [...Object.keys(nodes), ...visited]);
-    const hint = near ? `did you mean ${near}?` : `its nodes are ${Object.keys(nodes).slice(0, 12).join(", ")}`;
-    throw new SkillflowError("usage.invalid", `the workflow of run ${run} has no node "${head}"`, { hint });
+    const near = didYouMean(head, [...Object.keys(nodes), ...visited]);
+    const hint = near ?? `its nodes are ${Object.keys(nodes).slice(0, 12).join(", ")}`;
+    throw usageError(`the workflow of run ${run} has no node "${head}"`, hint);
   }
   const found = nodeVisits({ ...reportOf(stored), digest: digestPrompt }, head);
-  if (found.visits.length === 0) throw new SkillflowError("usage.invalid", `run ${run} did not visit ${head}`);
+  if (found.visits.length === 0) throw usageError(`run ${run} did not visit ${head}`);
   if (number === undefined) return found;
   const visits = found.visits.filter(({ visit }) => visit === Number(number));
   if (visits.length > 0) return { ...found, visits };
   const most = found.visits.length;
-  throw new SkillflowError("usage.invalid", `run ${run} visited ${head} ${most === 1 ? "once" : `${most} times`}`, {
-    hint: most === 1 ? `${head}#1` : `${head}#1 to ${head}#${most}`,
-  });
+  throw usageError(
+    `run ${run} visited ${head} ${most === 1 ? "once" : `${most} times`}`,
+    most === 1 ? `${head}#1` : `${head}#1 to ${head}#${most}`,
+  );
 }
 
 /** Returns the visited nodes. Nodes of inner runs have a path, such as `each[fp-81]/look`. */

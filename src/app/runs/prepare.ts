@@ -115,7 +115,7 @@ interface Connected extends OpenedServers {
 async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest): Promise<Connected> {
   const { choices, cooling, stage } = request;
   const { settings, redactor } = given;
-  const serving = request.serving ?? (choices.detached ? undefined : await openServing(settings.model, workspace));
+  const serving = request.serving ?? (choices.detach ? undefined : await openServing(settings.model, workspace));
   const sources = await readSources(workspace, given, request);
   const innerRecord = await pinInner(workspace, given, request);
   const remembers = !stage && !request.recorded && !isDryRun(given.input);
@@ -157,10 +157,10 @@ function recordOf(
     ...(workspace.again.length > 0 ? { options: [...workspace.again] } : {}),
     ...run.memory,
     warnings: [
-      ...(choices.detached ? [] : warningsOf(workspace, run)),
-      ...(choices.detached ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
+      ...(choices.detach ? [] : warningsOf(workspace, run)),
+      ...(choices.detach ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
       ...limitWarnings(settings, workflow),
-      ...(choices.inputSources ? [] : describeLikeSources(input)),
+      ...(choices.inputSources ? [] : describeLikeSources(input, workspace.host)),
       ...describeUnsearched(redactor),
       ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
     ].map((text) => text.replaceAll(`${workspace.host.cwd}${sep}`, "")),

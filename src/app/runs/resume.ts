@@ -1,5 +1,6 @@
-import { SkillflowError } from "../../core/base/errors.ts";
-import { defined, nearest } from "../../core/base/values.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import type { Hint } from "../../core/base/options.ts";
+import { defined, didYouMean } from "../../core/base/values.ts";
 import { checkModels } from "../../core/document/model-name.ts";
 import type { ChangedSkills, SkillRecord } from "../../core/engine/event/record.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
@@ -142,12 +143,9 @@ export function checkResumable({ record, events }: StoredRun, from: string | und
   const { run } = record;
   const visited = new Set(stateOf({ record, events }).path.map((step) => step.node));
   if (from !== undefined && !visited.has(from)) {
-    const near = nearest(from, visited);
-    throw new SkillflowError("usage.invalid", `run ${run} has no node "${from}" on its path`, {
-      hint: near
-        ? `did you mean ${near}?`
-        : `its path is ${[...visited].join(", ") || "empty: resume it without --from"}`,
-    });
+    const path: Hint =
+      visited.size > 0 ? `its path is ${[...visited].join(", ")}` : ["resume it without ", { option: "from" }];
+    throw usageError(`run ${run} has no node "${from}" on its path`, didYouMean(from, visited) ?? path);
   }
   const last = events.findLast(({ type }) => type === "workflow:end" || type === "run:resume");
   if (from === undefined && last?.type === "workflow:end" && ["succeeded", "skipped"].includes(last.status)) {

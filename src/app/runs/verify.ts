@@ -1,5 +1,5 @@
 import type { Blobs } from "../../core/base/blobs.ts";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { messageOf, usageError } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { operationDigest } from "../../core/engine/event/operation.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
@@ -26,7 +26,7 @@ export async function verifyRun(
   given: string,
   wanted: string | undefined,
 ): Promise<{ readonly verification: Verification; readonly exitCode: 0 | 1 | 4 }> {
-  if (wanted === "") throw new SkillflowError("usage.invalid", "--digest takes a digest, not an empty text");
+  if (wanted === "") throw usageError("the wanted digest is empty");
   const check = await checkRun(workspace, given);
   const { run, records, digest, problems } = check;
   const ended = run !== undefined && endOf(run.events) !== undefined;

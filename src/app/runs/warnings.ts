@@ -7,12 +7,14 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { priceOf } from "../../models/prices.ts";
+import { type Host, hintText } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 
-export function describeLikeSources(input: JsonObject): string[] {
+export function describeLikeSources(input: JsonObject, host: Pick<Host, "writeOption">): string[] {
   const fields = likeSources(input);
   if (fields.length === 0) return [];
-  return [`data, although it looks like files or addresses to read: ${fields.join(", ")} (--input-sources reads them)`];
+  const option = hintText(host, [{ option: "input-sources" }]);
+  return [`data, although it looks like files or addresses to read: ${fields.join(", ")} (${option} reads them)`];
 }
 
 /** Describes problems in a skill's own files, which may explain why a tool is missing. */

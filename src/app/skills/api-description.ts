@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { messageOf, usageError } from "../../core/base/errors.ts";
 import { parseJson } from "../../core/base/values.ts";
 import { type ApiDescription, describeApi } from "../../core/skill/openapi/description.ts";
 import { readRegular } from "../../files/files.ts";
@@ -12,7 +12,7 @@ const LARGEST = 40_000_000;
 export function readApiDescription(path: string, shown: string): ApiDescription {
   const described = describeApi(readDocument(path, shown));
   if (typeof described !== "string") return described;
-  throw new SkillflowError("usage.invalid", `${shown} is no API description: ${described}`);
+  throw usageError(`${shown} is no API description: ${described}`);
 }
 
 function readDocument(path: string, shown: string): unknown {
@@ -23,7 +23,7 @@ function readDocument(path: string, shown: string): unknown {
   const [problem] = problems;
   if (!problem) return value;
   const place = problem.line === undefined ? shown : `${shown}:${problem.line}`;
-  throw new SkillflowError("usage.invalid", `${place}: ${problem.message}`);
+  throw usageError(`${place}: ${problem.message}`);
 }
 
 function readText(path: string, shown: string): string {
@@ -31,7 +31,7 @@ function readText(path: string, shown: string): string {
     const { size } = statSync(path);
     if (size <= LARGEST) return readRegular(path).toString("utf8");
   } catch (error) {
-    throw new SkillflowError("usage.invalid", `${shown} cannot be read: ${messageOf(error)}`);
+    throw usageError(`${shown} cannot be read: ${messageOf(error)}`);
   }
-  throw new SkillflowError("usage.invalid", `${shown} is larger than ${LARGEST / 1e6} MB`);
+  throw usageError(`${shown} is larger than ${LARGEST / 1e6} MB`);
 }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { usageError } from "../../core/base/errors.ts";
+import { CONTEXT_MODES, type Hint, type OptionName, SKILL_ORDERS, variableOf } from "../../core/base/options.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { loosenings } from "../../core/skill/formats/tool-reach.ts";
 import type { Effect } from "../../core/skill/skill.ts";
@@ -7,36 +8,22 @@ import type { LoadedConfig } from "../../loaders/documents/project-config.ts";
 import type { FormatOptions } from "../../loaders/folder/host.ts";
 import type { ServerChoice } from "../../loaders/registry/skill-set.ts";
 import type { Trust, TrustEntry, TrustMemory } from "../../loaders/trust/trust-memory.ts";
+import { OPTIONS, type OptionRow, type OptionValues } from "../options.ts";
 
-/** Command-line flags for skills. Undefined if not given. */
-export interface SkillFlags {
-  readonly trust: readonly string[];
+/** Options for skills, as given on the command line or to the library. */
+export interface SkillFlags extends Pick<OptionValues, SkillKey> {
   /** Answers to trust questions for this run. */
   readonly allowed?: readonly TrustEntry[];
-  readonly order: string | undefined;
-  readonly contextMode: string | undefined;
-  readonly allowScripts: boolean;
-  readonly allowDefineTool: boolean;
-  /** `ID=VAR` pairs. */
-  readonly variables: readonly (readonly [id: string, name: string])[];
-  /** `ID.tool=read|write` pairs. */
-  readonly effects: readonly (readonly [place: string, effect: string])[];
 }
 
-export const NO_FLAGS: SkillFlags = {
-  trust: [],
-  order: undefined,
-  contextMode: undefined,
-  allowScripts: false,
-  allowDefineTool: false,
-  variables: [],
-  effects: [],
-};
+type SkillKey =
+  | ("trustSkill" | "skillEnv" | "effect")
+  | ("skillOrder" | "contextMode" | "allowScripts" | "allowDefineTool");
 
 /** Merged settings for skills. Flags override the environment, which overrides config files. */
 export interface SkillChoices {
-  readonly order: "sweny" | "skill-tools";
-  readonly contextMode: "full" | "readOnDemand";
+  readonly order: (typeof SKILL_ORDERS)[number];
+  readonly contextMode: (typeof CONTEXT_MODES)[number];
   readonly trust: Trust;
   readonly defineTool: boolean;
   readonly variables: ReadonlyMap<string, readonly string[]>;
@@ -54,8 +41,8 @@ export interface SkillChoices {
 
 export interface NamedSkill {
   readonly id: string;
-  /** Flag, variable or setting, such as `--trust-skill`. */
-  readonly by: string;
+  /** Option, or the name of a variable or a setting. */
+  readonly by: Hint;
 }
 
 /** Plug-in module: a path, or the name of a package installed for `from`. */
@@ -83,17 +70,18 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
   const trusting = trustsUser ? own : {};
   const untrusted = [project, trustsUser ? undefined : user];
   const shared = project?.config.skills ?? {};
-  const trusted = [...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(trusting.trust ?? [])];
+  const isOn = (option: OptionName) => ["1", "true"].includes(env[variableOf(option)] ?? "");
+  const trusted = [...(flags.trustSkill ?? []), ...listed(env, "trust-skill"), ...(trusting.trust ?? [])];
   return {
     order: oneOf(
       "order",
-      ["sweny", "skill-tools"],
-      flags.order ?? env.SKILLFLOW_SKILL_ORDER ?? shared.order ?? own.order,
+      SKILL_ORDERS,
+      flags.skillOrder ?? env[variableOf("skill-order")] ?? shared.order ?? own.order,
     ),
     contextMode: oneOf(
       "context mode",
-      ["full", "readOnDemand"],
-      flags.contextMode ?? env.SKILLFLOW_CONTEXT_MODE ?? shared.contextMode ?? own.contextMode,
+      CONTEXT_MODES,
+      flags.contextMode ?? env[variableOf("context-mode")] ?? shared.contextMode ?? own.contextMode,
     ),
     trust: {
       ids: new Set(trusted.filter((name) => !PINNED.test(name))),
@@ -101,15 +89,15 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       onlyPinned,
       remembered: [...memory.entries, ...(flags.allowed ?? [])],
     },
-    defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || trusting.defineTool === true,
+    defineTool: flags.allowDefineTool || isOn("allow-define-tool") || trusting.defineTool === true,
     variables: gatherVariables(flags, env, trusting.env),
-    effects: new Map(flags.effects.map(([place, effect]) => [place, effectOf(place, effect)])),
+    effects: new Map(flags.effect?.map(([place, effect]) => [place, effectOf(place, effect)])),
     servers: gatherServers(files),
     modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
     disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
     formats: {
       descriptor: shared.descriptor ?? own.descriptor ?? "current",
-      allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || trusting.allowScripts === true,
+      allowScripts: flags.allowScripts || isOn("allow-scripts") || trusting.allowScripts === true,
     },
     findings: [...untrusted.flatMap((file) => (file ? refusedOf(file) : [])), ...pinnedOf(user), ...memory.findings],
     named: [
@@ -126,26 +114,25 @@ const PINNED = /@[0-9a-f]{64}$/;
 
 function effectOf(place: string, effect: string): Effect {
   if ((effect === "read" || effect === "write") && /^[^.]+\../.test(place)) return effect;
-  throw new SkillflowError("usage.invalid", `--effect takes ID.TOOL=read or ID.TOOL=write, not "${place}=${effect}"`);
+  throw usageError(`${place}=${effect} sets no effect of a tool`, [
+    "write ",
+    { option: "effect", value: "ID.TOOL=read" },
+    " or ID.TOOL=write",
+  ]);
 }
 
-function namedSkills({ trust, variables, effects }: SkillFlags, env: Environment): NamedSkill[] {
-  const named = (by: string, ids: readonly string[]) => ids.map((id) => ({ by, id: id.replace(PINNED, "") }));
+function namedSkills({ trustSkill = [], skillEnv = [], effect = [] }: SkillFlags, env: Environment): NamedSkill[] {
+  const named = (by: Hint, ids: readonly string[]) => ids.map((id) => ({ by, id: id.replace(PINNED, "") }));
+  const first = ([id]: readonly [string, string]) => id;
   return [
-    ...named("--trust-skill", trust),
-    ...named("SKILLFLOW_TRUST_SKILL", listed(env.SKILLFLOW_TRUST_SKILL)),
+    ...named([{ option: "trust-skill" }], trustSkill),
+    ...named(variableOf("trust-skill"), listed(env, "trust-skill")),
+    ...named([{ option: "skill-env" }], skillEnv.map(first)),
     ...named(
-      "--skill-env",
-      variables.map(([id]) => id),
+      [{ option: "effect" }],
+      effect.map(([place]) => place.split(".")[0] ?? ""),
     ),
-    ...named(
-      "--effect",
-      effects.map(([place]) => place.split(".")[0] ?? ""),
-    ),
-    ...named(
-      "SKILLFLOW_SKILL_ENV",
-      listedPairs(env.SKILLFLOW_SKILL_ENV).map(([id]) => id),
-    ),
+    ...named(variableOf("skill-env"), listedPairs(env).map(first)),
   ];
 }
 
@@ -153,31 +140,28 @@ function oneOf<Choice extends string>(what: string, choices: readonly [Choice, .
   if (given === undefined || given === "") return choices[0];
   const found = choices.find((choice) => choice === given);
   if (found) return found;
-  throw new SkillflowError("usage.invalid", `the skills' ${what} is ${choices.join(" or ")}, not "${given}"`);
+  throw usageError(`the skills' ${what} is ${choices.join(" or ")}, not "${given}"`);
 }
 
-function listed(text = ""): string[] {
-  return text.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
+/** Reads a variable that lists values, separated by commas. */
+function listed(env: Environment, option: OptionName): string[] {
+  return (env[variableOf(option)] ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
 }
 
-function isOn(value: string | undefined): boolean {
-  return value === "1" || value === "true";
-}
-
-/** Parses `ID=VAR` pairs that are separated by commas. */
-function listedPairs(text: string | undefined) {
-  return listed(text).map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const);
+/** Reads pairs `ID=VAR`. */
+function listedPairs(env: Environment) {
+  return listed(env, "skill-env").map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const);
 }
 
 function gatherVariables(
-  { variables }: SkillFlags,
+  { skillEnv = [] }: SkillFlags,
   env: Environment,
   own: Readonly<Record<string, readonly string[]>> = {},
 ): ReadonlyMap<string, readonly string[]> {
-  const named = listedPairs(env.SKILLFLOW_SKILL_ENV);
   const written = Object.entries(own).flatMap(([id, names]) => names.map((name) => [id, name] as const));
   const gathered = new Map<string, string[]>();
-  for (const [id, name] of [...variables, ...named, ...written]) gathered.set(id, [...(gathered.get(id) ?? []), name]);
+  for (const [id, name] of [...skillEnv, ...listedPairs(env), ...written])
+    gathered.set(id, [...(gathered.get(id) ?? []), name]);
   return gathered;
 }
 
@@ -210,14 +194,16 @@ function pinnedOf(user: LoadedConfig | undefined): string[] {
 
 function refusedOf({ path, config }: LoadedConfig): string[] {
   const { skills = {}, fetch = {}, mcpServers = {} } = config;
-  const keys = (["trust", "allowScripts", "defineTool", "env"] as const).filter(
-    (key) => skills[key] !== undefined && skills[key] !== false,
+  const set = new Set(Object.entries(skills).flatMap(([key, value]) => (value === false ? [] : [`skills.${key}`])));
+  const rows: readonly OptionRow[] = Object.values(OPTIONS);
+  const keys = rows.flatMap(([, , { config: key = "", raisesTrust } = {}]) =>
+    raisesTrust && set.has(key) ? [key] : [],
   );
   const auth = fetch.auth === undefined ? [] : ["fetch.auth"];
   const servers = Object.entries(mcpServers).flatMap(([id, server]) =>
     loosenings(server).map((key) => `mcpServers.${id}.${key}`),
   );
-  return [...keys.map((key) => `skills.${key}`), ...auth, ...servers].map((key) => cannotCount(path, key));
+  return [...keys, ...auth, ...servers].map((key) => cannotCount(path, key));
 }
 
 /** Describes a setting that a file of the checkout must not make. */

@@ -2,7 +2,7 @@ import { missingForTool } from "../../core/document/config.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { exposedName } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import type { Workspace } from "../host.ts";
+import { type Host, hintText, type Workspace } from "../host.ts";
 
 /** Availability of a skill or a model, a row of `doctor --json`. */
 export interface SkillState {
@@ -34,7 +34,7 @@ interface ToolState {
 
 /** Returns the state of all skills without contacting any service. */
 export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
-  return (await allSkills(workspace)).map((entry) => examineSkill(entry.skill.id, entry, []));
+  return (await allSkills(workspace)).map((entry) => examineSkill({ skill: entry.skill.id, entry }, workspace.host));
 }
 
 export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
@@ -50,8 +50,16 @@ export function faultOf({ unavailable, withheld }: SkillEntry): string | undefin
 /** Reason for a skill with untrusted scripts. */
 export const HELD_SCRIPTS = "its scripts are not trusted";
 
-/** Describes a skill, or undefined for an unknown id. `nodes` are those that list it. */
-export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): SkillState {
+interface Examined {
+  readonly skill: string;
+  /** Undefined for an unknown id. */
+  readonly entry: SkillEntry | undefined;
+  /** Nodes that list it. */
+  readonly nodes?: readonly string[];
+}
+
+/** Describes whether a skill can be used, and how to fix it otherwise. */
+export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: Pick<Host, "writeOption">): SkillState {
   if (!entry) {
     const reason = "no skill has this id";
     return { id, state: "unavailable", cause: "unknown", reason, fix: "skillflow skills list", nodes };
@@ -59,7 +67,7 @@ export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: r
   const { unavailable, withheld, holdsScripts, fields, plannable } = entry;
   if (plannable) return { id, state: "plannable", reason: plannable.reason, fix: plannable.fix ?? null, nodes };
   const reason = faultOf(entry) ?? (holdsScripts ? HELD_SCRIPTS : null);
-  const trust = withheld !== undefined || holdsScripts ? `--trust-skill ${id}` : null;
+  const trust = withheld !== undefined || holdsScripts ? hintText(host, [{ option: "trust-skill", value: id }]) : null;
   if (unavailable === undefined) {
     return {
       id,

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { usageError } from "../../core/base/errors.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { documentsOf, type Host } from "../host.ts";
 import { nearFile } from "../workspace.ts";
@@ -14,12 +14,13 @@ export function findTests(host: Host, given: readonly string[]): string[] {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory()) return testsBelow(path);
     if (stats) return [path];
-    throw new SkillflowError("usage.invalid", `there is no file or folder ${place}`, { hint: nearFile(path, place) });
+    throw usageError(`there is no file or folder ${place}`, nearFile(path, place));
   });
   if (found.length > 0) return [...new Set(found)];
-  throw new SkillflowError("usage.invalid", `there are no tests in ${places.join(", ")}`, {
-    hint: "tests are files that end in .test.yml; skillflow test --from RUN writes one",
-  });
+  throw usageError(
+    `there are no tests in ${places.join(", ")}`,
+    "tests are files that end in .test.yml; skillflow test --from RUN writes one",
+  );
 }
 
 /** Ignores links, `node_modules` and hidden files. */

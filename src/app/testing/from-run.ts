@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Blobs } from "../../core/base/blobs.ts";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { defined, isObject, type Json, parseJson } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
@@ -33,9 +33,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   ];
   for (const taken of [test, recording]) {
     if (!existsSync(taken)) continue;
-    throw new SkillflowError("usage.invalid", `${shownPath(host, taken)} is there already`, {
-      hint: "remove it first, or keep it: nothing was written",
-    });
+    throw usageError(`${shownPath(host, taken)} is there already`, "remove it first, or keep it: nothing was written");
   }
   const result = describeResult(record, stateOf({ record, events }));
   const exposed = (skill: string, tool: string) => exposedName(skill, tool);
@@ -84,9 +82,10 @@ function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["a
     if (given.late !== true && isNew) approvals[node] = answer;
     else {
       const why = isNew ? "was not answered in time" : "was both approved and denied";
-      throw new SkillflowError("usage.invalid", `the approval ${node} ${why}: a test cannot repeat that`, {
-        hint: "write the test by hand, or make it from another run",
-      });
+      throw usageError(
+        `the approval ${node} ${why}: a test cannot repeat that`,
+        "write the test by hand, or make it from another run",
+      );
     }
   }
   return approvals;
@@ -94,8 +93,7 @@ function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["a
 
 /** Returns the path of the run's workflow. Throws if it is outside of the project, because a record is untrusted. */
 function placeOfWorkflow({ host }: Workspace, file: string | undefined): string {
-  if (file === undefined)
-    throw new SkillflowError("usage.invalid", "the run's workflow was no file: no test can name it");
+  if (file === undefined) throw usageError("the run's workflow was no file: no test can name it");
   const path = resolve(documentsOf(host), file);
   const place = placeNamed(path, relative(documentsOf(host), path), rootOfTest(host, resolve(documentsOf(host), "x")));
   if ("path" in place) return place.path;

@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { TestCase } from "../../core/outward/testing/test-file.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import type { Host, Workspace, WorkspaceOptions } from "../host.ts";
@@ -45,7 +45,7 @@ export async function runTests(workspace: Workspace, request: TestRequest): Prom
   const wanted = tests.flatMap((ready) =>
     ready.test.cases.flatMap((which, index) => (isMeant(which, filter) ? [{ ready, which, index }] : [])),
   );
-  if (wanted.length === 0) throw new SkillflowError("usage.invalid", `no case's name holds "${filter}"`);
+  if (wanted.length === 0) throw usageError(`no case's name holds "${filter}"`);
   const tested: TestedCase[] = [];
   for (const one of wanted) {
     for (const model of one.ready.models) {

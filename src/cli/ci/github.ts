@@ -1,4 +1,4 @@
-import type { Finding } from "../../core/base/diagnostic.ts";
+import type { Finding, Shown } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { commandData, commandProperty, markdownCode, markdownText, plainLine } from "../../core/base/inert.ts";
 import { cutText, shortText } from "../../core/base/preview.ts";
@@ -12,7 +12,7 @@ export function maskCommands(secrets: Iterable<string>): string[] {
 }
 
 /** Formats a finding as an annotation of its line. */
-export function annotationOf({ severity, code, message, hint, file, line, column }: Finding): string {
+export function annotationOf({ severity, code, message, hint, file, line, column }: Shown<Finding>): string {
   const place = { file, line: file && line, col: file && line && column };
   const text = [message, hint].filter((part) => part !== undefined).join("\n");
   return command(severity === "note" ? "notice" : severity, { ...place, title: code }, text);

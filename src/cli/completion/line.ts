@@ -1,6 +1,6 @@
 import type { CommandSpec, OptionSpec } from "../table/command.ts";
 import { COMMANDS } from "../table/commands.ts";
-import { SHARED_OPTIONS } from "../table/options.ts";
+import { optionsOf } from "../table/options.ts";
 
 /** Kind of candidates for the word under the cursor. */
 export type Wanted =
@@ -85,7 +85,7 @@ function note({ flags }: Reading, option: OptionSpec, value: string): void {
 }
 
 function optionsAt({ spec }: Reading): readonly OptionSpec[] {
-  return spec && !spec.commands ? [...(spec.options ?? []), ...SHARED_OPTIONS, HELP] : spec ? [HELP] : [HELP, VERSION];
+  return spec && !spec.commands ? [...optionsOf(spec), HELP] : spec ? [HELP] : [HELP, VERSION];
 }
 
 const HELP: OptionSpec = ["-h, --help", "show what is possible"];

@@ -132,8 +132,10 @@ async function keys({ host, args: [name = ""], flags }: Place): Promise<readonly
 
 function storeAt(host: Io["host"], flags: Line["flags"]) {
   const last = (flag: string) => flags.get(flag)?.at(-1);
-  return openStore(host, placeOf({ store: last("--store"), engine: last("--engine"), url: last("--database-url") }))
-    .store;
+  return openStore(
+    host,
+    placeOf({ store: last("--store"), engine: last("--engine"), databaseUrl: last("--database-url") }),
+  ).store;
 }
 
 /** Lists folders and the files with these endings, or only folders. Includes hidden entries after a typed dot. */

@@ -1,5 +1,5 @@
 import type { CommandSpec } from "./command.ts";
-import { ENGINE, FILE_ROOT, FROM_REF, JSON_FLAG, PROJECT, STORE } from "./options.ts";
+import { ENGINE, PROJECT, STORE } from "./options.ts";
 
 /** Commands for authors of workflows. */
 export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
@@ -10,9 +10,9 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["--format <kind>", "Set the output format", { choices: ["text", "json", "sarif", "github"] }],
       ["--strict", "Treat warnings as errors"],
       ["--explain [code]", "Explain the code of a finding or an error; without a code: list all codes"],
-      FILE_ROOT,
+      "file-root",
       ["--json", "Same as --format json"],
-      FROM_REF,
+      "from-ref",
       ...PROJECT,
     ],
     load: async () => (await import("../commands/author/validate.ts")).validate,
@@ -37,7 +37,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["--yes", "With -u: also accept changes that weaken a test"],
       ["--watch", "Rerun the tests that depend on a changed file"],
       ["--filter <text>", "Run only the cases whose name contains this text"],
-      ["--repeat <n>", "Run each case this many times; it passes if all runs pass"],
+      ["--repeat <n>", "Run each case this many times; it passes if all runs pass", { form: "count" }],
       [
         "--model <provider:name>",
         "Use this model instead of the tests' own; pass two to compare them",
@@ -46,7 +46,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["--from <run>", "Write a test and a recording from a recorded run, next to its workflow"],
       ["--report <kind=path>", "Write a report: junit", { repeatable: true }],
       ["--json", "Print the result of each case"],
-      FROM_REF,
+      "from-ref",
       ...PROJECT,
       ["--store <dir>", "Store the test runs in this folder (default: they are not stored)"],
       ...ENGINE,
@@ -58,7 +58,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
     summary: "Draw a workflow with its taint, or the path of a run",
     options: [
       ["--format <kind>", "Set the output format (default: mermaid)", { choices: ["mermaid", "dot", "svg"] }],
-      FROM_REF,
+      "from-ref",
       ...PROJECT,
       ...STORE,
     ],
@@ -69,8 +69,8 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
     summary: "Show which skills and models are available, and what the others need",
     options: [
       ["--live", "Send a read-only request to each configured service"],
-      JSON_FLAG,
-      FROM_REF,
+      "json",
+      "from-ref",
       ...PROJECT,
       ...ENGINE,
     ],

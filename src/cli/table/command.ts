@@ -1,3 +1,5 @@
+import type { OptionRow } from "../../app/options.ts";
+import type { OptionName } from "../../core/base/options.ts";
 import type { Action } from "../io.ts";
 
 /** The command line as data. The code of a command is loaded when the command is called. */
@@ -6,22 +8,12 @@ export interface CommandSpec {
   readonly usage: string;
   readonly summary: string;
   readonly details?: string;
-  readonly options?: readonly OptionSpec[];
+  /** Names of shared options, and options that only this command has. */
+  readonly options?: readonly (OptionName | OptionSpec)[];
   readonly commands?: readonly CommandSpec[];
   readonly load?: () => Promise<Action>;
   /** Continues the recorded run that its first argument names: the run itself, or its plan. */
   readonly continues?: "run" | "plan";
 }
 
-export type OptionSpec = readonly [
-  flags: string,
-  description: string,
-  extra?: {
-    readonly choices?: readonly string[];
-    readonly repeatable?: boolean;
-    /** Heading of the help that it is shown below. */
-    readonly group?: string;
-    /** Shown by --help-all, and by --help only if the command has few options. */
-    readonly isRare?: boolean;
-  },
-];
+export type OptionSpec = OptionRow;

@@ -32,7 +32,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     usage: "completion <shell> [word...]",
     summary: "Print a script that completes commands, flags, files, runs and skills in bash, zsh or fish",
     details: "The script calls --words N -- WORDS... to complete word N. The program is word 0.",
-    options: [["--words <n>", "Print completions of this word of a command line"]],
+    options: [["--words <n>", "Print completions of this word of a command line", { form: "whole" }]],
     load: async () => (await import("../commands/author/completion.ts")).completion,
   },
 ];

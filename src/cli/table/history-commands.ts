@@ -1,5 +1,5 @@
 import type { CommandSpec } from "./command.ts";
-import { ENGINE, JSON_FLAG, STATE, STORE } from "./options.ts";
+import { ENGINE, STORE } from "./options.ts";
 
 /** Commands that show earlier runs and their state. */
 export const HISTORY_COMMANDS: readonly CommandSpec[] = [
@@ -10,7 +10,7 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
       {
         usage: "list",
         summary: "List runs, newest first",
-        options: [JSON_FLAG, ...STORE],
+        options: ["json", ...STORE],
         load: async () => (await import("../commands/runs/list.ts")).listRuns,
       },
       {
@@ -18,13 +18,13 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
         summary: "Show what a run did and found (by an unambiguous prefix of its id, or latest)",
         details:
           "With a node: shows the prompt, answer, calls, evals, tokens and cost of each visit. NODE#2 is the second visit.\nLong texts are shortened unless you pass --verbose or --json.",
-        options: [JSON_FLAG, ["--stream", "Print every event, one JSON document per line"], ...STORE],
+        options: ["json", "stream", ...STORE],
         load: async () => (await import("../commands/runs/show.ts")).showRun,
       },
       {
         usage: "diff <run> <other-run>",
         summary: "Compare two runs: path, calls, results, prompts and cost",
-        options: [["--exit-code", "Exit with 1 if they differ"], JSON_FLAG, ...STORE],
+        options: [["--exit-code", "Exit with 1 if they differ"], "json", ...STORE],
         load: async () => (await import("../commands/runs/diff.ts")).diffRuns,
       },
       {
@@ -34,7 +34,7 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
         details: "Name the run as for `show`, or by the path of a copy of its record.",
         options: [
           ["--digest <digest>", "Require this last digest, which also detects a record that was rewritten"],
-          JSON_FLAG,
+          "json",
           ...STORE,
         ],
         load: async () => (await import("../commands/runs/verify.ts")).verify,
@@ -60,9 +60,13 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
         usage: "prune",
         summary: "Remove old runs and their blobs",
         options: [
-          ["--keep <n>", "Keep this many of the newest runs"],
-          ["--older-than <duration>", "Remove only runs that started longer ago than this (90s, 10m, 14d)"],
-          JSON_FLAG,
+          ["--keep <n>", "Keep this many of the newest runs", { form: "whole" }],
+          [
+            "--older-than <duration>",
+            "Remove only runs that started longer ago than this (90s, 10m, 14d)",
+            { form: "duration" },
+          ],
+          "json",
           ...STORE,
         ],
         load: async () => (await import("../commands/runs/prune.ts")).pruneRuns,
@@ -78,19 +82,19 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
       {
         usage: "list",
         summary: "List states and their sizes",
-        options: [JSON_FLAG, STATE, ...ENGINE],
+        options: ["json", "state", ...ENGINE],
         load: async () => (await import("../commands/state/list.ts")).listStates,
       },
       {
         usage: "show <state> [key]",
         summary: "Show the entries of a state, last seen first, or one whole entry",
-        options: [JSON_FLAG, STATE, ...ENGINE],
+        options: ["json", "state", ...ENGINE],
         load: async () => (await import("../commands/state/show.ts")).showState,
       },
       {
         usage: "forget <state> [key...]",
         summary: "Remove entries of a state",
-        options: [["--all", "Remove all entries"], ["--yes", "Do not ask"], JSON_FLAG, STATE, ...ENGINE],
+        options: [["--all", "Remove all entries"], ["--yes", "Do not ask"], "json", "state", ...ENGINE],
         load: async () => (await import("../commands/state/forget.ts")).forgetState,
       },
       {
@@ -98,8 +102,8 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
         summary: "Write a state to standard output",
         options: [
           ["--format <kind>", "Set the format (default: json)", { choices: ["json", "jsonl", "csv"] }],
-          JSON_FLAG,
-          STATE,
+          "json",
+          "state",
           ...ENGINE,
         ],
         load: async () => (await import("../commands/state/export.ts")).exportState,

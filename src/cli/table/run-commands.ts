@@ -1,22 +1,5 @@
 import type { CommandSpec } from "./command.ts";
-import {
-  DRIVING,
-  FROM_REF,
-  FROZEN,
-  INPUT,
-  JSON_FLAG,
-  PROJECT,
-  REPORTS,
-  RUN_ID,
-  RUNNING,
-  SOURCES,
-  STATE,
-  STORE,
-  WORKDIR,
-} from "./options.ts";
-
-/** Group of the options that matter with a queue or a listener. */
-const QUEUED = { group: "Runs and state:", isRare: true } as const;
+import { DRIVING, PROJECT, RUNNING, reworded, STORE } from "./options.ts";
 
 /** Commands that run workflows and continue runs. */
 export const RUN_COMMANDS: readonly CommandSpec[] = [
@@ -24,23 +7,20 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     usage: "run <workflow>",
     summary: "Run a workflow",
     options: [
-      ...INPUT,
+      "input",
+      "i",
       ...RUNNING,
       ["--dry-run", "Run up to the first edge with `when` and connect no MCP server", { group: "Writes and trust:" }],
-      RUN_ID,
-      ["--detach", "With the engine dbos: record the run for a worker and print its id", QUEUED],
-      ["--no-cool-down", "Run even if a run with the same key ended within the workflow's cool-down", QUEUED],
+      "run-id",
+      "detach",
+      "no-cool-down",
     ],
     load: async () => (await import("../commands/run/run.ts")).run,
   },
   {
     usage: "resume <run>",
     summary: "Resume a run that stopped: after a crash, a kill, a limit or a failed node",
-    options: [
-      ["--from <node>", "Start again from this node"],
-      ["--detach", "With the engine dbos: leave the run to a worker", QUEUED],
-      ...RUNNING,
-    ],
+    options: ["from", reworded("detach", "With the engine dbos: leave the run to a worker"), ...RUNNING],
     continues: "run",
     load: async () => (await import("../commands/run/run.ts")).resume,
   },
@@ -53,7 +33,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       ["--deny", "Deny"],
       ["--note <text>", "Record the reason, which later nodes see"],
       ["--no-run", "Record the decision without continuing the run"],
-      ["--detach", "With the engine dbos: record the decision and leave the run to a worker", QUEUED],
+      reworded("detach", "With the engine dbos: record the decision and leave the run to a worker"),
       ...RUNNING,
     ],
     continues: "run",
@@ -64,11 +44,12 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     summary: "Run again with the recorded model replies",
     options: [
       ["--tools <source>", "Set where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
-      ["--allow-changes", "Succeed even if prompts or tools differ from the recording"],
-      RUN_ID,
-      ...SOURCES,
+      "allow-changes",
+      "run-id",
+      "file-root",
+      "input-sources",
       ...PROJECT,
-      WORKDIR,
+      "writable-workdir",
       ...STORE,
       ...DRIVING,
     ],
@@ -78,7 +59,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     usage: "report <run-or-trace>",
     summary: "Write reports of a recorded run",
     details: "Name the run by its id, an unambiguous prefix of it, or latest. Name a trace by its path.",
-    options: [...REPORTS, ...STORE],
+    options: ["out", "report", ...STORE],
     load: async () => (await import("../commands/run/report.ts")).report,
   },
   {
@@ -99,13 +80,13 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
         "Write the plan for review as md or html; applies nothing without --yes or --approve",
         { repeatable: true },
       ],
-      FROZEN,
-      JSON_FLAG,
-      FROM_REF,
+      "frozen",
+      "json",
+      "from-ref",
       ...PROJECT,
-      WORKDIR,
+      "writable-workdir",
       ...STORE,
-      STATE,
+      "state",
     ],
     continues: "plan",
     load: async () => (await import("../commands/run/apply.ts")).apply,

@@ -1,5 +1,5 @@
 import type { CommandSpec } from "./command.ts";
-import { CHOICES, DATABASE, FROM_REF, FROZEN, OTLP_CONTENT, PROJECT, STATE, STORE, WORKDIR } from "./options.ts";
+import { CHOICES, PROJECT, STORE } from "./options.ts";
 
 /** Commands that serve until they are stopped. */
 export const SERVER_COMMANDS: readonly CommandSpec[] = [
@@ -7,12 +7,12 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     usage: "serve",
     summary: "Serve skills to other programs with the Skills Protocol over JSON-RPC 2.0",
     options: [
-      ["--port <number>", "Set the port (default: 8080; 0 for a free port)"],
+      "port",
       ["--host <address>", "Set the address (default: 127.0.0.1; others need --token-env)"],
       ["--token-env <name>", "Require the token in this variable from callers"],
       ["--json", "Print the address as JSON"],
       ...PROJECT,
-      WORKDIR,
+      "writable-workdir",
     ],
     load: async () => (await import("../commands/serve/serve.ts")).serve,
   },
@@ -28,7 +28,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       ["--json", "With --http: print the address as JSON"],
       ...CHOICES,
       ...PROJECT,
-      WORKDIR,
+      "writable-workdir",
       ...STORE,
     ],
     load: async () => (await import("../commands/serve/mcp.ts")).mcp,
@@ -39,12 +39,12 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     details:
       "Also resumes the runs of workers that died. On SIGTERM, takes no more runs and exits when the current ones end.\nA second SIGTERM exits at once, and another worker resumes the runs.",
     options: [
-      ["--concurrency <n>", "Drive this many runs at a time (default: 4)"],
-      DATABASE,
+      ["--concurrency <n>", "Drive this many runs at a time (default: 4)", { form: "count" }],
+      "database-url",
       ["--engine <name>", "Set the engine (default: dbos, the one with a queue)", { choices: ["dbos"] }],
-      FROZEN,
+      "frozen",
       ...PROJECT,
-      WORKDIR,
+      "writable-workdir",
     ],
     load: async () => (await import("../commands/serve/worker.ts")).worker,
   },
@@ -59,13 +59,13 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       ["--host <address>", "Set the address (default: from the file, or 127.0.0.1)"],
       ["--json", "Print the address as JSON"],
       ["--no-cool-down", "Start a run for every webhook, even if one for the same cause is running"],
-      OTLP_CONTENT,
+      "otlp-content",
       ...CHOICES,
-      FROM_REF,
+      "from-ref",
       ...PROJECT,
-      WORKDIR,
+      "writable-workdir",
       ...STORE,
-      STATE,
+      "state",
     ],
     load: async () => (await import("../commands/serve/listen.ts")).listen,
   },

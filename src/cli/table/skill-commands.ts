@@ -1,6 +1,6 @@
 import { FORMATS } from "../../core/skill/skill.ts";
 import type { CommandSpec } from "./command.ts";
-import { FROM_REF, JSON_FLAG, PROJECT } from "./options.ts";
+import { PROJECT } from "./options.ts";
 
 /** Commands that list, check and create skills. */
 export const SKILL_COMMANDS: readonly CommandSpec[] = [
@@ -11,19 +11,19 @@ export const SKILL_COMMANDS: readonly CommandSpec[] = [
       {
         usage: "list",
         summary: "List skills with format, origin, trust and what they need",
-        options: [JSON_FLAG, FROM_REF, ...PROJECT],
+        options: ["json", "from-ref", ...PROJECT],
         load: async () => (await import("../commands/skills/skills.ts")).listSkills,
       },
       {
         usage: "show <id>",
         summary: "Show a skill: tools, effects, config and the source of each value",
-        options: [JSON_FLAG, FROM_REF, ...PROJECT],
+        options: ["json", "from-ref", ...PROJECT],
         load: async () => (await import("../commands/skills/skills.ts")).showSkill,
       },
       {
         usage: "lint [path-or-id...]",
         summary: "Check skills against the strict rules of their formats (default: all skills)",
-        options: [JSON_FLAG, FROM_REF, ...PROJECT],
+        options: ["json", "from-ref", ...PROJECT],
         load: async () => (await import("../commands/skills/lint.ts")).lintSkills,
       },
       {

@@ -2,6 +2,7 @@ import { stripVTControlCharacters, styleText } from "node:util";
 import type { Finding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { logJson, plainLine, plainText } from "../../core/base/inert.ts";
+import { asFlag, renderHint } from "../../core/base/options.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
 import type { Flags, Format, Io, Paint } from "../io.ts";
@@ -43,7 +44,7 @@ const COLOURS = { error: "red", warning: "yellow", note: "blue" } as const;
 export function describeDiagnostic(found: Finding, paint: Paint, frame: readonly string[] = []): string {
   const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
   const word = paint(COLOURS[found.severity], found.severity);
-  const hint = found.hint ? `\n    ${paint("dim", plainLine(found.hint))}` : "";
+  const hint = found.hint ? `\n    ${paint("dim", plainLine(renderHint(found.hint, asFlag)))}` : "";
   const message = `${place ? `${paint("bold", plainLine(place))} ` : ""}${word} ${paint("dim", found.code)} ${plainLine(found.message)}`;
   return [message + hint, ...frame].join("\n");
 }

@@ -1,6 +1,5 @@
 import type { Person } from "../../app/adapters/mcp-connections.ts";
 import type { Workspace } from "../../app/host.ts";
-import { NO_FLAGS } from "../../app/skills/choices.ts";
 import {
   type InlineSkills,
   openWorkspace,
@@ -50,8 +49,7 @@ export async function openAsking(
   const allowed = await askAbout(io, flags, workspace, await find(workspace));
   if (allowed.length === 0) return workspace;
   if (!io.host.documents) await remember(io, workspace, allowed);
-  const { skillFlags = NO_FLAGS } = options;
-  return openWorkspace(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
+  return openWorkspace(io.host, { ...options, skillFlags: { ...options.skillFlags, allowed } });
 }
 
 /** Returns the user who can log in to MCP servers. Undefined in CI or without a terminal. */

@@ -1,4 +1,5 @@
 import type diagnostics from "./codes/diagnostics.json";
+import { asFlag, type Hint, type OptionWriter, renderHint } from "./options.ts";
 
 type Themes = typeof diagnostics;
 
@@ -14,7 +15,7 @@ export interface Diagnostic {
   readonly path: readonly (string | number)[];
   /** Path as text: `nodes.collect.context[1]`. Empty for the document itself. */
   readonly field?: string;
-  readonly hint?: string;
+  readonly hint?: Hint | undefined;
   readonly file?: string;
   /** Starts at 1. */
   readonly line?: number;
@@ -30,9 +31,14 @@ export function isDiagnostic(finding: Finding): finding is Diagnostic {
   return finding.severity !== "note";
 }
 
-/** Adds the path as text, next to the path as keys. */
-export function withField<Found extends Finding>(found: Found): Found & { readonly field: string } {
-  return { ...found, field: fieldPath(found.path) };
+/** A finding as a surface shows it. */
+export type Shown<Found extends Finding> = Omit<Found, "hint"> & { readonly hint?: string };
+export type ShownDiagnostic = Shown<Diagnostic>;
+
+/** Adds the path as text, next to the path as keys, and writes the options of the hint. */
+export function shownFinding<Found extends Finding>(found: Found, write: OptionWriter = asFlag) {
+  const { hint, ...rest } = found;
+  return { ...rest, ...(hint === undefined ? {} : { hint: renderHint(hint, write) }), field: fieldPath(found.path) };
 }
 
 /** Compares two findings by line and column. */

@@ -1,5 +1,5 @@
-import type { Diagnostic } from "./diagnostic.ts";
-import { withField } from "./diagnostic.ts";
+import { type Diagnostic, type ShownDiagnostic, shownFinding } from "./diagnostic.ts";
+import { asFlag, type Hint, type OptionWriter, renderHint } from "./options.ts";
 
 /** Exit code for each error code. The keys are all the error codes that exist. */
 const EXIT_CODES = {
@@ -185,37 +185,6 @@ export function callCodeOf(error: unknown): CallCode {
   return CALL_CODES.find((known) => known === code) ?? "tool.failed";
 }
 
-/** Options that hints mention, by their command-line names. Other surfaces use different names. */
-export type OptionName =
-  | "allow-changes"
-  | "database-url"
-  | "env-from"
-  | "from"
-  | "from-ref"
-  | "input"
-  | "model"
-  | "no-cool-down"
-  | "offline"
-  | "require-skills"
-  | "run-id"
-  | "set"
-  | "state"
-  | "store";
-
-/** Advice on how to fix an error. It refers to options instead of command-line flags. */
-export type Hint = string | readonly (string | { readonly option: OptionName; readonly value?: string })[];
-
-/** Formats an option for a surface, such as the command line. */
-export type OptionWriter = (option: OptionName, value: string | undefined) => string;
-
-export function renderHint(hint: Hint, write: OptionWriter): string {
-  if (typeof hint === "string") return hint;
-  return hint.map((part) => (typeof part === "string" ? part : write(part.option, part.value))).join("");
-}
-
-/** Formats an option for the command line: `--model NAME`. */
-export const asFlag: OptionWriter = (option, value) => (value === undefined ? `--${option}` : `--${option} ${value}`);
-
 /** Details of a model call that is worth retrying. */
 interface Repeatable {
   /** The wait that the provider asked for, in milliseconds. */
@@ -223,11 +192,13 @@ interface Repeatable {
 }
 
 interface ErrorDetails {
-  readonly hint?: Hint;
+  readonly hint?: Hint | undefined;
   readonly cause?: unknown;
   /** Present if a retry may succeed. */
   readonly repeatable?: Repeatable;
   readonly diagnostics?: readonly Diagnostic[];
+  /** Writes the option names of hints. Default: flags. */
+  readonly write?: OptionWriter;
   /** Whether a failed call may have written. Derived from the code by default. */
   readonly acted?: Acted;
 }
@@ -241,7 +212,7 @@ export class SkillflowError extends Error {
   /** Present for model calls that may succeed when retried. */
   readonly repeatable: Repeatable | undefined;
   /** Findings in the workflow, input or skill that caused the error, otherwise empty. */
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly ShownDiagnostic[];
   /** Whether a failed call may have written. */
   readonly acted: Acted;
 
@@ -250,23 +221,28 @@ export class SkillflowError extends Error {
     message: string,
     details: ErrorDetails = {},
   ) {
+    const { write = asFlag } = details;
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.hint = details.hint === undefined ? undefined : renderHint(details.hint, asFlag);
-    if (details.hint !== undefined) hints.set(this, details.hint);
+    this.hint = details.hint === undefined ? undefined : renderHint(details.hint, write);
     this.repeatable = details.repeatable;
-    this.diagnostics = (details.diagnostics ?? []).map(withField);
+    this.diagnostics = (details.diagnostics ?? []).map((found) => shownFinding(found, write));
     this.exitCode = exitCodeOf(code);
     this.acted = details.acted ?? actedByCode(code);
+    given.set(this, details);
   }
 }
 
-/** The structured hints of errors. `hint` contains the text with command-line flags. */
-const hints = new WeakMap<SkillflowError, Hint>();
+/** Returns the error of a wrong command line, option or argument. */
+export function usageError(message: string, hint?: Hint): SkillflowError {
+  return new SkillflowError("usage.invalid", message, { hint });
+}
 
-/** Returns the error's hint with the option names of another surface. */
-export function hintFor(error: SkillflowError, write: OptionWriter): string | undefined {
-  const hint = hints.get(error);
-  return hint === undefined ? error.hint : renderHint(hint, write);
+/** The details of errors, whose hints still name options. */
+const given = new WeakMap<SkillflowError, ErrorDetails>();
+
+/** Returns the same error with the option names of another surface. */
+export function errorFor(error: SkillflowError, write: OptionWriter): SkillflowError {
+  return new SkillflowError(error.code, error.message, { ...given.get(error), write });
 }
 
 /** Returns the message of any thrown value. Never throws. */

@@ -197,6 +197,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Suggests the nearest known name. Undefined if none is near. */
+export function didYouMean(given: string, known: Iterable<string>): string | undefined {
+  const near = nearest(given, known);
+  return near && `did you mean ${near}?`;
+}
+
 /** Counts edits: letters added, removed, changed, or two neighbors swapped. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;

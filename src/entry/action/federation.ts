@@ -1,4 +1,4 @@
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import type { ShortLivedKeys } from "../../core/document/model-name.ts";
@@ -96,12 +96,12 @@ function openaiExchange(inputs: Inputs, env: Environment): Exchange | undefined 
 
 function needed(inputs: Inputs, name: keyof Inputs, by: keyof Inputs): string {
   if (inputs[name] !== "") return inputs[name];
-  throw new SkillflowError("usage.invalid", `${by} needs ${name}`);
+  throw usageError(`${by} needs ${name}`);
 }
 
 function needNone(inputs: Inputs, name: keyof Inputs, others: readonly (keyof Inputs)[]): undefined {
   const other = others.find((one) => inputs[one] !== "");
-  if (other !== undefined) throw new SkillflowError("usage.invalid", `${other} needs ${name}`);
+  if (other !== undefined) throw usageError(`${other} needs ${name}`);
 }
 
 interface Key {

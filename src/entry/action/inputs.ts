@@ -1,4 +1,6 @@
-import { asFlag, type OptionWriter, SkillflowError } from "../../core/base/errors.ts";
+import { optionRow } from "../../app/options.ts";
+import { usageError } from "../../core/base/errors.ts";
+import { asFlag, type OptionWriter } from "../../core/base/options.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { splitWords } from "./words.ts";
 
@@ -34,8 +36,10 @@ export const INPUT_NAMES: readonly string[] = NAMES;
 type InputName = (typeof NAMES)[number];
 
 /** Writes an option as an input, such as `model: NAME`, or as `args: --state DIR` if there is no input. */
-export const asInput: OptionWriter = (option, value = "…") =>
-  NAMES.some((name) => name === option) ? `${option}: ${value}` : `args: ${asFlag(option, value)}`;
+export const asInput: OptionWriter = (option, value) => {
+  const input = [option, optionRow(option)?.[2]?.library].find((name) => NAMES.some((known) => known === name));
+  return input === undefined ? `args: ${asFlag(option, value)}` : `${input}: ${value ?? "…"}`;
+};
 
 /** Reads the inputs from the environment, trimmed. A missing input is empty. */
 export function readInputs(env: Environment): Inputs {
@@ -66,15 +70,16 @@ export type Errand =
 export function errandOf(inputs: Inputs): Errand {
   const { workflow, plan } = inputs;
   if ((workflow === "") === (plan === "")) {
-    throw wrong("give workflow to run one, or plan to apply that of a run: one of both");
+    throw usageError("give workflow to run one, or plan to apply that of a run: one of both");
   }
   const store = flag("--store", inputs.store);
   const shared = [...store, ...listOf(inputs.trust).map((id) => `--trust-skill=${id}`), ...splitWords(inputs.args)];
   if (plan !== "") {
-    for (const name of OF_RUN) if (inputs[name] !== "") throw wrong(`${name} says nothing of a plan that is applied`);
+    for (const name of OF_RUN)
+      if (inputs[name] !== "") throw usageError(`${name} says nothing of a plan that is applied`);
     for (const name of OF_APPLY) {
       if (inputs[name] !== "") continue;
-      throw wrong(
+      throw usageError(
         `${name} is missing: a plan is applied by both digests`,
         `${name}: the output ${name} of the job that planned it`,
       );
@@ -82,15 +87,10 @@ export function errandOf(inputs: Inputs): Errand {
     const argv = ["apply", "--yes", ...flag("--plan-digest", inputs["plan-digest"]), ...shared, "--", plan];
     return { kind: "apply", argv, plan, recordDigest: inputs["record-digest"], store };
   }
-  for (const name of OF_APPLY) if (inputs[name] !== "") throw wrong(`${name} says nothing of a workflow that is run`);
-  if (inputs.input === "-") throw wrong("input: JSON or @FILE; a step has no standard input");
-  const said = [
-    ...flag("--input", inputs.input),
-    ...flag("--model", inputs.model),
-    ...flag("--writes", inputs.writes),
-    ...flag("--max-cost", inputs["max-cost"]),
-    ...flag("--out", inputs.out),
-  ];
+  for (const name of OF_APPLY)
+    if (inputs[name] !== "") throw usageError(`${name} says nothing of a workflow that is run`);
+  if (inputs.input === "-") throw usageError("input: JSON or @FILE; a step has no standard input");
+  const said = OF_RUN.flatMap((name) => flag(`--${name}`, inputs[name]));
   return { kind: "run", argv: ["run", ...said, ...shared, "--", workflow], workflow };
 }
 
@@ -110,11 +110,8 @@ export function listOf(text: string): string[] {
 /** Returns true if the run is summarized in a pull request comment. */
 export function isCommented({ comment, plan }: Inputs): boolean {
   if (/^(?:|false|False|FALSE)$/.test(comment)) return false;
-  if (!/^(?:true|True|TRUE)$/.test(comment)) throw wrong(`comment is true or false, not ${JSON.stringify(comment)}`);
-  if (plan !== "") throw wrong("comment says nothing of a plan that is applied");
+  if (!/^(?:true|True|TRUE)$/.test(comment))
+    throw usageError(`comment is true or false, not ${JSON.stringify(comment)}`);
+  if (plan !== "") throw usageError("comment says nothing of a plan that is applied");
   return true;
-}
-
-function wrong(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, { hint });
 }

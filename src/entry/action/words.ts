@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../core/base/errors.ts";
+import { usageError } from "../../core/base/errors.ts";
 
 /** Splits text into words like a shell, with quotes and backslashes but no expansion. */
 export function splitWords(text: string): string[] {
@@ -10,7 +10,7 @@ export function splitWords(text: string): string[] {
       if (word !== undefined) words.push(word);
       word = undefined;
     } else if (piece === "'" || piece === '"' || piece === "\\") {
-      throw new SkillflowError("usage.invalid", `args: ${piece} is not closed in ${JSON.stringify(text)}`);
+      throw usageError(`args: ${piece} is not closed in ${JSON.stringify(text)}`);
     } else {
       word = (word ?? "") + (single ?? double?.replace(/\\(["\\$`\n])/g, unescaped) ?? escaped ?? piece);
     }

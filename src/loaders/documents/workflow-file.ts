@@ -104,12 +104,14 @@ function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
   return { workflow: hasErrors(diagnostics) ? undefined : checked.data, draft: checked.data, diagnostics };
 }
 
+const SCRIPT = { option: "model", value: "script:FILE" } as const;
+
 /** Detects a script or a test that was passed as a workflow. Such files are often next to workflows. */
 function otherDocument(value: Readonly<Record<string, unknown>>): Diagnostic | undefined {
   if (value.nodes !== undefined || value.entry !== undefined) return undefined;
   const finding = { severity: "error", code: "SCHEMA", path: [] } as const;
   if (Array.isArray(value.replies))
-    return { ...finding, message: "this is a script, not a workflow", hint: "pass it to a run: --model script:FILE" };
+    return { ...finding, message: "this is a script, not a workflow", hint: ["pass it to a run: ", SCRIPT] };
   if (typeof value.workflow !== "string") return undefined;
   return { ...finding, message: "this is a test, not a workflow", hint: "run it: skillflow test FILE" };
 }

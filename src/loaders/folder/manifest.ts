@@ -3,6 +3,7 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import type { ZodType } from "zod";
 import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
+import type { Hint } from "../../core/base/options.ts";
 import { isObject, nearest } from "../../core/base/values.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
@@ -21,7 +22,7 @@ export interface Manifest<Value = unknown> {
   /** Reports a problem at the deepest existing part of the path. */
   readonly problem: Complain;
   /** Reports the error SKILL_MANIFEST. The message is a clause whose subject is the manifest. */
-  finding(path: Path, message: string, hint?: string): Diagnostic;
+  finding(path: Path, message: string, hint?: Hint): Diagnostic;
 }
 export type Complain = (
   severity: Diagnostic["severity"],
@@ -31,7 +32,7 @@ export type Complain = (
 ) => Diagnostic;
 interface Said {
   readonly message: string;
-  readonly hint?: string | undefined;
+  readonly hint?: Hint | undefined;
 }
 
 /** Reason why a manifest has no value. */

@@ -65,9 +65,9 @@ async function findMounts({ find }: Registry, name: string): Promise<readonly Ru
   throw new SkillflowError("input.invalid", `skill ${name} cannot be mounted: ${reason}`);
 }
 
-function whyNotMounted({ skill, mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
+function whyNotMounted({ mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
   if (mounts.length === 0) return "it has no Python function";
-  return unavailable?.reason ?? withheld ?? (source.trusted ? undefined : `it needs --trust-skill ${skill.id}`);
+  return unavailable?.reason ?? withheld ?? (source.trusted ? undefined : "it is not trusted");
 }
 
 async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {

@@ -79,8 +79,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
   }
 }
 
-const WHERE =
-  "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names; --writable-workdir lets it write";
+const WHERE = "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names";
 
 /** Returns the environment of a handler: the skill's resolved config, under the variables that its fields name. */
 export function declaredEnv(

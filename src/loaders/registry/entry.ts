@@ -2,6 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
+import { asFlag, renderHint } from "../../core/base/options.ts";
 import { defined } from "../../core/base/values.ts";
 import {
   configValues,
@@ -42,15 +43,7 @@ import { type Layer, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";
 import { unknownToolsNamed } from "./named-tools.ts";
 import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
-import {
-  describeHeldBack,
-  describeWithheld,
-  type Held,
-  heldOf,
-  isTrusted,
-  type OwnedServer,
-  type Withheld,
-} from "./withheld.ts";
+import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
 
 interface Layers {
   readonly inline: OwnedInline | undefined;
@@ -95,6 +88,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     host: builtin?.host ?? (areTrusted ? own?.host : undefined),
   });
   const waiting = describeWithheld(id, held, options.trust);
+  const withheld = waiting && `${waiting.reason}: ${renderHint(waiting.remedy, options.write ?? asFlag)}`;
   const { env, host, overrides } = options;
   const fields = resolveConfig(skill, overrides, { env, lookUp: lookUpIn(host.cwd) });
   const scripts = top && !builtin ? scriptsOf(top, options.effects?.get(`${id}.${RUN_SCRIPT}`)) : undefined;
@@ -108,9 +102,9 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     isBuiltin: builtin !== undefined,
     shadows: shadowsOf(layers, source),
     fields,
-    unavailable: lackOf(skill, layers, { fields, failed: code.failed, waiting }),
+    unavailable: lackOf(skill, layers, { fields, failed: code.failed, withheld }),
     isLacking: false,
-    withheld: waiting && `${waiting.reason}: ${waiting.remedy}`,
+    withheld,
     heldBack: describeHeldBack(held),
     heldTools,
     isUnopened: named !== undefined || code.failed !== undefined || (held.code !== undefined && heldTools.length === 0),
@@ -131,18 +125,18 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
 interface Lack {
   readonly fields: SkillEntry["fields"];
   readonly failed: string | undefined;
-  readonly waiting: Withheld | undefined;
+  readonly withheld: string | undefined;
 }
 
 /** Returns the first reason why the skill cannot be used. */
-function lackOf(skill: Skill, { kept, custom: [top], options }: Layers, { fields, failed, waiting }: Lack) {
+function lackOf(skill: Skill, { kept, custom: [top], options }: Layers, { fields, failed, withheld }: Lack) {
   if (options.disabled.includes(skill.id)) return { kind: "disabled", reason: "disabled in .skillflow.yml" } as const;
   return (
     lackOfConfig(fields) ??
     kept ??
     top?.loaded.unavailable ??
     invalid(failed ?? reservedNameOf(skill)) ??
-    emptiness(skill, waiting)
+    emptiness(skill, withheld)
   );
 }
 
@@ -315,10 +309,10 @@ function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): s
   return paths.filter((path) => path !== source.path);
 }
 
-function emptiness(skill: Skill, waiting: Withheld | undefined): Unavailable | undefined {
+function emptiness(skill: Skill, withheld: string | undefined): Unavailable | undefined {
   if (skill.tools.length > 0 || skill.instruction || skill.mcp) return undefined;
-  if (!waiting) return invalid("it has neither tools nor an instruction");
-  return { kind: "untrusted", reason: `${waiting.reason}: ${waiting.remedy}` };
+  if (withheld === undefined) return invalid("it has neither tools nor an instruction");
+  return { kind: "untrusted", reason: withheld };
 }
 
 function invalid(reason: string | undefined): Unavailable | undefined {

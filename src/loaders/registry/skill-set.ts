@@ -1,4 +1,5 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import type { OptionWriter } from "../../core/base/options.ts";
 import type { Environment, ResolvedField } from "../../core/document/config.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
@@ -32,6 +33,8 @@ export interface SkillSetOptions {
   readonly effects?: ReadonlyMap<string, Effect>;
   readonly overrides: ReadonlyMap<string, string>;
   readonly env: Environment;
+  /** Writes option names for the user. Default: flags. */
+  readonly write?: OptionWriter | undefined;
   readonly host: Omit<LoaderHost, "env" | "invoke">;
 }
 

@@ -1,3 +1,4 @@
+import type { Hint } from "../../core/base/options.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import type { LoadedSkill } from "../folder/format.ts";
 import type { Contents } from "../folder/skill-contents.ts";
@@ -26,7 +27,7 @@ export interface OwnedServer extends Trustable {
 
 export interface Withheld {
   readonly reason: string;
-  readonly remedy: string;
+  readonly remedy: Hint;
   /** The withheld parts. Trust is bound to all of them. */
   readonly parts: readonly Contents[];
 }
@@ -57,11 +58,12 @@ export function describeWithheld(id: string, { code, server }: Held, trust: Trus
   if (held.length === 0) return undefined;
   const parts = [...new Set(held.map(({ contents }) => contents))];
   const names = held.map((part) => (needsDigest(part, trust) ? `${id}@${part.contents.digest()}` : id));
-  const flags = [...new Set(names)].map((name) => `--trust-skill ${name}`).join(" ");
+  const options = [...new Set(names)].map((value) => ({ option: "trust-skill", value }) as const);
+  const trusting = options.flatMap((option, index) => (index === 0 ? [option] : [" ", option]));
   const runs = code !== undefined || server?.config.command !== undefined;
   return runs
-    ? { reason: "its code is not trusted", remedy: `${flags} lets it run`, parts }
-    : { reason: "its server is not trusted", remedy: `${flags} connects it`, parts };
+    ? { reason: "its code is not trusted", remedy: [...trusting, " lets it run"], parts }
+    : { reason: "its server is not trusted", remedy: [...trusting, " connects it"], parts };
 }
 
 /** Describes what the withheld parts would do. */

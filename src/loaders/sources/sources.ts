@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
+import type { Hint } from "../../core/base/options.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import {
   parseSource,
@@ -25,7 +26,7 @@ export interface SourceOptions extends EgressOptions {
   /** Folder that the input's files must be in. Undefined if the input's `rules` and `context` are data. */
   readonly inputRoot: string | undefined;
   /** Makes URL Sources fail. */
-  readonly offline: boolean;
+  readonly offline: boolean | undefined;
 }
 
 interface LoadedSources {
@@ -136,7 +137,7 @@ type UrlForm = Extract<SourceForm, { kind: "url" }>;
 
 async function resolveUrl(field: SourceField, { url }: UrlForm, outside: Outside): Promise<Outcome> {
   if (outside.options.offline) {
-    const hint = "Run without --offline, or keep a copy as a file.";
+    const hint: Hint = ["Run without ", { option: "offline" }, ", or keep a copy as a file."];
     return { code: "SOURCE_OFFLINE_REQUIRES_FETCH", message: `${url} is not fetched while offline`, hint };
   }
   const fetched = await outside.fetch(url);
@@ -251,7 +252,8 @@ function unreadable(path: string, reason: string): SourceProblem {
 
 function outsideRoot(path: string, root: string, from: SourceField["from"]): SourceProblem {
   const what = from === "input" ? "Files named by the input" : "Files named by the document";
-  const hint = `${what} must lie in ${root}, links followed; --file-root DIR names another folder.`;
+  const option = { option: "file-root", value: "DIR" } as const;
+  const hint: Hint = [`${what} must lie in ${root}, links followed. Name another folder with `, option, "."];
   return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is outside ${root}`, hint };
 }
 

@@ -63,7 +63,7 @@ function isEntry(value: unknown): value is TrustEntry {
 
 function describeLoose(value: unknown): string {
   const id = isObject(value) && typeof value.id === "string" ? value.id : JSON.stringify(value);
-  return `the entry for ${id} counts for nothing, because it has no path and digest: answer once more, or use --trust-skill`;
+  return `the entry for ${id} counts for nothing, because it has no path and digest: answer once more`;
 }
 
 /** Checks whether exactly these files were approved. */

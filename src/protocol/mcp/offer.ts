@@ -154,7 +154,7 @@ async function callTool(
   const { workspace, choices, blobs, loggerFor } = world;
   const call = { skill, tool: name, arguments: input, ...(readsOnly ? { effects: "read" as const } : {}) };
   const outcome = await invokeSkill(workspace, call, {
-    timeoutMs: choices.toolTimeoutMs ?? TIMEOUT_MS,
+    timeoutMs: choices.toolTimeout ?? TIMEOUT_MS,
     signal,
     loggerFor,
     blobs,

@@ -1,4 +1,5 @@
-import { type Hint, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import type { Hint } from "../../core/base/options.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 

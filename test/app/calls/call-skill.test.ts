@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { type InvokeOptions, invokeSkill } from "../../../src/app/calls/call-skill.ts";
-import { NO_FLAGS } from "../../../src/app/skills/choices.ts";
 import { openWorkspace } from "../../../src/app/workspace.ts";
 import type { Invocation } from "../../../src/loaders/folder/host.ts";
 import { memoryBlobs } from "../../../src/stores/blobs.ts";
@@ -38,7 +37,7 @@ function invoke(call: Partial<Invocation>, code = ECHO, options: Partial<InvokeO
     skillDirs: [],
     discover: true,
     store: undefined,
-    skillFlags: { ...NO_FLAGS, trust: ["notes.read"] },
+    skillFlags: { trustSkill: ["notes.read"] },
   });
   const quiet = () => undefined;
   return invokeSkill(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { chooseSkills, NO_FLAGS, type SkillFlags } from "../../../src/app/skills/choices.ts";
+import { chooseSkills, type SkillFlags } from "../../../src/app/skills/choices.ts";
 import type { ProjectConfig } from "../../../src/core/document/config.ts";
 
 interface Said {
-  readonly flags?: Partial<SkillFlags>;
+  readonly flags?: SkillFlags;
   readonly env?: Readonly<Record<string, string>>;
   readonly project?: ProjectConfig;
   readonly user?: ProjectConfig;
@@ -13,7 +13,7 @@ interface Said {
 const file = (directory: string, config: ProjectConfig | undefined) =>
   config && { path: `${directory}/config.yml`, directory, config };
 const choose = ({ flags, env = {}, project, user, trustsUser = true }: Said) =>
-  chooseSkills({ ...NO_FLAGS, ...flags }, env, {
+  chooseSkills({ ...flags }, env, {
     project: file("/project", project),
     user: file("/user", user),
     memory: { entries: [], findings: [] },
@@ -33,7 +33,7 @@ describe("what is said about skills", () => {
 
   test("a flag beats the environment, which beats the project's file, which beats the user's", () => {
     const all: Said = {
-      flags: { contextMode: "full", order: "sweny" },
+      flags: { contextMode: "full", skillOrder: "sweny" },
       env: { SKILLFLOW_CONTEXT_MODE: "readOnDemand", SKILLFLOW_SKILL_ORDER: "skill-tools" },
       project: { skills: { contextMode: "full", order: "sweny" } },
       user: { skills: { contextMode: "readOnDemand", order: "skill-tools" } },
@@ -49,7 +49,7 @@ describe("what is said about skills", () => {
   });
 
   test.each<[string, Said]>([
-    ["order", { flags: { order: "mine" } }],
+    ["order", { env: { SKILLFLOW_SKILL_ORDER: "mine" } }],
     ["context mode", { env: { SKILLFLOW_CONTEXT_MODE: "some" } }],
   ])("an unknown %s is refused", (what, said) => {
     expect(() => choose(said)).toThrow(what);
@@ -74,7 +74,7 @@ describe("what is said about skills", () => {
 
   test("trust comes from flags, the environment and the user's file together", () => {
     const { trust, findings } = choose({
-      flags: { trust: ["a"] },
+      flags: { trustSkill: ["a"] },
       env: { SKILLFLOW_TRUST_SKILL: "b, c,," },
       user: { skills: { trust: ["d"] } },
     });
@@ -133,14 +133,14 @@ describe("what is said about skills", () => {
   test("flags tell effects of a server's tools", () => {
     const { effects, named } = choose({
       flags: {
-        effects: [
+        effect: [
           ["board.look", "read"],
           ["board.a.b", "write"],
         ],
       },
     });
     expect(Object.fromEntries(effects)).toEqual({ "board.look": "read", "board.a.b": "write" });
-    expect(named).toContainEqual({ by: "--effect", id: "board" });
+    expect(named).toContainEqual({ by: [{ option: "effect" }], id: "board" });
   });
 
   test.each([
@@ -149,12 +149,12 @@ describe("what is said about skills", () => {
     ["board.", "read"],
     [".look", "read"],
   ])("no effect is told by %s=%s", (place, effect) => {
-    expect(() => choose({ flags: { effects: [[place, effect]] } })).toThrow("--effect takes ID.TOOL=read");
+    expect(() => choose({ flags: { effect: [[place, effect]] } })).toThrow(`${place}=${effect} sets no effect`);
   });
 
   test("variables for a skill add up", () => {
     const { variables } = choose({
-      flags: { variables: [["a", "ONE"]] },
+      flags: { skillEnv: [["a", "ONE"]] },
       env: { SKILLFLOW_SKILL_ENV: "a=TWO,b=THREE" },
       user: { skills: { env: { a: ["FOUR"] } } },
     });

@@ -478,6 +478,19 @@ describe("a run from code", () => {
     expect(hints.at(-1)).toBe("redo a part of it with `from` NODE");
   });
 
+  it("names options, not flags, in what skills and workflows lack", async () => {
+    const directory = makeProject({
+      "skills/count/SKILL.md": "---\nname: count\ndescription: Counts\n---\nCount.",
+      "skills/count/tools.json": [{ name: "count", description: "Counts.", script: "scripts/count.js" }],
+      "skills/count/scripts/count.js": "export default () => 1;",
+      "script.yml": "replies: []",
+    });
+    const { project } = await openPaging({ directory });
+    const found = (await project.skills()).find(({ id }) => id === "count");
+    expect(found).toMatchObject({ fix: "`trust` count", reason: expect.stringContaining("`trust` count lets it run") });
+    expect(await project.validate("script.yml")).toMatchObject([{ hint: "pass it to a run: `model` script:FILE" }]);
+  });
+
   it("keeps the values of config out of all that it tells", async () => {
     const { project } = await openPaging({
       models: { acme: scriptedModel([{ text: "it is token-of-the-pager" }, { text: "told" }]) },

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openExecution } from "../../../src/app/calls/execute.ts";
-import { NO_FLAGS } from "../../../src/app/skills/choices.ts";
 import { HELD_SCRIPTS, skillStates } from "../../../src/app/skills/states.ts";
 import { openWorkspace } from "../../../src/app/workspace.ts";
 import type { JsonObject } from "../../../src/core/base/values.ts";
@@ -76,8 +75,7 @@ function openHere() {
       discover: false,
       store: undefined,
       skillFlags: {
-        ...NO_FLAGS,
-        trust: ["acme.text.count", "acme.text", "sales.sync", "faulty.act", "off.limits", "looker", "py-tally"],
+        trustSkill: ["acme.text.count", "acme.text", "sales.sync", "faulty.act", "off.limits", "looker", "py-tally"],
       },
     },
   );

@@ -1,14 +1,14 @@
-import { SkillflowError } from "../../../core/base/errors.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { usageError } from "../../../core/base/errors.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import { type Line, nameOf, namesOf, readLine } from "../../completion/line.ts";
 import { SCRIPTS, SHELLS } from "../../completion/scripts.ts";
 import { valuesFor } from "../../completion/values.ts";
-import { integer } from "../../flags.ts";
+import { number } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
 
 /** Prints the completion script of a shell or, with `--words`, the candidates that the script requests. */
 export const completion: Action = async (io, args, flags) => {
-  const index = integer(flags, "words", "--words");
+  const index = number(flags, "words");
   if (index === undefined) {
     await io.out(scriptFor(args));
     return 0;
@@ -24,10 +24,7 @@ export const completion: Action = async (io, args, flags) => {
 function scriptFor([shell = "", ...others]: readonly string[]): string {
   const known = SHELLS.find((name) => name === shell);
   if (known && others.length === 0) return SCRIPTS[known];
-  const near = nearest(shell, SHELLS);
-  throw new SkillflowError("usage.invalid", `completion is written for ${SHELLS.join(", ")}, not "${shell}"`, {
-    hint: near ? `did you mean ${near}?` : undefined,
-  });
+  throw usageError(`completion is written for ${SHELLS.join(", ")}, not "${shell}"`, didYouMean(shell, SHELLS));
 }
 
 interface Candidate {

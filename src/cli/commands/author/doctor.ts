@@ -29,7 +29,9 @@ export const doctor: Action = async (io, [file], flags) => {
   const entries: SkillEntries = workflow
     ? await skillsOfRun(workspace, workflow, documents)
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
-  const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const examined = [...entries].map(([skill, entry]) =>
+    examineSkill({ skill, entry, nodes: nodesListing(workflow, skill) }, io.host),
+  );
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, lack }): SkillState => {
     if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };

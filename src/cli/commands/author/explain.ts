@@ -1,5 +1,5 @@
 import { type Explained, explainCode, explainedCodes, gistOf } from "../../../core/base/codes/explained.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { nearest } from "../../../core/base/values.ts";
 import { text } from "../../flags.ts";
 import type { Flags, Io } from "../../io.ts";
@@ -10,7 +10,7 @@ import { wrapLines } from "../../terminal/wrap.ts";
 export async function explain(io: Io, others: readonly string[], flags: Flags): Promise<number> {
   if (others.length > 0) {
     const message = `--explain takes one code and no workflow: leave out ${others.join(", ")}`;
-    throw new SkillflowError("usage.invalid", message);
+    throw usageError(message);
   }
   const given = text(flags, "explain");
   const found = given === undefined ? undefined : (explainCode(given) ?? unknownCode(io, given));
@@ -33,9 +33,10 @@ const WIDEST = 100;
 function unknownCode(io: Io, given: string): never {
   const codes = new Map(explainedCodes().map(({ code }) => [code.toLowerCase(), code]));
   const near = codes.get(nearest(given.toLowerCase(), codes.keys()) ?? "");
-  throw new SkillflowError("usage.invalid", `there is no code "${given}"`, {
-    hint: near ? `did you mean ${near}?` : `${programName(io)} validate --explain lists all of them`,
-  });
+  throw usageError(
+    `there is no code "${given}"`,
+    near ? `did you mean ${near}?` : `${programName(io)} validate --explain lists all of them`,
+  );
 }
 
 function describeExplained(found: Explained, paint: Paint): string[] {

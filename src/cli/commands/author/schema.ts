@@ -1,5 +1,5 @@
-import { SkillflowError } from "../../../core/base/errors.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { usageError } from "../../../core/base/errors.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import { publishedSchemas } from "../../../core/outward/published.ts";
 import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../../../core/skill/formats/protocol-tools.ts";
 import { text } from "../../flags.ts";
@@ -8,15 +8,12 @@ import { jsonText } from "../../terminal/terminal.ts";
 
 export const printSchema: Action = async (io, [name = ""], flags) => {
   if (name === PROTOCOL) return printTools(io, text(flags, "for"));
-  if (flags.for !== undefined) throw new SkillflowError("usage.invalid", `--for is about schema ${PROTOCOL} alone`);
+  if (flags.for !== undefined) throw usageError(`--for is about schema ${PROTOCOL} alone`);
   const schemas = publishedSchemas();
   const schema = schemas.get(name);
   if (!schema) {
     const known = [...schemas.keys(), PROTOCOL];
-    const near = nearest(name, known);
-    throw new SkillflowError("usage.invalid", `there is no schema "${name}"`, {
-      hint: near ? `did you mean ${near}?` : `one of ${known.join(", ")}`,
-    });
+    throw usageError(`there is no schema "${name}"`, didYouMean(name, known) ?? `one of ${known.join(", ")}`);
   }
   await io.out(jsonText(schema));
   return 0;
@@ -29,7 +26,7 @@ async function printTools(io: Io, provider: string | undefined): Promise<number>
   const form = provider ?? PROTOCOL;
   const shape = Object.entries(PROTOCOL_FORMS).find(([known]) => known === form)?.[1];
   if (!shape || provider === PROTOCOL) {
-    throw new SkillflowError("usage.invalid", `--for must be openai or anthropic, not ${form}`);
+    throw usageError(`--for must be openai or anthropic, not ${form}`);
   }
   await io.out(jsonText(PROTOCOL_TOOLS.map(shape)));
   return 0;

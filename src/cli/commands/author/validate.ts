@@ -1,8 +1,8 @@
 import { findProblems } from "../../../app/checks/validate.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { type Finding, hasErrors, isDiagnostic, withField } from "../../../core/base/diagnostic.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { type Finding, hasErrors, isDiagnostic, type Shown, shownFinding } from "../../../core/base/diagnostic.ts";
+import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { logJson } from "../../../core/base/inert.ts";
 import { projectOptions, sourceChoices, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -15,7 +15,7 @@ export const validate: Action = async (io, files, flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
   const found = await findProblems(workspace, files, sourceChoices(flags));
-  const findings = flags.strict === true ? found.map(raised) : found;
+  const findings = found.map((finding) => shownFinding(flags.strict === true ? raised(finding) : finding));
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   const code = hasErrors(findings) ? 2 : 0;
   if (format !== "text") {
@@ -34,7 +34,7 @@ export const validate: Action = async (io, files, flags) => {
 
 function withoutWorkflow(): SkillflowError {
   const hint = "name the workflow's file; --explain CODE needs none";
-  return new SkillflowError("usage.invalid", "missing required argument 'workflow'", { hint });
+  return usageError("missing required argument 'workflow'", hint);
 }
 
 /** Turns a warning into an error. Notes stay notes. */
@@ -52,7 +52,7 @@ function counted(findings: readonly Finding[]): string {
   ].join(", ");
 }
 
-async function render(format: string, findings: readonly Finding[]): Promise<string> {
+async function render(format: string, findings: readonly Shown<Finding>[]): Promise<string> {
   if (format === "sarif") return logJson((await import("../../../reports/sarif.ts")).sarifOfDiagnostics(findings));
   if (format === "github") {
     const { annotationOf } = await import("../../ci/github.ts");
@@ -60,12 +60,12 @@ async function render(format: string, findings: readonly Finding[]): Promise<str
   }
   return jsonText({
     ok: !hasErrors(findings),
-    diagnostics: findings.filter(isDiagnostic).map(withField),
-    findings: findings.map((finding) => ({ ...withField(finding), node: nodeOf(finding) })),
+    diagnostics: findings.filter(isDiagnostic),
+    findings: findings.map((finding) => ({ ...finding, node: nodeOf(finding) })),
   });
 }
 
 /** Returns the node that a finding is about, or null. */
-function nodeOf({ path: [part, id] }: Finding): string | null {
+function nodeOf({ path: [part, id] }: Pick<Finding, "path">): string | null {
   return part === "nodes" && typeof id === "string" ? id : null;
 }

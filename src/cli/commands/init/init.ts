@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { makeFolder, replaceFile } from "../../../files/files.ts";
 import { packagePath } from "../../../files/own-files.ts";
@@ -27,9 +27,7 @@ export const init: Action = async (io, [given], flags) => {
   const asked = text(flags, "ci") ?? (await ask(io, flags, `Write a CI job: github, gitlab or none? [${guess}]`));
   const ci = ciOf(asked === "" ? guess : (asked ?? "none"));
   if (ci === "gitlab" && flags.from === "review") {
-    throw new SkillflowError("usage.invalid", "the review has a CI job for GitHub only", {
-      hint: "pass --ci github, or leave --ci out",
-    });
+    throw usageError("the review has a CI job for GitHub only", "pass --ci github, or leave --ci out");
   }
   const files: StarterFile[] = [
     ...workflowFiles(flags, name, survey),
@@ -38,7 +36,7 @@ export const init: Action = async (io, [given], flags) => {
     ...(ci === undefined ? [] : [jobFile(ci, { name, survey, ...STARTS[String(flags.from)] })]),
   ];
   const isKept = existsSync(join(root, pathsOf(name).workflow));
-  for (const [path, content] of files) await put(io, flags, root, { path, content });
+  for (const [path, content] of files) await put(io, flags, { root, path, content });
   if (isKept && flags.quiet !== true) {
     const from = flags.from === undefined ? "" : ` --from ${flags.from}`;
     await io.err(`\nTo write another workflow next to it, name it: ${programName(io)} init NAME${from}\n`);
@@ -70,25 +68,23 @@ async function ask(io: Io, flags: Flags, question: string): Promise<string | und
 
 function nameOf(name: string): string {
   if (name.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;
-  throw new SkillflowError(
-    "usage.invalid",
-    `"${name}" is not a name for a workflow: use lowercase letters, digits and single hyphens`,
-  );
+  throw usageError(`"${name}" is not a name for a workflow: use lowercase letters, digits and single hyphens`);
 }
 
 function ciOf(given: string): "github" | "gitlab" | undefined {
   if (given === "none") return undefined;
   if (given === "github" || given === "gitlab") return given;
-  throw new SkillflowError("usage.invalid", `a CI job is for github or gitlab, not for "${given}"`);
+  throw usageError(`a CI job is for github or gitlab, not for "${given}"`);
 }
 
 interface Put {
+  readonly root: string;
   readonly path: string;
   readonly content: string;
 }
 
 /** Writes a file unless it exists. A symbolic link counts as existing, even if its target does not. */
-async function put(io: Io, flags: Flags, root: string, { path, content }: Put): Promise<void> {
+async function put(io: Io, flags: Flags, { root, path, content }: Put): Promise<void> {
   const place = join(root, path);
   const shown = relative(io.host.cwd, place);
   const paint = painter(io, flags);

@@ -40,7 +40,9 @@ const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 export async function surveyProject(workspace: Workspace, root: string, env: Environment): Promise<Survey> {
   const remote = remoteOf(root);
   const hasHistory = existsSync(join(root, ".git"));
-  const builtin = (await allSkills(workspace)).filter(({ isBuiltin }) => isBuiltin).map(offerOf);
+  const builtin = (await allSkills(workspace)).flatMap((entry) => {
+    return entry.isBuiltin ? [offerOf(entry, examineSkill({ skill: entry.skill.id, entry }, workspace.host))] : [];
+  });
   const isUsable = ({ id, state, isAtHand, variables }: Offer) =>
     USABLE.has(state) && (isAtHand || variables.some(({ name }) => env[name])) && (id !== "git" || hasHistory);
   const readers = offersOf(builtin, READING, "read");
@@ -65,13 +67,13 @@ interface Offer extends Pick<Skill, "id" | "category" | "tools"> {
   readonly isAtHand: boolean;
 }
 
-function offerOf(entry: SkillEntry): Offer {
-  const { id, category, tools, config } = entry.skill;
+function offerOf({ skill }: SkillEntry, { state }: SkillState): Offer {
+  const { id, category, tools, config } = skill;
   const variables = Object.values(config).flatMap(({ env: name, description, required = false, secret = true }) =>
     name === undefined || name === "PATH" ? [] : [{ name, description, isRequired: required, isSecret: secret }],
   );
   const isAtHand = variables.every(({ isRequired, isSecret }) => !isRequired && !isSecret);
-  return { id, category, tools, state: examineSkill(id, entry, []).state, variables, isAtHand };
+  return { id, category, tools, state, variables, isAtHand };
 }
 
 /** Returns the skills that have a tool with the effect: those at hand first, then by category. */

@@ -1,6 +1,7 @@
 import { closeSync, lstatSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { recordedSkills } from "../../../app/documents.ts";
+import type { Workspace } from "../../../app/host.ts";
 import {
   type AppliedOperation,
   type ApplyRequest,
@@ -15,7 +16,7 @@ import { applyPlan } from "../../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
 import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { messageOf, type SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
 import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
@@ -27,7 +28,7 @@ import { githubActions, isCi } from "../../ci/ci.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
-import { type Beginning, tellingRefusal } from "../../refused.ts";
+import { type Starting, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
 import { describeLosses, describeOutcome, describePlan, describeStandings } from "../../terminal/plan-view.ts";
 import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
@@ -35,14 +36,14 @@ import { personAt as browserAt, openTrusted } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";
 
 /** Runs `skillflow apply`: shows a run's plan, asks, and carries out the approved operations. */
-export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) => {
+export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const isWhole = isCi(io.host.env);
   const said = approvalOf(flags, isWhole);
   const digest = text(flags, "planDigest");
   if (digest !== undefined) checkDigest(digest, isWhole);
   const reports = chooseReports(flags, PLAN_REPORTS);
   checkPlaces(io, { out: undefined, reports });
-  if (reports.length > 0 && said === undefined) return reportPlan(io, given, flags, reports);
+  if (reports.length > 0 && said === undefined) return reportPlan(io, flags, { given, reports });
   const paint = painter(io, flags);
   const resolved = resolutions(flags);
   let reviewed: ReviewedPlan | undefined;
@@ -50,12 +51,10 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
     reviewed = review(io, given);
     return usedBy(reviewed, skills.ids);
   });
-  const github = githubActions(io);
-  await github?.mask(secretsOf(workspace.host.env, [], workspace).map(({ value }) => value));
+  await githubActions(io)?.mask(secretsOf(workspace.host.env, [], workspace).map(({ value }) => value));
   io.protect(environmentRedactor(workspace));
   reviewed ??= review(io, given);
   const { stored, operations } = reviewed;
-  const { run } = stored.record;
   const open = openOperations(reviewed);
   const isDone = open.length === 0 && said === undefined;
   const plan = viewPlan({ ...stored, operations });
@@ -66,14 +65,35 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
   const check = checkOpen.bind(undefined, workspace, reviewed);
   const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, { open, check }, paint)));
-  if (approved === undefined) return leaveUnapproved(io, flags, reviewed, beginning);
+  if (approved === undefined) return leaveUnapproved(io, flags, reviewed);
+  return carryOut(io, flags, {
+    workspace,
+    reviewed,
+    given,
+    reports,
+    choice: { approved, planDigest: digest, resolved },
+  });
+});
+
+interface Agreed {
+  readonly workspace: Workspace;
+  readonly reviewed: ReviewedPlan;
+  /** Run, or path of the plan file. */
+  readonly given: string;
+  readonly reports: PlanReports;
+  readonly choice: Pick<ApplyRequest, "approved" | "planDigest" | "resolved">;
+}
+
+/** Carries out the approved operations, and reports each outcome as it happens. */
+async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given, reports, choice }: Agreed) {
+  const { stored, operations } = reviewed;
+  const { run } = stored.record;
+  const paint = painter(io, flags);
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));
   const summaries = new Map(operations.map(({ id, summary }) => [id, summary]));
   const request: ApplyRequest = {
-    approved,
-    planDigest: digest,
-    resolved,
+    ...choice,
     again: flags.again === true,
     frozen: flags.frozen === true,
     person: browserAt(io),
@@ -81,7 +101,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
     signal: interrupt.signal,
     loggerFor: (skill) => skillLogger(io, flags, skill),
     onOutcome(outcome) {
-      beginning.recorded ??= async () => stored;
+      io.beginning.recorded ??= async () => stored;
       const isQuiet = flags.quiet === true || (outcome.status === "not_approved" && operations.length > 20);
       if (!isQuiet) void io.err(describeOutcome(outcome, summaries.get(outcome.id) ?? "", paint));
     },
@@ -92,17 +112,17 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
     const outcomes = await applyPlan(workspace, prepared, request);
     const exitCode = interrupt.signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(documentOf(run, exitCode, outcomes)));
-    await io.err(concluding(io, stored, outcomes, paint));
-    beginning.isTold = true;
+    await io.err(concluding(`${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`, outcomes, paint));
+    io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
     await writeReports(io, reports, after);
-    await github?.applied({
+    await githubActions(io)?.applied({
       run,
       status: exitCode === 130 ? "interrupted" : exitCode === 0 ? "succeeded" : "failed",
       planFile: planAt(io.host.cwd, given) ? given : "",
       planCount: operations.length,
-      planDigest: plan.digest,
+      planDigest: after.digest,
       recordDigest: events.at(-1)?.seal,
       summary: await renderPlan("md", after),
     });
@@ -110,10 +130,14 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   } finally {
     await prepared.close();
   }
-});
+}
 
 /** Writes the reports of a plan. Applies nothing. */
-async function reportPlan(io: Io, given: string, flags: Flags, reports: PlanReports): Promise<number> {
+async function reportPlan(
+  io: Io,
+  flags: Flags,
+  { given, reports }: { readonly given: string; readonly reports: PlanReports },
+): Promise<number> {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
   const { stored, operations } = review(io, given);
@@ -175,7 +199,7 @@ function readPlainText(path: string, given: string): string {
 }
 
 function noPlan(given: string, why: string): SkillflowError {
-  return wrong(`${given} is no plan: ${why}`, "give a run, or the plan.json that it wrote");
+  return usageError(`${given} is no plan: ${why}`, "give a run, or the plan.json that it wrote");
 }
 
 /** Returns the skills that the plan needs. Installed skills replace recorded ones, so the user is not asked about those. */
@@ -192,7 +216,7 @@ function usedBy({ stored, operations }: ReviewedPlan, installed: ReadonlySet<str
 
 function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
   if (flags.yes === true && list(flags, "approve").length > 0)
-    throw wrong("--yes and --approve are two answers to one question");
+    throw usageError("--yes and --approve are two answers to one question");
   if (flags.yes === true) return "all";
   const named = list(flags, "approve");
   return named.length > 0 ? parseApprovals(named, isWhole) : undefined;
@@ -204,13 +228,9 @@ function resolutions(flags: Flags): ReadonlyMap<string, boolean> {
     words.map((word) => {
       const [, id, applied] = /^(op-\d+)=(applied|not-applied)$/.exec(word.trim()) ?? [];
       if (id !== undefined) return [id, applied === "applied"] as const;
-      throw wrong(`--resolve takes op-2=applied or op-2=not-applied, not "${word}"`);
+      throw usageError(`--resolve takes op-2=applied or op-2=not-applied, not "${word}"`);
     }),
   );
-}
-
-function wrong(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, { hint });
 }
 
 /** Asks the user what to apply. Returns undefined in CI or without a terminal. */
@@ -230,16 +250,11 @@ async function askFor(
 }
 
 /** Throws a usage error because nothing was approved and no user can be asked. */
-async function leaveUnapproved(
-  io: Io,
-  flags: Flags,
-  { stored, operations }: ReviewedPlan,
-  beginning: Beginning,
-): Promise<number> {
-  Object.assign(beginning, { recorded: async () => stored, isTold: true });
+async function leaveUnapproved(io: Starting, flags: Flags, { stored, operations }: ReviewedPlan): Promise<number> {
+  Object.assign(io.beginning, { recorded: async () => stored, isTold: true });
   const { run } = stored.record;
   if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 2, unapproved(operations)), plan: operations }));
-  throw wrong(
+  throw usageError(
     "nothing was approved, and there is no terminal to ask at",
     `approve all with --yes, or some with --approve ${operations
       .slice(0, 2)
@@ -272,16 +287,10 @@ function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
   return outcomes.every(({ status }) => GOOD.has(status)) ? 0 : 1;
 }
 
-function concluding(
-  io: Io,
-  stored: ReviewedPlan["stored"],
-  outcomes: readonly AppliedOperation[],
-  paint: Paint,
-): string {
-  const { run } = stored.record;
+function concluding(command: string, outcomes: readonly AppliedOperation[], paint: Paint): string {
   const count = (...statuses: AppliedOperation["status"][]) =>
     outcomes.filter(({ status }) => statuses.includes(status)).length;
-  if (outcomes.length === 0) return `run ${plainLine(run)} planned no writes: there is nothing to apply\n`;
+  if (outcomes.length === 0) return "the run planned no writes: there is nothing to apply\n";
   const counted = [
     [count("applied"), "applied"],
     [count("already_applied"), "already applied"],
@@ -293,7 +302,6 @@ function concluding(
   const words = counted.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(", ");
   const isOver = exitCodeOf(outcomes) === 0;
   const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
-  const command = `${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`;
   const next = [
     ...(doubted.length === 0
       ? []

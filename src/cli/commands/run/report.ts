@@ -1,6 +1,6 @@
 import { recordedReport } from "../../../app/runs/inspect.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
@@ -9,15 +9,13 @@ import { checkPlaces, chooseOutputs, type WrittenFile, writeOutputs } from "../.
 export const report: Action = async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
   if (outputs.out === undefined && outputs.reports.length === 0) {
-    throw new SkillflowError("usage.invalid", "nothing is to be written", {
-      hint: "name a folder with --out DIR, or files with --report KIND=PATH",
-    });
+    throw usageError("nothing is to be written", "name a folder with --out DIR, or files with --report KIND=PATH");
   }
   const told = await recordedReport(openWorkspace(io.host, projectOptions(flags)), given);
   checkPlaces(io, outputs);
   const written: WrittenFile[] = [];
   const planned = told.plan && { plan: told.plan, place: undefined };
-  await writeOutputs(io, outputs, { report: told.report, planned }, written);
+  await writeOutputs(io, outputs, { report: told.report, planned, written });
   for (const { path } of written) await io.outText(`${path}\n`);
   return 0;
 };

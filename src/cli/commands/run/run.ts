@@ -15,7 +15,7 @@ import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { asFlag, SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { quoteTheirs } from "../../../core/base/voice.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
@@ -28,15 +28,15 @@ import { githubActions } from "../../ci/ci.ts";
 import { list, projectOptions, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
-import { type Beginning, tellingRefusal } from "../../refused.ts";
+import { type Starting, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
 import { liveProgress } from "../../terminal/progress/live.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
-import { jsonLine, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { jsonLine, jsonText, painter, programName } from "../../terminal/terminal.ts";
 import { openTrusted, personAt } from "../../terminal/trust.ts";
 import { describeShortfall, describeVerdict } from "../../terminal/verdict.ts";
 
-export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
+export const run = tellingRefusal(async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const isDetached = flags.detach === true;
   const workspace = isDetached
@@ -47,7 +47,7 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const prepared = await discreetly(io, workspace, async () => {
     const read = await readInput(io, flags);
     const input = (workflow: Workflow) => {
-      beginning.workflow = workflow.id;
+      io.beginning.workflow = workflow.id;
       return read(workflow);
     };
     return prepareRun(workspace, {
@@ -58,23 +58,27 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
       connect: isDetached ? undefined : connect,
     });
   });
-  if (queue) return recordOnly(io, flags, queue, prepared);
-  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect }, (watch) =>
-    startRun(workspace, prepared, watch),
-  );
+  if (queue) return recordOnly(io, flags, { queue, prepared });
+  return watchRun(io, flags, {
+    outputs,
+    prepared,
+    workspace,
+    ...connect,
+    start: (watch) => startRun(workspace, prepared, watch),
+  });
 });
 
 function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
-  const wrong = (message: string) => new SkillflowError("usage.invalid", message, {});
-  if (!queue) throw wrong("--detach leaves the run to a worker: it needs --engine dbos");
+  if (!queue) throw usageError("--detach leaves the run to a worker: it needs --engine dbos");
   const told = ["stream", "out", "report"].find((flag) => flags[flag] !== undefined);
-  if (told !== undefined) throw wrong(`--${told} tells what came of a run: with --detach that is a worker's`);
+  if (told !== undefined) throw usageError(`--${told} tells what came of a run: with --detach that is a worker's`);
   return queue;
 }
 
 /** Records the run for a worker and prints its id. */
-async function recordOnly(io: Io, flags: Flags, queue: RunQueue, { record, redactor, close }: PreparedRun) {
-  await close();
+async function recordOnly(io: Io, flags: Flags, { queue, prepared }: { queue: RunQueue; prepared: PreparedRun }) {
+  const { record, redactor } = prepared;
+  await prepared.close();
   io.protect(redactor);
   for (const warning of record.warnings) await io.err(`${plainLine(warning)}\n`);
   await queue.enqueue(record);
@@ -82,12 +86,12 @@ async function recordOnly(io: Io, flags: Flags, queue: RunQueue, { record, redac
   return 0;
 }
 
-export const resume = tellingRefusal(async (io, _, flags, beginning) => {
+export const resume = tellingRefusal(async (io, _, flags) => {
   const outputs = chooseOutputs(flags);
   const from = text(flags, "from");
   const stored = continuedRun(io);
   const { workflow } = stored.record;
-  beginning.workflow = workflow.id;
+  io.beginning.workflow = workflow.id;
   checkResumable(stored, from);
   if (flags.detach === true) return leaveToWorker(io, flags, { run: stored.record.run, from });
   const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
@@ -95,9 +99,14 @@ export const resume = tellingRefusal(async (io, _, flags, beginning) => {
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
   const resumedAt = from ?? lastNode(stored.events) ?? workflow.entry;
-  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect, resumedAt }, (watch) =>
-    resumeRun(workspace, prepared, watch, { from }),
-  );
+  return watchRun(io, flags, {
+    outputs,
+    prepared,
+    workspace,
+    ...connect,
+    resumedAt,
+    start: (watch) => resumeRun(workspace, prepared, watch, { from }),
+  });
 });
 
 /** Records the resume request and queues the run for a worker. */
@@ -110,35 +119,38 @@ async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string;
   return 0;
 }
 
-export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning) => {
+export const signal = tellingRefusal(async (io, [, node = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const stored = continuedRun(io);
   const { record, events } = stored;
-  beginning.workflow = record.workflow.id;
+  io.beginning.workflow = record.workflow.id;
   const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
   // An unfinished run cannot be checked yet: another process may hold its lock.
   if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
-  if (flags.run === false || flags.detach === true) return recordAlone(io, flags, record.run, said);
+  if (flags.run === false || flags.detach === true) return recordAlone(io, flags, { run: record.run, said });
   const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
   const workspace = await openTrusted(io, flags, async () => workflow);
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const choices = runChoices(flags);
   const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
-  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect, resumedAt: node }, (watch) =>
-    resumeRun(workspace, prepared, watch, { said }),
-  );
+  return watchRun(io, flags, {
+    outputs,
+    prepared,
+    workspace,
+    ...connect,
+    resumedAt: node,
+    start: (watch) => resumeRun(workspace, prepared, watch, { said }),
+  });
 });
 
 function approvalIn({ approve, deny }: Flags): boolean {
   if ((approve === true) === (deny === true)) {
-    throw new SkillflowError("usage.invalid", "a word is either --approve or --deny", {
-      hint: "add a reason with --note TEXT",
-    });
+    throw usageError("a word is either --approve or --deny", "add a reason with --note TEXT");
   }
   return approve === true;
 }
 
-async function recordAlone(io: Io, flags: Flags, run: string, said: Said): Promise<number> {
+async function recordAlone(io: Io, flags: Flags, { run, said }: { run: string; said: Said }): Promise<number> {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const queue = flags.detach === true ? queueOf(workspace, flags) : undefined;
   await recordWord(workspace, run, said, { later: queue === undefined });
@@ -154,11 +166,11 @@ function lastNode(events: readonly RunEvent[]): string | undefined {
   return last?.type === "route" ? last.to : last?.node;
 }
 
-export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) => {
+export const replay = tellingRefusal(async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const recording = await findRecording(workspace, given);
-  beginning.workflow = recording.stored.record.workflow.id;
+  io.beginning.workflow = recording.stored.record.workflow.id;
   const signal = interruptSignal(io);
   const isLive = text(flags, "tools") === "live";
   const request = {
@@ -169,9 +181,14 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
   };
   const prepared = await discreetly(io, workspace, () => prepareReplay(workspace, recording, request));
   const allowsChanges = flags.allowChanges === true;
-  return watchRun(io, flags, { outputs, prepared, workspace, beginning, signal, allowsChanges }, (watch) =>
-    startRun(workspace, prepared, watch),
-  );
+  return watchRun(io, flags, {
+    outputs,
+    prepared,
+    workspace,
+    signal,
+    allowsChanges,
+    start: (watch) => startRun(workspace, prepared, watch),
+  });
 });
 
 function interruptSignal(io: Io): AbortSignal {
@@ -194,8 +211,8 @@ interface Watched {
   readonly outputs: Outputs;
   readonly prepared: PreparedRun;
   readonly workspace: Workspace;
-  readonly beginning: Beginning;
   readonly signal: AbortSignal;
+  readonly start: (watch: Watch) => Promise<FinishedRun>;
   /** Node at which a resumed run continues. */
   readonly resumedAt?: string | undefined;
   /** Whether prompts may differ from the recording. Defaults to true. */
@@ -203,26 +220,16 @@ interface Watched {
 }
 
 /** Drives a run, shows its progress, then prints and writes the requested results. */
-async function watchRun(
-  io: Io,
-  flags: Flags,
-  watched: Watched,
-  start: (watch: Watch) => Promise<FinishedRun>,
-): Promise<number> {
+async function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<number> {
   try {
-    return await watchPrepared(io, flags, watched, start);
+    return await watchPrepared(io, flags, watched);
   } finally {
     await watched.prepared.close();
   }
 }
 
-async function watchPrepared(
-  io: Io,
-  flags: Flags,
-  watched: Watched,
-  start: (watch: Watch) => Promise<FinishedRun>,
-): Promise<number> {
-  const { outputs, prepared, workspace, beginning, signal, allowsChanges = true } = watched;
+async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Promise<number> {
+  const { outputs, prepared, workspace, signal, allowsChanges = true } = watched;
   checkPlaces(io, outputs);
   const github = githubActions(io);
   const { redactor, secrets } = prepared;
@@ -230,7 +237,7 @@ async function watchPrepared(
   io.protect(redactor);
   const paint = painter(io, flags);
   for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
-  const progress = openProgress(io, flags, watched, paint);
+  const progress = openProgress(io, flags, watched);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
   const warner: Observer = {
@@ -239,18 +246,20 @@ async function watchPrepared(
   };
   const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
   const changed: ChangedPrompt[] = [];
-  const driven = await start({
-    observers: [progress, warner, ...(flags.stream === true ? [stream] : [])],
-    tellsContent: flags.otlpContent === true,
-    signal,
-    onPromptChanged: (change) => changed.push(change),
-    refusesChanges: allowsChanges ? undefined : asFlag,
-    loggerFor: (skill) => skillLogger(io, flags, skill),
-    onOpened: () => {
-      beginning.recorded = () => workspace.store.read(prepared.record.run);
-    },
-  }).finally(progress.close);
-  beginning.isTold = true;
+  const driven = await watched
+    .start({
+      observers: [progress, warner, ...(flags.stream === true ? [stream] : [])],
+      tellsContent: flags.otlpContent === true,
+      signal,
+      onPromptChanged: (change) => changed.push(change),
+      refusesChanges: !allowsChanges,
+      loggerFor: (skill) => skillLogger(io, flags, skill),
+      onOpened: () => {
+        io.beginning.recorded = () => workspace.store.read(prepared.record.run);
+      },
+    })
+    .finally(progress.close);
+  io.beginning.isTold = true;
   const result = flags.detailedExitCode === true ? detailExitCode(driven.result) : driven.result;
   const finished = { ...driven, result, trusted: list(flags, "trustSkill") };
   if (changed.length > 0) {
@@ -261,7 +270,7 @@ async function watchPrepared(
   const plan = describePlan(finished);
   const place = github ? planPlace(workspace, finished.record.run) : undefined;
   const report = completeReport(io.host, finished);
-  await writeOutputs(io, outputs, { report, planned: plan && { plan, place } }, written).catch(lose);
+  await writeOutputs(io, outputs, { report, planned: plan && { plan, place }, written }).catch(lose);
   await github?.report(report, { written, plan }).catch(lose);
   if (flags.json === true) await io.out(jsonText(finished.result)).catch(lose);
   const verdict = {
@@ -280,7 +289,6 @@ function openProgress(
   io: Io,
   flags: Flags,
   { prepared: { record, choices }, resumedAt }: Watched,
-  paint: Paint,
 ): Observer & { close(): void } {
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
@@ -290,6 +298,7 @@ function openProgress(
   }
   const redraw = (lines: string) => void io.redraw(lines);
   const model = choices.model ?? record.settings.model;
+  const paint = painter(io, flags);
   return liveProgress({ record, model, write, redraw, paint, columns: io.columns, now: Date.now, resumedAt });
 }
 

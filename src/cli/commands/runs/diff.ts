@@ -76,8 +76,8 @@ function wayOf(nodes: readonly string[]): string {
 
 function describeNode(id: string, { status, data, calls, prompt }: RunDiff["nodes"][string], view: View): string[] {
   const { paint } = view;
-  const values = data.map((each) => changed(plainLine(each.path || "result"), textOf(each.a), textOf(each.b), paint));
-  const called = calls.map(({ tool, input, a, b }) => describeCall(`${tool} ${JSON.stringify(input)}`, a, b, paint));
+  const values = data.map((each) => changed(plainLine(each.path || "result"), [textOf(each.a), textOf(each.b)], paint));
+  const called = calls.map((call) => describeCall(call, paint));
   const lines = prompt === null ? [] : prompt.split("\n").map((line) => [`    ${colourDiff(plainText(line), paint)}`]);
   return [
     `${paint("bold", plainLine(id))}  ${statusWords(status, paint)}`,
@@ -100,22 +100,22 @@ function section(title: string, items: readonly (readonly string[])[], { paint, 
   return [`  ${title}`, ...items.slice(0, most).flat(), ...more];
 }
 
-function changed(head: string, a: string | undefined, b: string | undefined, paint: Paint): string[] {
-  const side = (name: "a" | "b", text: string | undefined) =>
-    text === undefined ? [] : [`      ${signOf(name, paint)} ${text}`];
+function changed(head: string, [a, b]: readonly [a: Text, b: Text], paint: Paint): string[] {
+  const side = (name: "a" | "b", text: Text) => (text === undefined ? [] : [`      ${signOf(name, paint)} ${text}`]);
   return [`    ${head}`, ...side("a", a), ...side("b", b)];
 }
 
-type Outcome = RunDiff["nodes"][string]["calls"][number]["a"];
+type Text = string | undefined;
+type Call = RunDiff["nodes"][string]["calls"][number];
 
 /** Describes a call that only one run made, or that had different results. */
-function describeCall(call: string, a: Outcome, b: Outcome, paint: Paint): string[] {
-  const line = oneLine(call, MOST_TEXT);
-  if (a && b) return changed(line, outcomeText(a), outcomeText(b), paint);
+function describeCall({ tool, input, a, b }: Call, paint: Paint): string[] {
+  const line = oneLine(`${tool} ${JSON.stringify(input)}`, MOST_TEXT);
+  if (a && b) return changed(line, [outcomeText(a), outcomeText(b)], paint);
   return [`    ${signOf(a ? "a" : "b", paint)} ${line}`];
 }
 
-function outcomeText(outcome: NonNullable<Outcome>): string | undefined {
+function outcomeText(outcome: NonNullable<Call["a"]>): string | undefined {
   if ("error" in outcome) return oneLine(`failed: ${outcome.error}`, MOST_TEXT);
   return "output" in outcome ? textOf(outcome.output) : "no result";
 }

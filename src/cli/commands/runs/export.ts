@@ -4,7 +4,7 @@ import { findRecording } from "../../../app/adapters/stores.ts";
 import { reportOf } from "../../../app/runs/inspect.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { VERSION } from "../../../files/own-files.ts";
 import { atifTrajectory } from "../../../reports/telemetry/atif.ts";
 import { projectOptions, text } from "../../flags.ts";
@@ -19,9 +19,10 @@ export const exportRun: Action = async (io, [given = ""], flags) => {
   const format = text(flags, "format");
   const url = text(flags, "otlp") ?? (format === undefined ? io.host.env[OTLP_URL] : undefined);
   if (url === undefined && format === undefined) {
-    throw new SkillflowError("usage.invalid", "nothing says where the run is to go", {
-      hint: `--otlp URL or ${OTLP_URL} sends its spans, --format atif writes a trajectory`,
-    });
+    throw usageError(
+      "nothing says where the run is to go",
+      `--otlp URL or ${OTLP_URL} sends its spans, --format atif writes a trajectory`,
+    );
   }
   const { stored } = await findRecording(workspace, given);
   if (format !== undefined) {

@@ -1,20 +1,20 @@
 import { openWorkspace } from "../../../app/workspace.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
-import { durationOf } from "../../../core/engine/settings/bounds.ts";
-import { flagValue, integer, projectOptions } from "../../flags.ts";
+import { number, projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, describeFailure, jsonText } from "../../terminal/terminal.ts";
 
 /** Removes old runs, except those that are running or waiting for an approval. */
 export const pruneRuns: Action = async (io, _args, flags) => {
-  const keep = integer(flags, "keep", "--keep");
-  const olderThan = flagValue(flags, "olderThan", durationOf);
+  const keep = number(flags, "keep");
+  const olderThan = number(flags, "olderThan");
   if (keep === undefined && olderThan === undefined) {
-    throw new SkillflowError("usage.invalid", "nothing says which runs are to go", {
-      hint: "--keep N keeps the newest ones, --older-than DURATION the younger ones",
-    });
+    throw usageError(
+      "nothing says which runs are to go",
+      "--keep N keeps the newest ones, --older-than DURATION the younger ones",
+    );
   }
   const store = openWorkspace(io.host, projectOptions(flags)).store;
   const removed: string[] = [];

@@ -1,15 +1,13 @@
-import { inspectNode, type NodeVisits } from "../../../app/runs/inspect.ts";
+import type { NodeVisits } from "../../../app/runs/inspect.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
 import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
-import type { StoredRun } from "../../../core/engine/ports.ts";
 import type { Flags, Io } from "../../io.ts";
 import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
 /** Shows the prompts, replies and calls at one node of a run. */
-export async function showNode(io: Io, stored: StoredRun, given: string, flags: Flags): Promise<number> {
-  const found = inspectNode(stored, given);
+export async function showNode(io: Io, found: NodeVisits, flags: Flags): Promise<number> {
   if (flags.json === true) {
     await io.out(jsonText(found));
     return 0;

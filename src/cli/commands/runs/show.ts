@@ -1,4 +1,5 @@
 import { findRun } from "../../../app/adapters/stores.ts";
+import { inspectNode } from "../../../app/runs/inspect.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
@@ -14,7 +15,7 @@ import { describeVerdict } from "../../terminal/verdict.ts";
 export const showRun: Action = async (io, [given = "", node], flags) => {
   const store = openWorkspace(io.host, projectOptions(flags)).store;
   const stored = await store.read(await findRun(store, given));
-  if (node !== undefined) return (await import("./show-node.ts")).showNode(io, stored, node, flags);
+  if (node !== undefined) return (await import("./show-node.ts")).showNode(io, inspectNode(stored, node), flags);
   if (flags.stream === true) {
     for (const event of stored.events) await io.out(jsonLine(event));
     return 0;

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { VERSION } from "../../../files/own-files.ts";
 import { openMcpHttp } from "../../../protocol/mcp/http.ts";
 import { type McpService, openMcpService } from "../../../protocol/mcp/server.ts";
@@ -49,7 +49,7 @@ function refuseHttpFlags(flags: Flags): undefined {
   const given = ["port", "host", "tokenEnv", "json"].find((name) => flags[name] !== undefined);
   if (given === undefined) return undefined;
   const flag = given === "tokenEnv" ? "token-env" : given;
-  throw new SkillflowError("usage.invalid", `--${flag} is about HTTP: give --http too, or leave it out`);
+  throw usageError(`--${flag} is about HTTP: give --http too, or leave it out`);
 }
 
 /** Waits for the offered tools, redacts all skills' secrets from then on, and counts the tools. */

@@ -4,9 +4,8 @@ import { takeRun } from "../../../app/runs/queued.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
-import { countOf } from "../../../core/engine/settings/bounds.ts";
 import { accountOf } from "../../../reports/model/account.ts";
-import { flagValue, runChoices } from "../../flags.ts";
+import { number, runChoices } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { openServing } from "../../serving.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
@@ -18,7 +17,7 @@ const USUAL_CONCURRENCY = 4;
 
 /** Drives queued runs, each as `run` would, until it is stopped. */
 export const worker: Action = async (io, _args, flags) => {
-  const concurrency = flagValue(flags, "concurrency", countOf) ?? USUAL_CONCURRENCY;
+  const concurrency = number(flags, "concurrency") ?? USUAL_CONCURRENCY;
   const { workspace, teller, stopped } = openServing(io, { ...flags, engine: "dbos" }, undefined);
   const { queue } = workspace;
   if (!queue) throw new Error("the engine has no queue");

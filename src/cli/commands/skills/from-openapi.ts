@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { readApiDescription } from "../../../app/skills/api-description.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { usageError } from "../../../core/base/errors.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import type { ApiDescription, ApiOperation } from "../../../core/skill/openapi/description.ts";
 import skillVariables from "../../../core/skill/skill-variables.json" with { type: "json" };
@@ -70,7 +70,7 @@ function choosePrefix(id: string, api: ApiDescription, env: Environment): string
   if (!KNOWN_WORDS.has(given.split("_")[0] ?? "") && !namesOf(given).some(isSet)) return given;
   const taken = namesOf(own).find(isSet);
   if (taken === undefined) return own;
-  throw wrong(
+  throw usageError(
     `${taken} is set, and the skill would send or follow it`,
     "unset it, or choose another id: skills new ID --from openapi FILE",
   );
@@ -92,9 +92,9 @@ const KNOWN_WORDS = new Set([
 function choose(all: readonly ApiOperation[], chosen: readonly string[], file: string): readonly ApiOperation[] {
   const fit = all.filter(({ unfit }) => unfit === undefined);
   if (chosen.length === 0) {
-    if (fit.length === 0) throw wrong(`${file} has no operation that reads by GET`);
+    if (fit.length === 0) throw usageError(`${file} has no operation that reads by GET`);
     if (fit.length <= MOST_UNCHOSEN) return fit;
-    throw wrong(`${file} has ${fit.length} operations that read: choose by --operation`, listed(fit));
+    throw usageError(`${file} has ${fit.length} operations that read: choose by --operation`, listed(fit));
   }
   const found = new Set(chosen.flatMap((pattern) => named(pattern, all, file)));
   return all.filter((operation) => found.has(operation));
@@ -107,9 +107,9 @@ function named(pattern: string, all: readonly ApiOperation[], file: string): rea
   const fit = found.filter(({ unfit }) => unfit === undefined);
   const [first] = found;
   if (fit.length > 0 && (pattern.includes("*") || fit.length === found.length)) return fit;
-  if (first) throw wrong(`${pattern} cannot become a tool: ${first.unfit}`);
-  const near = nearest(pattern, all.flatMap(namesOf));
-  throw wrong(`${file} has no operation ${pattern}`, near ? `did you mean ${near}?` : listed(all.filter(isFit)));
+  if (first) throw usageError(`${pattern} cannot become a tool: ${first.unfit}`);
+  const near = didYouMean(pattern, all.flatMap(namesOf));
+  throw usageError(`${file} has no operation ${pattern}`, near ?? listed(all.filter(isFit)));
 }
 
 const isFit = ({ unfit }: ApiOperation) => unfit === undefined;
@@ -122,8 +122,4 @@ function listed(operations: readonly ApiOperation[]): string {
   const names = operations.slice(0, MOST_LISTED).map(({ name }) => name);
   const left = operations.length - names.length;
   return `it has ${names.join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
-}
-
-function wrong(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, { hint });
 }

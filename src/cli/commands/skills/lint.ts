@@ -3,8 +3,8 @@ import { dirname, relative, resolve } from "node:path";
 import { documentsOf, type Workspace } from "../../../app/host.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
 import { framesOf } from "../../terminal/frame.ts";
@@ -52,13 +52,15 @@ async function lintTarget({ host, skills }: Workspace, target: string): Promise<
 }
 
 function unknownTarget(target: string, exists: boolean, ids: ReadonlySet<string>): SkillflowError {
-  const near = nearest(target, ids);
-  if (exists) {
-    const hint = "a skill is a folder with a SKILL.md, a skill.toml, a contract.yml or a skill.ts";
-    return new SkillflowError("usage.invalid", `there is no skill in ${target}`, { hint });
-  }
-  const hint = near ? `did you mean ${near}?` : "skillflow skills list";
-  return new SkillflowError("usage.invalid", `there is neither a folder nor a skill "${target}"`, { hint });
+  return exists
+    ? usageError(
+        `there is no skill in ${target}`,
+        "a skill is a folder with a SKILL.md, a skill.toml, a contract.yml or a skill.ts",
+      )
+    : usageError(
+        `there is neither a folder nor a skill "${target}"`,
+        didYouMean(target, ids) ?? "skillflow skills list",
+      );
 }
 
 function distinct(linted: Linted): Linted {

@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import { FORMATS, type Format } from "../../../core/skill/skill.ts";
 import { makeFolder } from "../../../files/files.ts";
 import { isCi } from "../../ci/ci.ts";
@@ -34,7 +34,7 @@ export const newSkill: Action = async (io, args, flags) => {
   const shown = relative(io.host.cwd, directory) || ".";
   if (existsSync(directory)) {
     const hint = "take another id, or remove what is there";
-    throw new SkillflowError("usage.invalid", `${shown} is there already; nothing was written`, { hint });
+    throw usageError(`${shown} is there already; nothing was written`, hint);
   }
   if (!(await maySend(io, begun))) return 1;
   const files = begun.files(folder);
@@ -65,10 +65,10 @@ async function maySend(io: Io, { id, sends }: Begun): Promise<boolean> {
 }
 
 function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
-  if (id === undefined) throw new SkillflowError("usage.invalid", "name the skill: skills new ID");
-  if (extra !== undefined) throw new SkillflowError("usage.invalid", `${extra} is of use with --from openapi alone`);
+  if (id === undefined) throw usageError("name the skill: skills new ID");
+  if (extra !== undefined) throw usageError(`${extra} is of use with --from openapi alone`);
   if (list(flags, "operation").length > 0)
-    throw new SkillflowError("usage.invalid", "--operation chooses of an API description: --from openapi FILE");
+    throw usageError("--operation chooses of an API description: --from openapi FILE");
   const format = formatOf(text(flags, "format") ?? "agent-skills");
   const files = (folder: string) => newSkillFiles(format, { id: nameSkill(id, format).id, folder });
   return { id, format, files, advice: ADVICE[format] };
@@ -77,10 +77,9 @@ function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
 /** Handles `skills new [ID] --from openapi FILE`. */
 async function fromDescription(io: Io, args: readonly string[], flags: Flags): Promise<Begun> {
   const file = args.at(-1);
-  if (file === undefined)
-    throw new SkillflowError("usage.invalid", "name the API description: skills new ID --from openapi FILE");
+  if (file === undefined) throw usageError("name the API description: skills new ID --from openapi FILE");
   if (flags.format !== undefined && flags.format !== "module")
-    throw new SkillflowError("usage.invalid", "--from openapi writes a skill of the format module");
+    throw usageError("--from openapi writes a skill of the format module");
   const { skillFromOpenapi } = await import("./from-openapi.ts");
   return skillFromOpenapi(io, { id: args.length > 1 ? args[0] : undefined, file, chosen: list(flags, "operation") });
 }
@@ -90,17 +89,14 @@ async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<vo
   const entry = await openWorkspace(host, projectOptions(flags)).skills.find(id);
   if (!entry?.isBuiltin) return;
   const hint = `take another id, such as our-${id}`;
-  throw new SkillflowError("usage.invalid", `${id} is a built-in skill, whose tools stay; nothing was written`, {
-    hint,
-  });
+  throw usageError(`${id} is a built-in skill, whose tools stay; nothing was written`, hint);
 }
 
 function formatOf(label: string): Format {
   const found = FORMATS.find((format) => format === label);
   if (found) return found;
-  const near = nearest(label, FORMATS);
-  const hint = near ? `did you mean ${near}?` : `known are ${FORMATS.join(", ")}`;
-  throw new SkillflowError("usage.invalid", `there is no skill format "${label}"`, { hint });
+  const hint = didYouMean(label, FORMATS) ?? `known are ${FORMATS.join(", ")}`;
+  throw usageError(`there is no skill format "${label}"`, hint);
 }
 
 /** Checks a skill's name. Contracts and packages may have dots. In a package's id, hyphens become dots. */
@@ -118,9 +114,10 @@ function nameSkill(given: string, format: Format): { readonly id: string; readon
   const alphabet = isDotted
     ? "lowercase letters, digits, and single dots or hyphens"
     : "lowercase letters, digits and single hyphens";
-  throw new SkillflowError("usage.invalid", `"${given}" is no id for a skill: use ${alphabet}, 64 at most`, {
-    hint: suggestion ? `such as ${suggestion}` : undefined,
-  });
+  throw usageError(
+    `"${given}" is no id for a skill: use ${alphabet}, 64 at most`,
+    suggestion ? `such as ${suggestion}` : undefined,
+  );
 }
 
 function runsCode(format: Format): boolean {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../core/base/values.ts";
 import type { Access, ApiDescription, ApiOperation, ApiParameter } from "../../../core/skill/openapi/description.ts";
+import { fillTemplate } from "../../templates/fill.ts";
 
 /** Generates a skill that reads from an API, as plain code that its team can change. */
 
@@ -103,92 +104,20 @@ function endOf(name: string): string {
 
 function code(skill: ApiSkill): string {
   const { id, prefix, api, operations } = skill;
+  const title = plain(api.title);
   const fields = Object.entries(configOf(prefix, api)).map(([name, field]) => `    ${name}: ${literal(field)},\n`);
-  return `// Begun from the API description of ${plain(api.title)}. It only reads; change it as you like.
-
-/** @type {import("skillflow").SkillDefinition} */
-export default {
-  id: ${literal(id)},
-  name: ${literal(plain(api.title))},
-  description: ${literal(`Reads from ${plain(api.title)} by its API`)},
-  category: "general",
-  config: {
-${fields.join("")}  },
-  tools: [
-${operations.map(toolText).join("")}  ],
-};
-
-/** Sends each parameter as \`sent\` states, and returns the answer as JSON, or as text if it is not JSON. */
-async function ask(path, sent, input, { config, fetch, signal }) {
-  const url = new URL(address(config) + path.replace(/\\{([^{}]*)\\}/g, (_, name) => segment(name, sent, input)));
-  for (const [key, { in: place, name = key, between, deep }] of Object.entries(sent)) {
-    const value = input[key];
-    if (place !== "query" || value === undefined) continue;
-    if (deep) for (const [member, one] of Object.entries(value)) url.searchParams.append(\`\${name}[\${member}]\`, text(one));
-    else if (Array.isArray(value) && !between) for (const one of value) url.searchParams.append(name, text(one));
-    else url.searchParams.set(name, text(value, between));
-  }
-  const headers = { accept: "application/json" };
-  for (const [key, { in: place, name = key }] of Object.entries(sent)) {
-    if (place === "header" && input[key] !== undefined) headers[name] = text(input[key]);
-  }
-${api.access.map((one) => `  ${accessText(one, prefix)}\n`).join("")}  const response = await fetch(url, { headers, signal, redirect: "manual" });
-  const body = await bounded(response);
-  if (!response.ok) throw new Error(refusal(response, body));
-  const answer = /\\bjson\\b/.test(response.headers.get("content-type") ?? "") ? parsed(body) : body;
-  const [, next] = /<([^>]*)>\\s*;[^,]*rel="?next"?/.exec(response.headers.get("link") ?? "") ?? [];
-  const more = next && URL.canParse(next, url) ? { next: new URL(next, url).search } : {};
-  return typeof answer === "object" && answer !== null && !Array.isArray(answer) ? { ...answer, ...more } : { answer, ...more };
-}
-
-function address(config) {
-  return (config.${prefix}_URL || ${literal(api.address ?? "")}).replace(/\\/+$/, "");
-}
-
-/** No value leads to another path. */
-function segment(name, sent, input) {
-  const [key] = Object.entries(sent).find(([key, one]) => one.in === "path" && (one.name ?? key) === name) ?? [];
-  const value = text(input[key], ",");
-  if (value === "" || value === "." || value === "..") throw new Error(\`"\${value}" is no \${name}.\`);
-  return encodeURIComponent(value);
-}
-
-function text(value, between = ",") {
-  if (Array.isArray(value)) return value.map((one) => text(one)).join(between);
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
-}
-
-const LARGEST = 20_000_000;
-
-async function bounded(response) {
-  const chunks = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > LARGEST) throw new Error(\`The answer is larger than \${LARGEST / 1e6} MB and was not read: ask for less.\`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parsed(body) {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new Error("The answer broke off in the middle of its JSON: try again, or ask for less.");
-  }
-}
-
-function refusal({ status, headers }, body) {
-  const said = /^\\s*</.test(body) ? "" : \` \${body.replace(/\\s+/g, " ").slice(0, 300)}\`;
-  if (status === 401) return \`401: not let in. ${advice(skill)}\${said}\`;
-  if (status === 403) return \`403: this is not allowed, which does not say that there is nothing.\${said}\`;
-  if (status === 404) return \`404: not found. Check the names, and ${prefix}_URL.\${said}\`;
-  if (status === 429) return \`429: the rate limit is used up; try again after \${headers.get("retry-after") ?? "a minute"}.\`;
-  if (status >= 300 && status < 400) return \`\${status}: it has moved; set ${prefix}_URL to the address that answers.\`;
-  return \`\${status}:\${said || " no reason was given"}\`;
-}
-`;
+  return fillTemplate("openapi/skill.txt", {
+    title,
+    id: literal(id),
+    name: literal(title),
+    description: literal(`Reads from ${title} by its API`),
+    fields: fields.join(""),
+    tools: operations.map(toolText).join(""),
+    access: api.access.map((one) => `  ${accessText(one, prefix)}\n`).join(""),
+    prefix,
+    address: literal(api.address ?? ""),
+    advice: advice(skill),
+  });
 }
 
 function advice(skill: ApiSkill): string {

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Workspace } from "../../../app/host.ts";
 import { allSkills, HELD_SCRIPTS } from "../../../app/skills/states.ts";
 import { openWorkspace, type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import { wantedOf } from "../../../core/skill/availability/config-form.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
 import { projectOptions } from "../../flags.ts";
@@ -114,10 +114,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   const { skills } = workspace;
   const entry = await skills.find(id);
   if (!entry) {
-    const near = nearest(id, skills.ids);
-    throw new SkillflowError("usage.invalid", `there is no skill "${id}"`, {
-      hint: near ? `did you mean ${near}?` : "skillflow skills list",
-    });
+    throw usageError(`there is no skill "${id}"`, didYouMean(id, skills.ids) ?? "skillflow skills list");
   }
   if (flags.json === true) {
     const { frontmatter = {}, skill } = entry;

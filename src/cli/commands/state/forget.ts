@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import type { Action } from "../../io.ts";
 import { jsonText } from "../../terminal/terminal.ts";
@@ -7,9 +7,7 @@ import { entriesIn, statesAt, unknownKey } from "./states.ts";
 export const forgetState: Action = async (io, [name = "", ...keys], flags) => {
   const isAll = flags.all === true;
   if (isAll === keys.length > 0) {
-    throw new SkillflowError("usage.invalid", "say what is to be forgotten: some keys, or --all", {
-      hint: `skillflow state show ${name}`,
-    });
+    throw usageError("say what is to be forgotten: some keys, or --all", `skillflow state show ${name}`);
   }
   const store = statesAt(io, flags);
   const entries = await entriesIn(store, name);
@@ -19,9 +17,7 @@ export const forgetState: Action = async (io, [name = "", ...keys], flags) => {
     const question = `Forget all ${entries.length} entries of ${plainLine(name)}? [y/N] `;
     const answer = io.ask && io.isTerminal ? await io.ask(question) : undefined;
     if (answer === undefined) {
-      throw new SkillflowError("usage.invalid", `nobody was there to say that all of ${name} is to be forgotten`, {
-        hint: "--yes says so",
-      });
+      throw usageError(`nobody was there to say that all of ${name} is to be forgotten`, "--yes says so");
     }
     if (!/^y(?:es)?$/i.test(answer.trim())) {
       await io.err("nothing was forgotten\n");

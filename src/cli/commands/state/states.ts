@@ -1,7 +1,7 @@
 import { openState } from "../../../app/adapters/states.ts";
 import { openStore } from "../../../app/adapters/stores.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { didYouMean } from "../../../core/base/values.ts";
 import type { StateEntry } from "../../../core/engine/event/state-entry.ts";
 import type { StateStore } from "../../../core/engine/ports.ts";
 import { APPLIED } from "../../../core/engine/state/delta.ts";
@@ -23,18 +23,10 @@ export async function namesIn(store: StateStore): Promise<readonly string[]> {
 export async function entriesIn(store: StateStore, name: string): Promise<readonly StateEntry[]> {
   const names = await namesIn(store);
   if (names.includes(name)) return (await store.read([name])).get(name) ?? [];
-  const near = nearest(name, names);
-  throw new SkillflowError("usage.invalid", `there is no state "${name}"`, {
-    hint: near ? `did you mean ${near}?` : "skillflow state list",
-  });
+  throw usageError(`there is no state "${name}"`, didYouMean(name, names) ?? "skillflow state list");
 }
 
 export function unknownKey(name: string, key: string, entries: readonly StateEntry[]): SkillflowError {
-  const near = nearest(
-    key,
-    entries.map((entry) => entry.key),
-  );
-  return new SkillflowError("usage.invalid", `${name} holds no entry "${key}"`, {
-    hint: near ? `did you mean ${near}?` : `skillflow state show ${name}`,
-  });
+  const keys = entries.map((entry) => entry.key);
+  return usageError(`${name} holds no entry "${key}"`, didYouMean(key, keys) ?? `skillflow state show ${name}`);
 }

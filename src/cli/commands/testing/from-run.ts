@@ -2,16 +2,15 @@ import { relative } from "node:path";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { testFromRun } from "../../../app/testing/from-run.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { replaceFile } from "../../../files/files.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 
 /** Writes a test from a run (`test --from RUN`) and prints its path. */
 export const writeTest: Action = async (io, places, flags) => {
-  if (places.length > 0) throw new SkillflowError("usage.invalid", "--from writes a test of its run, and runs none");
-  if (io.host.documents)
-    throw new SkillflowError("usage.invalid", "--from writes to the checkout, --from-ref reads a commit");
+  if (places.length > 0) throw usageError("--from writes a test of its run, and runs none");
+  if (io.host.documents) throw usageError("--from writes to the checkout, --from-ref reads a commit");
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
   const files = await testFromRun(workspace, text(flags, "from") ?? "");

@@ -2,13 +2,12 @@ import type { Workspace } from "../../../app/host.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
 import { openTestWorkspace, runTests, type TestedCase } from "../../../app/testing/run-tests.ts";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { countOf } from "../../../core/engine/settings/bounds.ts";
 import { replaceFile } from "../../../files/files.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
 import { isCi } from "../../ci/ci.ts";
-import { flagValue, list, projectOptions, text } from "../../flags.ts";
+import { list, number, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { jsonText, painter } from "../../terminal/terminal.ts";
 import {
@@ -53,7 +52,7 @@ export async function runOnce(io: Io, flags: Flags, { workspace, places, signal,
     paths: places,
     models,
     filter: text(flags, "filter"),
-    repeat: flagValue(flags, "repeat", countOf) ?? 1,
+    repeat: number(flags, "repeat") ?? 1,
     signal,
     onCase: (one) => void (isQuiet ? undefined : io.err(describeCase(one, view))),
   });
@@ -79,17 +78,17 @@ function interruptSignal(io: Io): AbortSignal {
 }
 
 function checkFlags(io: Io, flags: Flags): void {
-  const wrong = (message: string, hint?: string) =>
-    new SkillflowError("usage.invalid", message, hint === undefined ? {} : { hint });
   reportPlaces(flags);
-  const isOne = list(flags, "model").length < 2 && (flagValue(flags, "repeat", countOf) ?? 1) === 1;
+  const isOne = list(flags, "model").length < 2 && (number(flags, "repeat") ?? 1) === 1;
   if (flags.update === true) {
-    if (isCi(io.host.env)) throw wrong("-u is not taken in CI", "accept what came on your own machine, and commit it");
-    if (io.host.documents) throw wrong("-u writes to the checkout, --from-ref reads from a commit: take one of them");
-    if (!isOne) throw wrong("-u accepts one run: leave out --repeat and a second --model");
+    if (isCi(io.host.env))
+      throw usageError("-u is not taken in CI", "accept what came on your own machine, and commit it");
+    if (io.host.documents)
+      throw usageError("-u writes to the checkout, --from-ref reads from a commit: take one of them");
+    if (!isOne) throw usageError("-u accepts one run: leave out --repeat and a second --model");
   }
-  if (flags.yes === true && flags.update !== true) throw wrong("--yes goes with -u");
-  if (flags.watch === true && !io.isTerminal) throw wrong("--watch wants a terminal");
+  if (flags.yes === true && flags.update !== true) throw usageError("--yes goes with -u");
+  if (flags.watch === true && !io.isTerminal) throw usageError("--watch wants a terminal");
 }
 
 /** Returns the path of each `--report junit=PATH`. */
@@ -97,7 +96,7 @@ function reportPlaces(flags: Flags): string[] {
   return list(flags, "report").map((report) => {
     const path = /^junit=(.+)$/s.exec(report)?.[1];
     if (path !== undefined) return path;
-    throw new SkillflowError("usage.invalid", `--report takes junit=PATH, not "${report}"`);
+    throw usageError(`--report takes junit=PATH, not "${report}"`);
   });
 }
 

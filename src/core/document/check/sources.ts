@@ -1,4 +1,5 @@
 import { type DiagnosticCode, fieldPath } from "../../base/diagnostic.ts";
+import type { Hint } from "../../base/options.ts";
 import { isObject, type JsonObject } from "../../base/values.ts";
 import type { NodeSources } from "../workflow/source.ts";
 import type { Workflow } from "../workflow/workflow.ts";
@@ -71,7 +72,7 @@ export type SourceForm =
 export interface SourceProblem {
   readonly code: Extract<DiagnosticCode, `SOURCE_${string}`>;
   readonly message: string;
-  readonly hint: string;
+  readonly hint: Hint;
 }
 
 /** Classifies a Source. The content of a tagged form is never classified again. */

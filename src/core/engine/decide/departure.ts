@@ -1,3 +1,4 @@
+import type { Hint, OptionName } from "../../base/options.ts";
 import { followPath } from "../../base/path.ts";
 import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
@@ -173,18 +174,23 @@ function endUnrouted(program: Program, state: State, leaving: Leaving): SingleSt
   return end(program, state, { status: "failed", reason: `no route out of ${leaving.node}`, error });
 }
 
+const RAISED_BY: Readonly<Record<string, OptionName>> = {
+  max_cost_usd: "max-cost",
+  max_tokens: "max-tokens",
+  max_steps: "max-steps",
+};
+
 export function endHalted(program: Program, state: State): SingleStep {
   const halt = state.halt ?? { status: "stopped", reason: "" };
   if (halt.status === "failed")
     return end(program, state, { status: "failed", reason: halt.reason, error: halt.error });
   const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
-  const hint = limit?.endsWith("_per_day")
+  const option = limit && RAISED_BY[limit];
+  const hint: Hint | "" | undefined = limit?.endsWith("_per_day")
     ? "resume it tomorrow, or raise limits.per_day"
-    : limit && limit !== "timeout"
-      ? `raise ${limit} and resume`
-      : undefined;
-  return end(program, state, { status, reason, error: { code, message: reason, ...(hint ? { hint } : {}) } });
+    : option && ["raise ", { option }, " and resume"];
+  return end(program, state, { status, reason, error: { code, message: reason, ...defined("hint", hint) } });
 }
 
 /** Ends a run that was started during the cool-down. It does nothing. */

@@ -2,10 +2,25 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 
+const optionSchema = lazy(() =>
+  z.object({ option: z.string().describe("Command-line name without dashes"), value: z.string().optional() }),
+);
+
 export const runErrorSchema = lazy(() =>
-  z.object({ code: z.string(), message: z.string(), hint: z.string().optional(), node: z.string().optional() }),
+  z.object({
+    code: z.string(),
+    message: z.string(),
+    hint: optional(
+      z.union([z.string(), z.array(z.union([z.string(), optionSchema()]))]),
+      "Text, or parts of it, of which each surface writes the options in its own way",
+    ),
+    node: z.string().optional(),
+  }),
 );
 export type RunError = Fitting<typeof runErrorSchema>;
+
+/** Error of a run as a surface shows it. */
+export const shownErrorSchema = lazy(() => runErrorSchema().extend({ hint: z.string().optional() }));
 
 export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting", "skipped"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { OptionName } from "../../base/options.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
@@ -68,7 +69,7 @@ const OPTIONS = [
   "engine",
   "state",
   "offline",
-] as const;
+] as const satisfies readonly OptionName[];
 
 const recordedOptionSchema = lazy(() => z.object({ name: z.enum(OPTIONS), value: z.string().optional() }));
 export type RecordedOption = Fitting<typeof recordedOptionSchema>;

@@ -142,7 +142,7 @@ export interface AgentFailure {
   readonly cause?: FailureCause;
   /** Error code of a model. If set, the run can be resumed inside the node. */
   readonly code?: string;
-  readonly hint?: string;
+  readonly hint?: RunError["hint"];
 }
 
 export interface Leaving {

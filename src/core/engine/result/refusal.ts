@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { type Diagnostic, fieldPath } from "../../base/diagnostic.ts";
+import type { ShownDiagnostic } from "../../base/diagnostic.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { runErrorSchema } from "../event/end.ts";
+import { shownErrorSchema } from "../event/end.ts";
 import { stateOf } from "../fold/fold.ts";
 import type { StoredRun } from "../ports.ts";
 import { describeResult, type RunResult } from "./result.ts";
@@ -15,7 +15,7 @@ export const refusalSchema = lazy(() =>
     workflow: z.string().nullable(),
     status: z.literal("refused"),
     exitCode: z.int(),
-    error: runErrorSchema(),
+    error: shownErrorSchema(),
     diagnostics: z.array(
       z.object({
         severity: z.enum(["error", "warning"]),
@@ -54,6 +54,6 @@ export function describeBrokenOff({ record, events }: StoredRun, error: unknown)
   return { ...describeResult(record, stateOf({ record, events })), exitCode, error: reason };
 }
 
-function publicShape({ path, field: _, ...found }: Diagnostic): Refusal["diagnostics"][number] {
-  return path.length === 0 ? found : { ...found, field: fieldPath(path) };
+function publicShape({ path, field, ...found }: ShownDiagnostic): Refusal["diagnostics"][number] {
+  return path.length === 0 ? found : { ...found, field };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { exitCodeOf } from "../../base/errors.ts";
+import { asFlag, type OptionWriter, renderHint } from "../../base/options.ts";
 import { defined, type Fitting, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 import { planOf } from "../decide/planning.ts";
@@ -7,7 +8,7 @@ import {
   degradedSchema,
   RUN_STATUSES,
   type RunError,
-  runErrorSchema,
+  shownErrorSchema,
   unroutedSchema,
   waitingSchema,
 } from "../event/end.ts";
@@ -73,13 +74,13 @@ export const resultSchema = lazy(() =>
       z.record(z.string(), z.int()),
       "Number of values of the checkout's .env that were replaced in tool results, by variable",
     ),
-    error: runErrorSchema().optional(),
+    error: shownErrorSchema().optional(),
   }),
 );
 export type RunResult = Fitting<typeof resultSchema>;
 
-/** Describes the result of a run, from its past alone. */
-export function describeResult(record: RunRecord, state: State): RunResult {
+/** Describes the result of a run, from its past alone. `write` writes the options of its hint. */
+export function describeResult(record: RunRecord, state: State, write: OptionWriter = asFlag): RunResult {
   const { status, exitCode, error } = statusOf(state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
@@ -115,8 +116,12 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     },
     plan: planOf(state),
     ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
-    ...(error ? { error } : {}),
+    ...(error ? { error: shownError(error, write) } : {}),
   };
+}
+
+function shownError({ hint, ...error }: RunError, write: OptionWriter) {
+  return { ...error, ...(hint === undefined ? {} : { hint: renderHint(hint, write) }) };
 }
 
 function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {

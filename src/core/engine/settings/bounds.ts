@@ -1,4 +1,5 @@
 import { SkillflowError } from "../../base/errors.ts";
+import { type OptionName, variableOf, WRITES } from "../../base/options.ts";
 import { parseDuration } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
 import type { Settings } from "../event/settings.ts";
@@ -10,8 +11,6 @@ interface Bounds {
 }
 
 export type Writes = (typeof WRITES)[number];
-/** Modes, strictest first. */
-const WRITES = ["deny", "plan", "allow"] as const;
 
 /** Bounds as a document or config file declares them. */
 export type Declared = Pick<ProjectConfig, "writes" | "limits">;
@@ -19,10 +18,12 @@ export type Declared = Pick<ProjectConfig, "writes" | "limits">;
 /** Bounds as the command line sets them. */
 export interface BoundChoices {
   readonly writes?: string | undefined;
-  readonly maxCostUsd?: number | undefined;
+  /** US dollars. */
+  readonly maxCost?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxSteps?: number | undefined;
-  readonly timeoutMs?: number | undefined;
+  /** Milliseconds. */
+  readonly timeout?: number | undefined;
   readonly dayCostUsd?: number | undefined;
   readonly dayRuns?: number | undefined;
 }
@@ -61,28 +62,30 @@ function boundsDeclared({ writes, limits = {} }: Declared): Bounds {
   return boundsOf({ writes, ...counted, timeout_ms: parseDuration(timeout), ...perDay });
 }
 
-function boundsOfFlags({ writes, maxCostUsd, maxTokens, maxSteps, timeoutMs, ...day }: BoundChoices): Bounds {
+function boundsOfFlags({ writes, maxCost, maxTokens, maxSteps, timeout, ...day }: BoundChoices): Bounds {
   const mode = writes === undefined ? undefined : writesOf("writes", writes);
   return boundsOf({
     writes: mode,
-    max_cost_usd: maxCostUsd,
+    max_cost_usd: maxCost,
     max_tokens: maxTokens,
     max_steps: maxSteps,
-    timeout_ms: timeoutMs,
+    timeout_ms: timeout,
     max_cost_usd_per_day: day.dayCostUsd,
     max_runs_per_day: day.dayRuns,
   });
 }
 
 function boundsOfVariables(env: Environment): Bounds {
-  const read = <Value>(name: string, parse: (name: string, text: string) => Value) =>
-    env[name] ? parse(name, env[name]) : undefined;
+  const read = <Value>(option: OptionName, parse: (name: string, text: string) => Value) => {
+    const name = variableOf(option);
+    return env[name] ? parse(name, env[name]) : undefined;
+  };
   return boundsOf({
-    writes: read("SKILLFLOW_WRITES", writesOf),
-    max_cost_usd: read("SKILLFLOW_MAX_COST", amountOf),
-    max_tokens: read("SKILLFLOW_MAX_TOKENS", countOf),
-    max_steps: read("SKILLFLOW_MAX_STEPS", countOf),
-    timeout_ms: read("SKILLFLOW_TIMEOUT", durationOf),
+    writes: read("writes", writesOf),
+    max_cost_usd: read("max-cost", amountOf),
+    max_tokens: read("max-tokens", countOf),
+    max_steps: read("max-steps", countOf),
+    timeout_ms: read("timeout", durationOf),
   });
 }
 

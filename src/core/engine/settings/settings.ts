@@ -1,3 +1,4 @@
+import { variableOf } from "../../base/options.ts";
 import { deepEqual, defined } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
 import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../../document/model-name.ts";
@@ -9,16 +10,18 @@ import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
 /** Settings of a run that the command line can set. */
 export interface RunChoices extends BoundChoices {
   readonly model?: string | undefined;
-  readonly offline: boolean;
+  readonly offline?: boolean | undefined;
   readonly fileRoot?: string | undefined;
   /** Treats `rules` and `context` of the input as Sources. */
   readonly inputSources?: boolean | undefined;
-  readonly nodeTimeoutMs?: number | undefined;
-  readonly toolTimeoutMs?: number | undefined;
+  /** Milliseconds. */
+  readonly nodeTimeout?: number | undefined;
+  /** Milliseconds. */
+  readonly toolTimeout?: number | undefined;
   readonly contextMode?: Settings["context_mode"] | undefined;
-  readonly requireSkills: boolean;
+  readonly requireSkills?: boolean | undefined;
   /** True if another process drives the run, with its own skills, config and keys. */
-  readonly detached?: boolean | undefined;
+  readonly detach?: boolean | undefined;
   /** Fails if an MCP server's tools differ from the lock file. */
   readonly frozen?: boolean | undefined;
   /** Allows public writes of text from private sources. */
@@ -41,9 +44,9 @@ const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
 /** Chooses a new run's settings: first flags, then variables, then files. Limits: see `chooseBounds`. */
 export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, files, own }: Said): Settings {
-  const named = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model);
+  const named = choices.model ?? env[variableOf("model")] ?? first(files, (file) => file.model);
   const model = named ?? defaultModel(env, workflow.model, own);
-  if (choices.detached) checkModel(model, own);
+  if (choices.detach) checkModel(model, own);
   else checkModels(model, workflow, env, own);
   const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
   return {
@@ -52,8 +55,8 @@ export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, f
     writes,
     limits: { max_steps: DEFAULT_MAX_STEPS, ...limits },
     max_turns: DEFAULT_MAX_TURNS,
-    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
-    tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+    ...defined("node_timeout_ms", choices.nodeTimeout),
+    tool_timeout_ms: choices.toolTimeout ?? DEFAULT_TOOL_TIMEOUT_MS,
     context_mode: choices.contextMode ?? "full",
     ...(choices.allowPublic ? { allow_public: true } : {}),
   };
@@ -84,8 +87,8 @@ export function changedSettings(choices: RunChoices, recorded: Settings, { env, 
   return {
     ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, own) }),
     ...(writes === recorded.writes ? {} : { writes }),
-    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
-    ...defined("tool_timeout_ms", choices.toolTimeoutMs),
+    ...defined("node_timeout_ms", choices.nodeTimeout),
+    ...defined("tool_timeout_ms", choices.toolTimeout),
     ...defined("context_mode", choices.contextMode),
     ...(choices.allowPublic ? { allow_public: true } : {}),
     ...(deepEqual(limits, recorded.limits) ? {} : { limits: { ...recorded.limits, ...limits } }),

@@ -1,5 +1,6 @@
 import { extname, join, posix } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import type { Hint } from "../../../core/base/options.ts";
 import { isObject } from "../../../core/base/values.ts";
 import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
@@ -86,7 +87,8 @@ function checkVariables({ folder, document, problem, path }: Place, script: stri
   const read = [...script.matchAll(VARIABLES)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
   const untold = [...new Set(read)].filter((name) => !GIVEN.has(name) && !document.includes(name));
   return untold.map((name) => {
-    const hint = `name it in a section "Configuration"; a run hands it over with --skill-env ${folder.name}=${name}`;
+    const option = { option: "skill-env", value: `${folder.name}=${name}` } as const;
+    const hint: Hint = ['name it in a section "Configuration"; a run hands it over with ', option];
     return problem("warning", "TOOL_VARIABLE", path, {
       message: `SKILL.md does not mention ${name}, which the script reads`,
       hint,

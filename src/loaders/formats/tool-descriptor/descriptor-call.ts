@@ -188,7 +188,8 @@ async function runHelper(
     const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
     return printed(await runProgram(call, { argv, stdin, cwd: context.workDir, ...defined("env", env) }));
   }
-  if (script !== undefined) context.logger.warn(`the script ${script} does not run without --allow-scripts`);
+  if (script !== undefined)
+    context.logger.warn(`the script ${script} does not run unless your own config file sets skills.allowScripts`);
   return "";
 }
 

@@ -130,12 +130,12 @@ function strangeKeys(manifest: Manifest): Diagnostic[] {
   return strange.map((key) => invalid(manifest, [key], `${key} is not a key of this format`));
 }
 
-/** Reports parameters that a script resolves, which needs the operator's --allow-scripts. */
+/** Reports parameters that a script resolves, which needs the operator's permission. */
 function heldScripts({ tools }: Descriptor, file: string): Diagnostic[] {
   return tools.flatMap(({ name, executions }) => {
     const mappings = executions.flatMap(({ args }) => args).filter(({ resolveCommand }) => resolveCommand?.script);
     return mappings.map(({ param, resolveCommand }) => {
-      const message = `tool "${name}" resolves ${param} with the script ${resolveCommand?.script}, which needs --allow-scripts`;
+      const message = `tool "${name}" resolves ${param} with the script ${resolveCommand?.script}, which needs skills.allowScripts in your own config file`;
       return descriptorFinding("DESCRIPTOR_SCRIPTS", { path: [], message, file });
     });
   });

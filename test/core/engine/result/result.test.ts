@@ -5,6 +5,7 @@ import { describeResult, resultSchema } from "../../../../src/core/engine/result
 import {
   breaks,
   calls,
+  eventsOf,
   gives,
   INTERRUPT,
   OPS,
@@ -168,6 +169,19 @@ describe("how a run ends, and its exit code", () => {
   ])("%s exits with %i", (code, exit) => {
     expect(exitCodeOf(code)).toBe(exit);
   });
+});
+
+test("names the options of a hint for its surface, and keeps a recorded text", () => {
+  const record = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b"]), { settings: { limits: { max_steps: 1 } } });
+  const { events, state } = play(record);
+  const ended = eventsOf(events, "workflow:end").at(-1);
+  expect(ended?.error?.hint).toEqual(["raise ", { option: "max-steps" }, " and resume"]);
+  const hintOf = (...given: Parameters<typeof describeResult>) => describeResult(...given).error?.hint;
+  expect(hintOf(record, state)).toBe("raise --max-steps and resume");
+  expect(hintOf(record, state, (option) => `<${option}>`)).toBe("raise <max-steps> and resume");
+  if (!state.end?.error) throw new Error("the run has no error");
+  const older = { ...state, end: { ...state.end, error: { ...state.end.error, hint: "raise max_steps and resume" } } };
+  expect(hintOf(record, older)).toBe("raise max_steps and resume");
 });
 
 test.each([

@@ -101,7 +101,7 @@ describe("a new run's settings", () => {
 
   test("a variable replaces what all of them say, and a flag the variable", () => {
     expect(choose({}, VARIABLES, strict, [strict])).toMatchObject({ writes: "allow", limits: freed });
-    const flags = { writes: "deny", maxCostUsd: 1, maxTokens: 2, maxSteps: 3, timeoutMs: 4 };
+    const flags = { writes: "deny", maxCost: 1, maxTokens: 2, maxSteps: 3, timeout: 4 };
     expect(choose(flags, VARIABLES, lax, [lax])).toMatchObject({
       writes: "deny",
       limits: { max_cost_usd: 1, max_tokens: 2, max_steps: 3, timeout_ms: 4 },
@@ -131,7 +131,7 @@ describe("a new run's settings", () => {
   });
 
   test("timeouts of nodes and tools", () => {
-    expect(choose({ nodeTimeoutMs: 5, toolTimeoutMs: 6 })).toMatchObject({ node_timeout_ms: 5, tool_timeout_ms: 6 });
+    expect(choose({ nodeTimeout: 5, toolTimeout: 6 })).toMatchObject({ node_timeout_ms: 5, tool_timeout_ms: 6 });
   });
 });
 
@@ -161,7 +161,7 @@ describe("a resumed run's settings", () => {
   });
 
   test("model, writes and timeouts may change", () => {
-    const choices = { ...NONE, model: "script:y", writes: "deny", nodeTimeoutMs: 1, toolTimeoutMs: 2 };
+    const choices = { ...NONE, model: "script:y", writes: "deny", nodeTimeout: 1, toolTimeout: 2 };
     expect(changedSettings(choices, SETTINGS, NOBODY)).toEqual({
       model: "script:y",
       judge_model: "claude-haiku-4-5",
