@@ -52,6 +52,10 @@ export const evaluator = lazy(() =>
         z.enum(["fail", "drop", "mark"]),
         "Unsupported claims fail the evaluation (default), are removed (drop), or are marked (mark)",
       ),
+      on_unbound: optional(
+        z.enum(["drop", "mark"]),
+        "Claims with facts that no quoted record contains are marked (default) or removed (drop)",
+      ),
     }),
     z.strictObject({
       name: evaluatorName(),

@@ -11,7 +11,7 @@ import {
   unroutedSchema,
   waitingSchema,
 } from "./end.ts";
-import { FAILURE_CAUSES, nodeResultSchema, ref } from "./node-result.ts";
+import { CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
 import { changedSkillsSchema } from "./record.ts";
 import { part, purpose, stop, usageSchema } from "./reply.ts";
@@ -227,12 +227,16 @@ const checkEvents = lazy(
         claims: z.array(
           z.object({
             claim: json().describe("Claim as in the answer"),
-            supported: z.boolean(),
+            supported: z.boolean().describe("At least one cite holds"),
+            partial: optional(z.literal(true), "Supported, but not all cites hold"),
+            unbound: optional(z.array(z.string()), "Facts of the claim that no quoted record contains"),
             cites: z.array(
               z.object({
                 ref: z.string(),
                 quote: z.string(),
-                problem: optional(z.string(), "Why the cite is invalid. Absent if it is valid."),
+                problem: optional(z.string(), "Why the cite does not hold. Absent if it holds."),
+                code: optional(z.enum(CITE_FAULTS), "The same as a code. Absent if the cite holds."),
+                nearest: optional(z.string(), "Text of the result that is most like a quote that was not found"),
               }),
             ),
           }),

@@ -41,6 +41,10 @@ export function callFailure({ error, output }: Pick<ToolCall, "error" | "output"
 export const FAILURE_CAUSES = ["max_turns", "timeout", "limits", "evals"] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
+/** Reasons for which a citation does not hold. */
+export const CITE_FAULTS = ["unknown_ref", "no_evidence", "bad_quote", "not_found", "crosses_records"] as const;
+export type CiteFault = (typeof CITE_FAULTS)[number];
+
 export const evidenceCountsSchema = lazy(() =>
   z.object({
     claims: z.int().describe("Number before any are removed"),
@@ -48,6 +52,8 @@ export const evidenceCountsSchema = lazy(() =>
     dropped: z.int(),
     cites: z.int().describe("Number before any are removed"),
     held: z.int().describe("Cites whose quote is in the result that they name"),
+    partial: optional(z.int(), "Supported claims of which not all cites hold. Absent if there are none."),
+    unbound: optional(z.int(), "Claims with facts that no quoted record contains. Absent if there are none."),
     dropped_claims: optional(
       z.array(z.object({ claim: z.string(), reason: z.string() })),
       "Removed claims with reasons. Absent if there are none.",

@@ -1,15 +1,30 @@
-import { shortText } from "../../base/preview.ts";
-import { groupBy, type JsonObject } from "../../base/values.ts";
+import { cutText, shortText } from "../../base/preview.ts";
+import { groupBy, type Json, type JsonObject } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
-import type { EvidenceCounts } from "../event/node-result.ts";
-import { type CheckedCite, type CheckedClaim, type Cite, citesOf, claimsOf, claimText } from "./claims.ts";
+import type { CiteFault, EvidenceCounts } from "../event/node-result.ts";
+import {
+  type CheckedCite,
+  type CheckedClaim,
+  type Cite,
+  type ClaimModes,
+  citesOf,
+  claimsOf,
+  claimText,
+  factualText,
+  isDropped,
+  refsOf,
+} from "./claims.ts";
+import { missingFacts } from "./facts.ts";
 import { type Quote, readQuote } from "./quote.ts";
-import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";
+import type { EvidenceRecord } from "./records.ts";
+import { type Found, findQuotes, nearestTo, type Source } from "./source.ts";
 
 /** Checks claims against the results that they cite, without asking a model. */
 
 /** A result that can be cited, or in `problem` the reason that it is not evidence. */
-export type Evidence = ({ readonly source: Source } | { readonly problem: string }) & { readonly isTeam: boolean };
+export type Evidence = ({ readonly source: Source } | { readonly problem: string; readonly code: CiteFault }) & {
+  readonly isTeam: boolean;
+};
 
 export interface Examined {
   readonly claims: readonly CheckedClaim[];
@@ -23,74 +38,146 @@ export interface Examined {
 export function citedRefs(rule: EvidenceRule, data: JsonObject): Set<string> {
   const claims = claimsOf(rule, data);
   if ("missing" in claims) return new Set();
-  return new Set(claims.flatMap((claim) => citesOf(rule, claim).map(({ ref }) => ref)));
+  return new Set(claims.flatMap((claim) => citesOf(rule, claim).flatMap(refsOf)));
 }
 
-interface Examining {
+interface Examination {
+  readonly rule: EvidenceRule;
+  readonly data: JsonObject;
   readonly evidenceOf: (ref: string) => Evidence;
+  /** The run's input, whose facts count too. */
+  readonly input: Json;
   readonly mostOfExcerpt: number;
 }
 
-type Searched = Cite & { readonly read: Quote; found?: Found | undefined };
-
-export function examine(rule: EvidenceRule, data: JsonObject, { evidenceOf, mostOfExcerpt }: Examining): Examined {
+export function examine({ rule, data, evidenceOf, input, mostOfExcerpt }: Examination): Examined {
   const claims = claimsOf(rule, data);
   if ("missing" in claims) return { claims: [], missing: claims.missing, excerpts: new Map() };
   const cited = claims.map((claim) =>
-    citesOf(rule, claim).map((cite): Searched => ({ ...cite, read: readQuote(cite.quote) })),
+    citesOf(rule, claim).map((cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] })),
   );
-  const byRef = groupBy(cited.flat(), ({ ref }) => ref);
-  const excerpts = new Map<string, string>();
+  const known = searchAll(cited.flat(), evidenceOf);
+  const checked = claims.map((claim, index) => {
+    return checkClaim(claim, cited[index] ?? [], { known, input, isIndependent: rule.independent === true });
+  });
+  return { claims: checked, excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : new Map() };
+}
+
+/** A citation and what was found for it in each of its results. */
+interface Open {
+  readonly cite: Cite;
+  readonly read: Quote;
+  readonly finds: { readonly ref: string; readonly found: Found | undefined }[];
+}
+
+/** Searches each result once for all quotes that cite it. */
+function searchAll(cites: readonly Open[], evidenceOf: (ref: string) => Evidence): ReadonlyMap<string, Evidence> {
   const known = new Map<string, Evidence>();
-  for (const [ref, cites] of byRef) {
+  const byRef = groupBy(
+    cites.flatMap((open) => refsOf(open.cite).map((ref) => ({ ref, open }))),
+    ({ ref }) => ref,
+  );
+  for (const [ref, pairs] of byRef) {
+    const opens = pairs.map(({ open }) => open);
     const evidence = evidenceOf(ref);
     known.set(ref, evidence);
     if ("problem" in evidence) continue;
-    const found = findQuotes(
-      evidence.source,
-      cites.map(({ read }) => read),
-    );
-    for (const [index, cite] of cites.entries()) cite.found = found[index];
-    const held = found.filter((one) => one !== undefined);
-    if (held.length > 0 && mostOfExcerpt > 0) excerpts.set(ref, excerptOf(held, mostOfExcerpt));
+    const quotes = opens.map(({ read }) => read);
+    for (const [index, found] of findQuotes(evidence.source, quotes).entries())
+      opens[index]?.finds.push({ ref, found });
   }
-  const checked = claims.map((claim, index): CheckedClaim => {
-    const cites = (cited[index] ?? []).map((cite): CheckedCite & { readonly isTeam: boolean } => {
-      const { ref, quote } = cite;
-      const evidence = known.get(ref);
-      const problem = problemOf(cite, evidence);
-      return { ref, quote, isTeam: evidence?.isTeam ?? false, ...(problem === undefined ? {} : { problem }) };
-    });
-    const supported = cites.some(({ problem, isTeam }) => problem === undefined && (isTeam || !rule.independent));
-    return { claim, supported, cites: cites.map(({ isTeam: _, ...cite }) => cite) };
-  });
-  return { claims: checked, excerpts };
+  return known;
 }
 
-function problemOf({ ref, read, found }: Searched, evidence: Evidence | undefined): string | undefined {
-  if (evidence && "problem" in evidence) return evidence.problem;
-  if (read.kind === "refused") return read.problem;
-  if (found) return undefined;
-  return read.kind === "field"
-    ? `its quote is shorter than 8 characters and no whole field of ${ref}`
-    : `its quote does not occur in ${ref}`;
+interface Known {
+  readonly known: ReadonlyMap<string, Evidence>;
+  readonly input: Json;
+  readonly isIndependent: boolean;
+}
+
+function checkClaim(claim: Json, opens: readonly Open[], { known, input, isIndependent }: Known): CheckedClaim {
+  const cites = opens.map((open) => checkCite(open, known));
+  const holding = cites.filter(({ code }) => code === undefined);
+  const supported = holding.some((_, index) => !isIndependent || holding[index]?.isTeam);
+  const shown = cites.map(({ isTeam: _, ...cite }) => cite);
+  if (!supported) return { claim, supported, cites: shown };
+  const records = opens.flatMap(({ finds }) =>
+    finds.flatMap(({ found }) => (found && "records" in found ? found.records : [])),
+  );
+  const unbound = missingFacts(factualText(claim), [...records.map(textOfRecord), JSON.stringify(input)]);
+  return {
+    claim,
+    supported,
+    ...(holding.length < cites.length ? { partial: true } : {}),
+    ...(unbound.length > 0 ? { unbound } : {}),
+    cites: shown,
+  };
+}
+
+function textOfRecord({ text, columns = [] }: EvidenceRecord): string {
+  return columns.length > 0 ? `${text}\n${columns.join("\n")}` : text;
+}
+
+/** Checks a citation. Of several results, one must contain the quote. */
+function checkCite(
+  { cite, read, finds }: Open,
+  known: ReadonlyMap<string, Evidence>,
+): CheckedCite & { readonly isTeam: boolean } {
+  const { ref, quote } = cite;
+  const held = finds.find(({ found }) => found && "records" in found);
+  if (held) return { ref: held.ref, quote, isTeam: known.get(held.ref)?.isTeam ?? false };
+  const failed = (code: CiteFault, problem: string) => ({ ref, quote, isTeam: false, code, problem });
+  for (const each of refsOf(cite)) {
+    const evidence = known.get(each);
+    if (evidence && "problem" in evidence) return failed(evidence.code, evidence.problem);
+  }
+  if (read.kind === "refused") return failed("bad_quote", read.problem);
+  if (finds.some(({ found }) => found)) {
+    return failed("crosses_records", `its quote joins parts of different records of ${ref}`);
+  }
+  if (read.kind === "field") {
+    return failed("not_found", `its quote is shorter than 8 characters and is not a whole field of ${ref}`);
+  }
+  const source = known.get(refsOf(cite)[0] ?? "");
+  const nearest = source && "source" in source ? nearestTo(source.source, read) : undefined;
+  return { ...failed("not_found", `its quote does not occur in ${ref}`), ...(nearest ? { nearest } : {}) };
+}
+
+/** Returns the records with valid quotes, by result, up to a number of characters each. */
+function excerptsOf(opens: readonly Open[], most: number): ReadonlyMap<string, string> {
+  const excerpts = new Map<string, string>();
+  for (const { ref, found } of opens.flatMap(({ finds }) => finds)) {
+    if (!found || !("records" in found)) continue;
+    const [record] = found.records;
+    const before = excerpts.get(ref) ?? "";
+    if (record && before.length < most && !before.includes(record.text)) {
+      excerpts.set(ref, cutText(before === "" ? record.text : `${before}\n${record.text}`, most));
+    }
+  }
+  return excerpts;
 }
 
 /** Counts the evidence. `claims` and `cites` include what is removed later. */
 export function countEvidence(
-  mode: "fail" | "drop" | "mark",
+  modes: ClaimModes,
   claims: readonly CheckedClaim[],
   independent: boolean,
 ): EvidenceCounts {
-  const supported = claims.filter((claim) => claim.supported).length;
   const cites = claims.flatMap((claim) => claim.cites);
-  const dropped = mode === "drop" ? unsupportedClaims(claims, independent) : [];
+  const dropped = complaintsOf(
+    claims.filter((claim) => isDropped(claim, modes)),
+    independent,
+  );
+  const partial = claims.filter((claim) => claim.partial).length;
+  const unbound = claims.filter((claim) => claim.unbound).length;
   return {
     claims: claims.length,
-    supported,
+    supported: claims.filter((claim) => claim.supported).length,
     dropped: dropped.length,
     cites: cites.length,
     held: cites.filter(({ problem }) => problem === undefined).length,
+    ...(partial > 0 ? { partial } : {}),
+    ...(unbound > 0 ? { unbound } : {}),
     ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
   };
 }
@@ -98,35 +185,50 @@ export function countEvidence(
 export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
   const sum = (of: (counts: EvidenceCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
   const dropped = all.flatMap(({ dropped_claims = [] }) => dropped_claims);
+  const partial = sum((counts) => counts.partial ?? 0);
+  const unbound = sum((counts) => counts.unbound ?? 0);
   return {
     claims: sum(({ claims }) => claims),
     supported: sum(({ supported }) => supported),
     dropped: sum(({ dropped }) => dropped),
     cites: sum(({ cites }) => cites),
     held: sum(({ held }) => held),
+    ...(partial > 0 ? { partial } : {}),
+    ...(unbound > 0 ? { unbound } : {}),
     ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
   };
 }
 
-const MOST_TOLD = 50;
+const MOST_LISTED = 50;
 
-/** Lists the unsupported claims for the prompt of the next attempt. */
-export function describeUnsupported(claims: readonly CheckedClaim[], independent: boolean): string[] {
-  const unsupported = unsupportedClaims(claims, independent);
-  const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, reason }) => `${shortText(claim, 160)} — ${reason}`);
-  const left = unsupported.length - lines.length;
+/** Lists what is wrong with the claims, for the model's next attempt. */
+export function describeFaults(claims: readonly CheckedClaim[], independent: boolean): string[] {
+  const faults = complaintsOf(claims, independent);
+  const lines = faults.slice(0, MOST_LISTED).map(({ claim, reason }) => `${shortText(claim, 160)} — ${reason}`);
+  const left = faults.length - lines.length;
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }
 
-function unsupportedClaims(claims: readonly CheckedClaim[], independent: boolean) {
-  return claims.flatMap(({ claim, supported, cites }) => {
-    if (supported) return [];
-    const problems = cites.flatMap(({ ref, problem }) =>
-      problem === undefined ? [] : [`${ref || "no ref"}: ${problem}`],
-    );
-    const others =
-      problems.length < cites.length && independent ? ["none of its evidence is from the team's own systems"] : [];
-    const why = cites.length === 0 ? "it cites no result" : [...problems.slice(0, 5), ...others].join("; ");
-    return [{ claim: shortText(claimText(claim), 300), reason: shortText(why, 300) }];
+/** Returns the claims with faults, and the reasons. */
+function complaintsOf(claims: readonly CheckedClaim[], independent: boolean) {
+  return claims.flatMap((checked) => {
+    const reasons = reasonsOf(checked, independent);
+    if (reasons.length === 0) return [];
+    return [{ claim: shortText(claimText(checked.claim), 300), reason: shortText(reasons.join("; "), 600) }];
   });
+}
+
+function reasonsOf({ supported, cites, unbound = [] }: CheckedClaim, independent: boolean): string[] {
+  if (cites.length === 0) return ["it cites no result"];
+  const problems = cites.flatMap(({ ref, problem, nearest }) => {
+    if (problem === undefined) return [];
+    const near = nearest === undefined ? "" : `; the nearest text there is: ${shortText(nearest, 200)}`;
+    return [`${ref || "no ref"}: ${problem}${near}`];
+  });
+  const isForeign = !supported && problems.length < cites.length && independent;
+  return [
+    ...problems.slice(0, 5),
+    ...(isForeign ? ["none of its evidence is from the team's own systems"] : []),
+    ...(unbound.length > 0 ? [`not in the records that it quotes: ${unbound.slice(0, 10).join(", ")}`] : []),
+  ];
 }

@@ -1,6 +1,7 @@
 import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { CiteFault } from "../event/node-result.ts";
 
 /** Claims of an answer and their citations. */
 
@@ -11,14 +12,22 @@ export interface Cite {
 }
 
 export interface CheckedCite extends Cite {
-  /** Reason that the citation is invalid. */
+  /** Reason that the citation does not hold, for people and models. */
   readonly problem?: string;
+  readonly code?: CiteFault;
+  /** Text of the result that is most like a quote that was not found. */
+  readonly nearest?: string;
 }
 
 export interface CheckedClaim {
   /** The claim as the model wrote it. */
   readonly claim: Json;
+  /** True if at least one citation holds. */
   readonly supported: boolean;
+  /** Set if the claim is supported, but not all of its citations hold. */
+  readonly partial?: true;
+  /** Facts of the claim that no quoted record contains. */
+  readonly unbound?: readonly string[];
   readonly cites: readonly CheckedCite[];
 }
 
@@ -47,23 +56,55 @@ export function claimText(claim: Json): string {
   return texts[0] ?? JSON.stringify(claim);
 }
 
-/** Removes the brackets from `[r7]`. Other text stays unchanged. */
-function refOf(text: string): string {
-  return /^\[(r[1-9]\d*)\]$/.exec(text)?.[1] ?? text;
+/** Returns the text of a claim whose facts are compared with the records: its strings, without its citations. */
+export function factualText(claim: Json): string {
+  if (!isObject(claim)) return claimText(claim);
+  return Object.values(claim)
+    .filter((value) => typeof value === "string")
+    .join("\n");
 }
 
-/** Removes unsupported claims from the answer (drop), or marks each claim (mark). Removes invalid citations. */
+/** Normalizes a reference: `[r7]`, `R7` and `r7@1200` are `r7`. Several are separated by a comma. */
+function refOf(text: string): string {
+  const refs = text.split(/[,;]/, MOST_REFS).map((part) => {
+    return /^\s*\[?(r[1-9]\d{0,8}|input)(?:@\d{1,12})?\]?\s*$/i.exec(part)?.[1]?.toLowerCase();
+  });
+  return refs.every((ref) => ref !== undefined) ? refs.join(", ") : text;
+}
+
+const MOST_REFS = 10;
+
+/** Returns the single references of a citation. */
+export function refsOf({ ref }: Cite): readonly string[] {
+  return ref.split(", ", MOST_REFS);
+}
+
+/** What happens to claims without support, and to those with facts that no quoted record contains. */
+export interface ClaimModes {
+  readonly unsupported: "fail" | "drop" | "mark";
+  readonly unbound: "drop" | "mark";
+}
+
+/** Tells whether a claim is removed from the answer. */
+export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimModes): boolean {
+  return (modes.unsupported === "drop" && !supported) || (modes.unbound === "drop" && unbound !== undefined);
+}
+
+/** Removes claims from the answer, or marks them. Unless an unsupported claim fails, removes invalid citations. */
 export function withoutUnsupported(
-  { rule, mode }: { readonly rule: EvidenceRule; readonly mode: "drop" | "mark" },
+  { rule, modes }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
   data: JsonObject,
   checked: readonly CheckedClaim[],
 ): JsonObject {
   let position = 0;
   const next = (claim: Json): Json | undefined => {
-    const { supported = false, cites = [] } = checked[position++] ?? {};
-    if (mode === "drop" && !supported) return undefined;
-    const kept = keepCites(rule, claim, cites);
-    return mode === "mark" && isObject(kept) ? { ...kept, supported } : kept;
+    const check = checked[position++] ?? { claim, supported: false, cites: [] };
+    if (isDropped(check, modes)) return undefined;
+    const { supported, partial, unbound, cites } = check;
+    const kept = modes.unsupported === "fail" ? claim : keepCites(rule, claim, cites);
+    if (!isObject(kept)) return kept;
+    const marks = { ...(partial ? { partial } : {}), ...(unbound ? { unbound: [...unbound] } : {}) };
+    return { ...kept, ...(modes.unsupported === "mark" ? { supported } : {}), ...marks };
   };
   return (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
 }

@@ -7,6 +7,8 @@ export type Folded = Uint16Array;
 const SPACE = 0x20;
 const MINUS = 0x2d;
 const DOT = 0x2e;
+const ARROW = 0x2192;
+const GREATER = 0x3e;
 
 /** Private-use codes for our own marks. The same codes in a text become U+FFFD. */
 const OWN_FIRST = 0xe000;
@@ -20,7 +22,17 @@ const NAME = 0xe200;
 const NAME_END = 0xe300;
 
 export function foldText(text: string): Folded {
-  return fold(text, Number.POSITIVE_INFINITY).codes;
+  const out = new Codes(text.length + 16);
+  out.text(text);
+  return out.taken();
+}
+
+/** Returns normalized text as a string. Equal strings match. */
+export function stringOf(text: string): string {
+  const codes = foldText(text.trim());
+  const parts: string[] = [];
+  for (let at = 0; at < codes.length; at += 8192) parts.push(String.fromCharCode(...codes.subarray(at, at + 8192)));
+  return parts.join("");
 }
 
 /** Counts the significant characters of normalized text: the digits of a number, nothing of a redaction mark. */
@@ -28,25 +40,13 @@ export function shownIn(folded: Folded): number {
   return folded.reduce((count, code) => count + (code === SPACE || (code >= MARKER && code < NAME_END) ? 0 : 1), 0);
 }
 
-/** Maps a position in the normalized text to the original. */
-export function placeInText(text: string, place: number): number {
-  return fold(text, place).at;
-}
-
-function fold(text: string, until: number): { readonly codes: Folded; readonly at: number } {
-  const out = new Codes(Math.min(text.length, until) + 16);
-  let at = 0;
-  while (at < text.length && out.length <= until) {
-    const start = at;
-    const before = out.length;
-    at = foldNext(text, at, out);
-    if (out.length > until && before <= until) return { codes: out.taken(), at: start };
-  }
-  return { codes: out.taken(), at };
-}
-
 /** Normalizes what starts at a position, and returns the next position. */
 function foldNext(text: string, at: number, out: Codes): number {
+  if (text.charCodeAt(at) === ARROW) {
+    out.push(MINUS);
+    out.push(GREATER);
+    return at + 1;
+  }
   const code = foldCode(text.charCodeAt(at));
   if (code === SPACE) {
     let end = at + 1;
@@ -151,7 +151,13 @@ function numberOf(written: string): string {
   return `${kept}e${power}`;
 }
 
-class Codes {
+/** Reports whether white space next to a code does not count: `:`, `,` and brackets, as in JSON. */
+function isTight(code: number | undefined): boolean {
+  return code === 0x2c || code === 0x3a || code === 0x5b || code === 0x5d || code === 0x7b || code === 0x7d;
+}
+
+/** A growable list of normalized text. */
+export class Codes {
   length = 0;
   #codes: Uint16Array;
 
@@ -159,20 +165,31 @@ class Codes {
     this.#codes = new Uint16Array(room);
   }
 
+  text(text: string): void {
+    for (let at = 0; at < text.length; ) at = foldNext(text, at, this);
+  }
+
   push(code: number): void {
-    if (this.length === this.#codes.length) {
-      const larger = new Uint16Array(this.length * 2);
-      larger.set(this.#codes);
-      this.#codes = larger;
-    }
-    this.#codes[this.length++] = code;
+    const last = this.length > 0 ? this.#codes[this.length - 1] : undefined;
+    if (code === SPACE && (last === SPACE || isTight(last))) return;
+    if (last === SPACE && isTight(code)) this.length -= 1;
+    this.#add(code);
   }
 
   /** Adds a number between marks, so that it never matches in part. */
   token(value: string): void {
-    this.push(NUMBER);
-    for (let i = 0; i < value.length; i++) this.push(value.charCodeAt(i));
-    this.push(NUMBER_END);
+    this.#add(NUMBER);
+    for (let i = 0; i < value.length; i++) this.#add(value.charCodeAt(i));
+    this.#add(NUMBER_END);
+  }
+
+  #add(code: number): void {
+    if (this.length === this.#codes.length) {
+      const larger = new Uint16Array(this.length * 2 + 16);
+      larger.set(this.#codes);
+      this.#codes = larger;
+    }
+    this.#codes[this.length++] = code;
   }
 
   taken(): Folded {

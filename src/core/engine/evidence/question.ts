@@ -1,11 +1,12 @@
 import type { BlobInfo } from "../../base/blobs.ts";
-import { isObject, type JsonObject } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/state.ts";
 import { type Evidence, examine } from "./check.ts";
+import { withoutEchoes } from "./echoes.ts";
 
 /** A check of one answer's claims, and its result. */
 
@@ -16,49 +17,58 @@ export interface EvidenceQuestion {
   readonly data: JsonObject;
   /** The cited results. Other references are not results of this run. */
   readonly results: readonly CitedResult[];
+  /** The run's input, which can be cited as `input`. */
+  readonly input: Json;
   readonly mostOfExcerpt: number;
 }
 
 export interface CitedResult {
   readonly call: RecordedCall;
   readonly isTeam: boolean;
+  /** True if the tool writes. */
+  readonly isWrite: boolean;
+  /** Fields of the result that repeat the input, if the tool declares them. */
+  readonly echoes?: readonly string[];
   readonly blobs: readonly BlobInfo[];
 }
 
 /** Checks the claims. `blobs` are the texts of the cited results' blobs, by id. */
 export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<string, string>): EventBody {
-  const { node, evaluator, data, results, mostOfExcerpt } = question;
+  const { node, evaluator, data, results, input, mostOfExcerpt } = question;
   const byRef = new Map(results.map((result) => [result.call.ref, result]));
   const evidenceOf = (ref: string): Evidence => {
+    if (ref === "input") return { source: { texts: [resultText(input)] }, isTeam: false };
     const result = byRef.get(ref);
-    return result
-      ? evidenceIn(result, blobs)
-      : { problem: `${ref || "nothing"} is no result of this run`, isTeam: false };
+    if (result) return evidenceIn(result, blobs);
+    return { problem: `${ref || "nothing"} is not a result of this run`, code: "unknown_ref", isTeam: false };
   };
-  const { claims, missing, excerpts } = examine(evaluator.rule, data, { evidenceOf, mostOfExcerpt });
+  const { claims, missing, excerpts } = examine({ rule: evaluator.rule, data, evidenceOf, input, mostOfExcerpt });
   return {
     type: "evidence:checked",
     node,
     evaluator: evaluator.name,
-    claims: claims.map(({ cites, ...claim }) => ({ ...claim, cites: cites.map((cite) => ({ ...cite })) })),
+    claims: claims.map(({ cites, unbound, ...claim }) => ({
+      ...claim,
+      ...(unbound ? { unbound: [...unbound] } : {}),
+      cites: cites.map((cite) => ({ ...cite })),
+    })),
     ...(missing === undefined ? {} : { missing }),
     excerpts: Object.fromEntries(excerpts),
   };
 }
 
-/** Returns the evidence in a result. Planned, failed, rejected and unfinished calls are not evidence. */
-function evidenceIn({ call, isTeam, blobs }: CitedResult, texts: ReadonlyMap<string, string>): Evidence {
-  const { ref, outcome } = call;
-  if (!outcome) return { problem: `${ref} has no result`, isTeam };
-  if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) {
-    return { problem: `${ref} failed`, isTeam };
-  }
-  if (STATE_TOOLS.includes(call.tool)) {
-    return { problem: `${ref} is what an earlier run noted, no evidence of this one`, isTeam };
-  }
-  if (call.planned) {
-    return { problem: `${ref} was planned, not carried out`, isTeam };
-  }
+/** Returns the evidence in a result. Planned, failed, rejected and unfinished calls and writes are not evidence. */
+function evidenceIn(
+  { call, isTeam, isWrite, echoes, blobs }: CitedResult,
+  texts: ReadonlyMap<string, string>,
+): Evidence {
+  const { ref, outcome, input } = call;
+  const none = (problem: string): Evidence => ({ problem: `${ref} ${problem}`, code: "no_evidence", isTeam });
+  if (!outcome) return none("has no result");
+  if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) return none("failed");
+  if (STATE_TOOLS.includes(call.tool)) return none("is what an earlier run noted, which is not evidence of this one");
+  if (call.planned) return none("was planned, not carried out");
+  if (isWrite) return none("is the result of a write, which is not evidence");
   const kept = blobs.flatMap(({ blob_id }) => texts.get(blob_id) ?? []);
-  return { source: { texts: [resultText(outcome.output), ...kept] }, isTeam };
+  return { source: { texts: [resultText(withoutEchoes(outcome.output, input, echoes)), ...kept] }, isTeam };
 }

@@ -1,4 +1,4 @@
-import { type Folded, foldText, markerAt, shownIn } from "./folded.ts";
+import { type Folded, foldText, markerAt, shownIn, stringOf } from "./folded.ts";
 
 /** A parsed quote: pieces that must occur in order, or one whole field. */
 export type Quote =
@@ -10,15 +10,19 @@ export type Quote =
 const LEAST_OF_QUOTE = 8;
 const LEAST_OF_PIECE = 4;
 
-/** Parses a quote. Ellipses, white space, redaction marks and invisible characters do not count as length. */
-export function readQuote(text: string): Quote {
-  const pieces = text.split(/…|\.{3,}/).filter((piece) => piece.trim() !== "");
+/**
+ * Parses a quote. Ellipses, white space, redaction marks and invisible characters do not count as length. Backticks
+ * around the quote and one full stop at its end do not count at all.
+ */
+export function readQuote(written: string): Quote {
+  const text = bare(written.trim());
+  const pieces = text.split(/\[(?:…|\.{3,})\]|…|\.{3,}/).filter((piece) => piece.trim() !== "");
   const sizes = pieces.map(sizeOf);
   const size = sizes.reduce((sum, part) => sum + part, 0);
   if (size === 0) return { kind: "refused", problem: "its quote is empty" };
   if (size < LEAST_OF_QUOTE) {
     if (hasMarker(text)) return { kind: "refused", problem: "its quote is little more than what was redacted" };
-    return { kind: "field", value: fieldText(text) };
+    return { kind: "field", value: stringOf(text) };
   }
   if (sizes.some((part) => part < LEAST_OF_PIECE)) {
     return { kind: "refused", problem: `a piece of its quote has less than ${LEAST_OF_PIECE} characters` };
@@ -26,9 +30,10 @@ export function readQuote(text: string): Quote {
   return { kind: "pieces", pieces: pieces.map((piece) => foldText(piece.trim())) };
 }
 
-/** Normalizes a field's value for comparison with a whole-field quote. */
-export function fieldText(value: string): string {
-  return foldText(value.trim()).reduce((text, code) => text + String.fromCharCode(code), "");
+function bare(text: string): string {
+  const isInTicks = text.length > 2 && text.startsWith("`") && text.endsWith("`");
+  const inner = isInTicks ? text.slice(1, -1).trim() : text;
+  return inner.endsWith(".") && !inner.endsWith("..") ? inner.slice(0, -1) : inner;
 }
 
 /** Length that no short quote reaches, however it is normalized. */

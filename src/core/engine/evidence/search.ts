@@ -1,83 +1,177 @@
 import type { Folded } from "./folded.ts";
+import type { Form } from "./records.ts";
 
 /** Searches many quotes in one text. The time grows with text plus quotes, not with their product. */
 
 /** Limit on comparisons per search. After that, quotes count as not found. */
 const MOST_LOOKS = 200_000_000;
 
-/** Returns, for each quote, the position of its first piece if the others follow in order, otherwise -1. */
-export function placesOf(text: Folded, quotes: readonly (readonly Folded[])[]): number[] {
+/** Most places that are returned for one quote. */
+const MOST_PLACES = 100;
+
+/** Positions in the normalized text. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Result of the search for one quote. */
+export interface Hits {
+  /** Where the quote is found within one record. */
+  readonly places: readonly Place[];
+  /** True if the quote was found, but across records. */
+  readonly crosses: boolean;
+}
+
+/** Finds each quote, whose pieces must follow in order within one record. */
+export function findPlaces(form: Form, quotes: readonly (readonly Folded[])[]): Hits[] {
   const budget = { left: MOST_LOOKS };
-  const pieces = distinct(quotes.flat());
-  const first = firstPlaces(text, [...pieces.values()], budget);
-  const placeOf = (piece: Folded) => first.get(pieces.get(keyOf(piece)) ?? piece) ?? -1;
-  return quotes.map((quote) => {
-    const [start = -1, ...others] = quote.map(placeOf);
-    if (start < 0 || others.some((place) => place < 0)) return -1;
-    let end = start + (quote[0]?.length ?? 0);
-    for (const [index, place] of others.entries()) {
-      const piece = quote[index + 1] as Folded;
-      const next = place >= end ? place : placeAfter(text, piece, end, budget);
-      if (next < 0) return -1;
-      end = next + piece.length;
+  const searches = quotes.map((pieces): Search => ({ pieces, places: [], crosses: false }));
+  const distinct = new Map<string, Search[]>();
+  for (const search of searches) {
+    const key = search.pieces.map((piece) => piece.join(",")).join(";");
+    const same = distinct.get(key);
+    if (same) same.push(search);
+    else distinct.set(key, [search]);
+  }
+  const firsts = [...distinct.values()].flatMap(([first]) => first ?? []);
+  eachPlace(form.codes, firsts, budget, (search, start) => placeAt(form, search, start, budget));
+  for (const [first, ...others] of distinct.values()) for (const other of others) Object.assign(other, first);
+  return searches;
+}
+
+interface Search {
+  readonly pieces: readonly Folded[];
+  readonly places: Place[];
+  crosses: boolean;
+}
+
+/** Notes a quote whose first piece is at `start`. Returns true if no further place is wanted. */
+function placeAt({ codes, hard, soft }: Form, search: Search, start: number, budget: Budget): boolean {
+  const [first, ...others] = search.pieces;
+  const end = start + (first?.length ?? 0);
+  const isWhole = !isCrossed(hard, start, end) && (others.length === 0 || !isCrossed(soft, start, end));
+  const limit = Math.min(nextAfter(hard, end), nextAfter(soft, end), codes.length);
+  const last = isWhole ? endOf(codes, others, end, others.length === 0 ? end : limit, budget) : -1;
+  if (last >= 0) search.places.push({ start, end: last });
+  if (last >= 0 || search.crosses) return search.places.length >= MOST_PLACES;
+  // Pieces that do not follow here do not follow a later place either.
+  search.crosses = endOf(codes, others, end, codes.length, budget) >= 0;
+  return !search.crosses;
+}
+
+/** Returns the end of the last of the pieces, which follow in order from a position on, or -1. */
+function endOf(codes: Folded, pieces: readonly Folded[], from: number, limit: number, budget: Budget): number {
+  let end = from;
+  for (const piece of pieces) {
+    const place = placeAfter(codes.subarray(end, limit), piece, budget);
+    if (place < 0) return -1;
+    end += place + piece.length;
+  }
+  return end;
+}
+
+/** Reports whether a position between records is within an interval. A separator at its ends does not count. */
+function isCrossed(separators: readonly number[], start: number, end: number): boolean {
+  return nextAfter(separators, start + 1) < end - 1;
+}
+
+/** Returns the first separator at or after a position, or infinity. */
+function nextAfter(separators: readonly number[], position: number): number {
+  let low = 0;
+  let high = separators.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((separators[middle] ?? 0) < position) low = middle + 1;
+    else high = middle;
+  }
+  return separators[low] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Returns the record with the largest share of the grams of the pieces, by the position of the first of them. */
+export function nearestPlace(
+  { codes, hard, soft }: Form,
+  pieces: readonly Folded[],
+): { readonly start: number; readonly share: number } | undefined {
+  /** Each gram of the quote, with the end of the record that it was last seen in. */
+  const seen = new Map<number, number>();
+  for (const piece of pieces) eachGram(piece, 32, (gram) => seen.set(gram, -1));
+  let best = { start: -1, count: 0 };
+  let record = { start: -1, count: 0, end: -1 };
+  eachGram(codes, 32, (gram, at) => {
+    const last = seen.get(gram);
+    if (last === undefined) return;
+    if (at >= record.end) {
+      record = { start: at, count: 0, end: Math.min(nextAfter(hard, at), nextAfter(soft, at)) };
     }
-    return start;
+    if (last === record.end) return;
+    seen.set(gram, record.end);
+    record.count += 1;
+    if (record.count > best.count) best = record;
   });
+  return best.count === 0 ? undefined : { start: best.start, share: best.count / seen.size };
 }
 
-function distinct(pieces: readonly Folded[]): Map<string, Folded> {
-  return new Map(pieces.map((piece) => [keyOf(piece), piece]));
-}
-
-const keys = new WeakMap<Folded, string>();
-
-function keyOf(piece: Folded): string {
-  const known = keys.get(piece) ?? piece.join(",");
-  keys.set(piece, known);
-  return known;
+interface Budget {
+  left: number;
 }
 
 /** Number of codes per gram. */
 const GRAM = 4;
 
-/** Finds the first position of each piece, by looking only where its rarest gram occurs. */
-function firstPlaces(text: Folded, pieces: readonly Folded[], budget: { left: number }): Map<Folded, number> {
-  const grams = pieces.reduce((sum, piece) => sum + Math.max(0, piece.length - GRAM + 1), 0);
+/** Visits each position of each search's first piece, by looking only where its rarest gram occurs. */
+function eachPlace(
+  text: Folded,
+  searches: readonly Search[],
+  budget: Budget,
+  visit: (search: Search, start: number) => boolean,
+): void {
+  const grams = searches.reduce((sum, { pieces }) => sum + Math.max(0, (pieces[0]?.length ?? 0) - GRAM + 1), 0);
   const bits = Math.min(22, Math.max(10, Math.ceil(Math.log2(4 * grams + 1))));
+  const waiting = waitingBySlot(text, searches, bits);
   const wanted = new Uint8Array(1 << bits);
-  const want = (slot: number) => {
-    wanted[slot] = 1;
-  };
-  for (const piece of pieces) eachGram(piece, bits, want);
-  const counts = new Uint32Array(1 << bits);
-  eachGram(text, bits, (slot) => {
-    if (wanted[slot] === 1) counts[slot] = (counts[slot] ?? 0) + 1;
-  });
-  const waiting = new Map<number, { readonly piece: Folded; readonly offset: number }[]>();
-  wanted.fill(0);
-  for (const piece of pieces) {
-    const { slot, offset, count } = rarest(piece, bits, counts);
-    if (count === 0) continue;
-    wanted[slot] = 1;
-    const others = waiting.get(slot);
-    if (others) others.push({ piece, offset });
-    else waiting.set(slot, [{ piece, offset }]);
-  }
-  const found = new Map<Folded, number>();
+  for (const slot of waiting.keys()) wanted[slot] = 1;
   eachGram(text, bits, (slot, at) => {
     if (wanted[slot] !== 1 || budget.left < 0) return;
     const here = waiting.get(slot) ?? [];
     budget.left -= here.length;
-    const left = here.filter(({ piece, offset }) => {
-      const isHere = standsAt(text, piece, at - offset);
-      if (isHere) found.set(piece, at - offset);
-      return !isHere;
+    const left = here.filter(({ search, piece, offset }) => {
+      return !standsAt(text, piece, at - offset, budget) || !visit(search, at - offset);
     });
     if (left.length === here.length) return;
     waiting.set(slot, left);
     if (left.length === 0) wanted[slot] = 0;
   });
-  return found;
+}
+
+interface Waiting {
+  readonly search: Search;
+  readonly piece: Folded;
+  readonly offset: number;
+}
+
+/** Groups the searches by the rarest gram of their first piece. Leaves out pieces that the text cannot contain. */
+function waitingBySlot(text: Folded, searches: readonly Search[], bits: number): Map<number, Waiting[]> {
+  const wanted = new Uint8Array(1 << bits);
+  const want = (slot: number) => {
+    wanted[slot] = 1;
+  };
+  for (const { pieces } of searches) if (pieces[0]) eachGram(pieces[0], bits, want);
+  const counts = new Uint32Array(1 << bits);
+  eachGram(text, bits, (slot) => {
+    if (wanted[slot] === 1) counts[slot] = (counts[slot] ?? 0) + 1;
+  });
+  const waiting = new Map<number, Waiting[]>();
+  for (const search of searches) {
+    const [piece] = search.pieces;
+    if (!piece) continue;
+    const { slot, offset, count } = rarest(piece, bits, counts);
+    if (count === 0) continue;
+    const others = waiting.get(slot);
+    if (others) others.push({ search, piece, offset });
+    else waiting.set(slot, [{ search, piece, offset }]);
+  }
+  return waiting;
 }
 
 function rarest(piece: Folded, bits: number, counts: Uint32Array) {
@@ -99,17 +193,23 @@ function eachGram(codes: Folded, bits: number, visit: (slot: number, at: number)
   }
 }
 
-function standsAt(text: Folded, piece: Folded, place: number): boolean {
+function standsAt(text: Folded, piece: Folded, place: number, budget: Budget): boolean {
   if (place < 0 || place + piece.length > text.length) return false;
-  for (let index = 0; index < piece.length; index++) if (text[place + index] !== piece[index]) return false;
+  for (let index = 0; index < piece.length; index++) {
+    if (text[place + index] === piece[index]) continue;
+    budget.left -= index;
+    return false;
+  }
   return true;
 }
 
-function placeAfter(text: Folded, piece: Folded, from: number, budget: { left: number }): number {
-  for (let place = text.indexOf(piece[0] ?? 0, from); place >= 0; place = text.indexOf(piece[0] ?? 0, place + 1)) {
+/** Returns the first position of a piece in a text, or -1. */
+function placeAfter(text: Folded, piece: Folded, budget: Budget): number {
+  const [first = 0] = piece;
+  for (let place = text.indexOf(first); place >= 0 && budget.left >= 0; place = text.indexOf(first, place + 1)) {
     budget.left -= 1;
-    if (budget.left < 0) return -1;
-    if (standsAt(text, piece, place)) return place;
+    if (standsAt(text, piece, place, budget)) return place;
   }
+  budget.left -= text.length >> 4;
   return -1;
 }

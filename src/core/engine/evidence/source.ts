@@ -1,138 +1,115 @@
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
-import { type Folded, foldText, placeInText } from "./folded.ts";
-import { fieldText, hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
-import { placesOf } from "./search.ts";
+import { stringOf } from "./folded.ts";
+import { hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
+import { containerOf, type EvidenceRecord, type Form, formsOf } from "./records.ts";
+import { findPlaces, nearestPlace } from "./search.ts";
 
 /** Text to search for quotes: a result as the model saw it, and its parts that are stored as blobs. */
 export interface Source {
   readonly texts: readonly string[];
 }
 
-/** A quote that was found, and its position. -1 means that it is a whole field. */
-export interface Found {
-  readonly text: string;
-  readonly at: number;
-}
+/** A quote that was found, with the records that contain it, or that was found only across records. */
+export type Found = { readonly records: readonly EvidenceRecord[] } | { readonly crosses: true };
 
 /** Finds quotes in a source. Reads each form of the source once, however many quotes there are. */
 export function findQuotes({ texts }: Source, quotes: readonly Quote[]): (Found | undefined)[] {
   const found = new Array<Found | undefined>(quotes.length);
+  const isOpen = (index: number) => {
+    const one = found[index];
+    return one === undefined || "crosses" in one;
+  };
   for (const text of texts) {
-    const json = jsonOf(text);
-    findFields(text, json, quotes, found);
-    for (const form of formsOf(text, json)) {
+    findFields(text, quotes, found);
+    for (const form of formsOf(text)) {
       const open = quotes.flatMap((quote, index) => {
-        return quote.kind === "pieces" && !found[index] ? [{ pieces: quote.pieces, index }] : [];
+        return quote.kind === "pieces" && isOpen(index) ? [{ pieces: quote.pieces, index }] : [];
       });
       if (open.length === 0) break;
-      findPieces(form, open, found);
+      const hits = findPlaces(
+        form,
+        open.map(({ pieces }) => pieces),
+      );
+      for (const [position, { index }] of open.entries()) {
+        const { places = [], crosses = false } = hits[position] ?? {};
+        if (places.length > 0) found[index] = { records: recordsAt(form, places) };
+        else if (crosses) found[index] = { crosses };
+      }
     }
   }
   return found;
 }
 
-function findPieces(
-  form: string,
-  open: readonly { readonly pieces: readonly Folded[]; readonly index: number }[],
-  found: (Found | undefined)[],
-): void {
-  const places = placesOf(
-    foldText(form),
-    open.map(({ pieces }) => pieces),
-  );
-  for (const [position, { index }] of open.entries()) {
-    const at = places[position] ?? -1;
-    if (at >= 0) found[index] = { text: form, at };
+/** Returns the record that shares most of a quote with it, if that is enough to be what was meant. */
+export function nearestTo({ texts }: Source, quote: Quote): string | undefined {
+  if (quote.kind !== "pieces") return undefined;
+  let best = { share: LEAST_SHARE, text: undefined as string | undefined };
+  for (const text of texts) {
+    const form = [...formsOf(text)].at(-1);
+    const near = form && nearestPlace(form, quote.pieces);
+    if (form && near && near.share > best.share) {
+      best = { share: near.share, text: form.recordAt(near.start, near.start + 1).text };
+    }
   }
+  return best.text;
 }
 
-function findFields(
-  text: string,
-  json: Json | undefined,
-  quotes: readonly Quote[],
-  found: (Found | undefined)[],
-): void {
-  if (!quotes.some((quote, index) => quote.kind === "field" && !found[index])) return;
-  const fields = new Set<string>();
-  eachScalar(json ?? text, 1, (value) => {
-    if (value.length <= MOST_OF_FIELD && !hasMarker(value)) fields.add(fieldText(value));
+/** Part of a quote that a record must share with it. */
+const LEAST_SHARE = 0.4;
+
+function recordsAt(form: Form, places: readonly { readonly start: number; readonly end: number }[]): EvidenceRecord[] {
+  const records = places.map(({ start, end }) => form.recordAt(start, end));
+  return [...new Map(records.map((record) => [record.text, record])).values()];
+}
+
+/** Most records that are returned for the value of one field. */
+const MOST_RECORDS = 100;
+
+/** Finds quotes that are the whole value of a field. */
+function findFields(text: string, quotes: readonly Quote[], found: (Found | undefined)[]): void {
+  const wanted = new Set(quotes.flatMap((quote) => (quote.kind === "field" ? quote.value : [])));
+  if (wanted.size === 0) return;
+  const records = new Map<string, EvidenceRecord[]>();
+  eachScalar({ value: jsonOf(text) ?? text, record: () => ({ text }), deeper: 1 }, (value, recordOf) => {
+    if (value.length > MOST_OF_FIELD || hasMarker(value)) return;
+    const folded = stringOf(value);
+    if (!wanted.has(folded)) return;
+    const known = records.get(folded) ?? [];
+    if (known.length < MOST_RECORDS) records.set(folded, [...known, recordOf()]);
   });
   for (const [index, quote] of quotes.entries()) {
-    if (quote.kind === "field" && !found[index] && fields.has(quote.value)) found[index] = { text, at: -1 };
+    const here = quote.kind === "field" && !found[index] ? records.get(quote.value) : undefined;
+    if (here) found[index] = { records: here };
   }
-}
-
-/** Yields the text, then with its JSON strings unescaped, then with nested JSON unescaped too. */
-function* formsOf(text: string, json: Json | undefined): Generator<string> {
-  yield text;
-  if (json === undefined || !text.includes("\\")) return;
-  const once = unescaped(json, false);
-  yield once;
-  const twice = unescaped(json, true);
-  if (twice !== once) yield twice;
 }
 
 function jsonOf(text: string): Json | undefined {
   return /^\s*[[{"\d-]/.test(text) ? parseJson(text) : undefined;
 }
 
-/** Formats JSON with unescaped strings. */
-function unescaped(root: Json, isDeep: boolean): string {
-  const parts: string[] = [];
-  const write = (value: Json, isInner: boolean): void => {
-    if (typeof value === "string") {
-      const inner = isDeep && !isInner ? containerIn(value) : undefined;
-      if (inner === undefined) parts.push('"', value, '"');
-      else write(inner, true);
-    } else if (value === null || typeof value !== "object") {
-      parts.push(String(value));
-    } else if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) {
-        parts.push(index === 0 ? "[" : ",");
-        write(item as Json, isInner);
-      }
-      parts.push(value.length === 0 ? "[]" : "]");
-    } else {
-      const members = Object.entries(value as JsonObject);
-      for (const [index, [key, member]] of members.entries()) {
-        parts.push(index === 0 ? '{"' : ',"', key, '":');
-        write(member, isInner);
-      }
-      parts.push(members.length === 0 ? "{}" : "}");
-    }
-  };
-  write(root, false);
-  return parts.join("");
+interface Scalars {
+  readonly value: Json;
+  /** Returns the record that contains the value. */
+  readonly record: () => EvidenceRecord;
+  /** Number of nested JSON strings that may still be parsed. */
+  readonly deeper: number;
 }
 
-function containerIn(text: string): Json | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  const value = parseJson(text);
-  return isObject(value) || Array.isArray(value) ? (value as Json) : undefined;
-}
-
-/** Visits all scalars. `deeper` is the number of nested JSON strings that may still be parsed. */
-function eachScalar(value: Json, deeper: number, visit: (text: string) => void): void {
+function eachScalar(
+  { value, record, deeper }: Scalars,
+  visit: (text: string, record: () => EvidenceRecord) => void,
+): void {
   if (Array.isArray(value)) {
-    for (const item of value) eachScalar(item as Json, deeper, visit);
+    const divides = value.some((item) => typeof item === "object" && item !== null);
+    for (const item of value as readonly Json[]) {
+      const own = divides ? () => ({ text: JSON.stringify(item), value: item }) : record;
+      eachScalar({ value: item, record: own, deeper }, visit);
+    }
   } else if (isObject(value)) {
-    for (const member of Object.values(value as JsonObject)) eachScalar(member, deeper, visit);
+    for (const member of Object.values(value as JsonObject)) eachScalar({ value: member, record, deeper }, visit);
   } else {
-    visit(String(value));
-    const inner = typeof value === "string" && deeper > 0 ? containerIn(value) : undefined;
-    if (inner !== undefined) eachScalar(inner, deeper - 1, visit);
+    visit(String(value), record);
+    const inner = typeof value === "string" && deeper > 0 ? containerOf(value) : undefined;
+    if (inner !== undefined) eachScalar({ value: inner, record, deeper: deeper - 1 }, visit);
   }
-}
-
-/** Returns an excerpt that starts at the line of the first quote, or shortly before the quote in a long line. */
-export function excerptOf(found: readonly Found[], most: number): string {
-  const [first] = found;
-  if (!first) return "";
-  const { text } = first;
-  const folded = Math.min(...found.filter((other) => other.text === text).map(({ at }) => Math.max(0, at)));
-  const place = placeInText(text, folded);
-  const line = text.lastIndexOf("\n", place) + 1;
-  const start = place - line < most / 2 ? line : place - Math.floor(most / 4);
-  const end = start + most;
-  return `${start > line ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
-import { countEvidence, describeUnsupported } from "./check.ts";
+import { countEvidence, describeFaults } from "./check.ts";
 import { withoutUnsupported } from "./claims.ts";
 
 /** Evaluates an answer by its supported and unsupported claims. */
@@ -18,21 +18,21 @@ export interface Weighed {
 }
 
 export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">): Weighed {
-  const { rule, on_unsupported: mode = "fail" } = evaluator;
+  const { rule, on_unsupported: mode = "fail", on_unbound = "mark" } = evaluator;
+  const modes = { unsupported: mode, unbound: on_unbound };
   const { claims, missing } = found;
-  const counts = countEvidence(mode, claims, rule.independent === true);
+  const counts = countEvidence(modes, claims, rule.independent === true);
   const least = rule.min_supported ?? 1;
   const unsupported = counts.claims - counts.supported;
   const pass = missing === undefined && counts.supported >= least && (mode !== "fail" || unsupported === 0);
-  const complaints = describeUnsupported(claims, rule.independent === true);
-  const summary =
-    missing ?? `${counts.supported} of ${counts.claims} claims are supported by the results that they cite`;
+  const complaints = describeFaults(claims, rule.independent === true);
+  const summary = missing ?? `quotes found for ${counts.supported} of ${counts.claims} claims`;
   const wanted = counts.supported < least && missing === undefined ? `, ${least} at least are wanted` : "";
   const reasoning = pass ? summary : [`${summary}${wanted}`, ...complaints].join("; ");
   return {
     pass,
     reasoning,
-    data: mode === "fail" || missing !== undefined ? data : withoutUnsupported({ rule, mode }, data, claims),
+    data: missing === undefined ? withoutUnsupported({ rule, modes }, data, claims) : data,
     counts,
     complaints: pass ? [] : complaints,
   };

@@ -1,5 +1,6 @@
 import { defined, isObject, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
+import { EXECUTOR } from "../../../skill/skill.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
@@ -63,7 +64,14 @@ function examineStep(
   const key = `${visit.key}/${visit.attempt}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
   const results = [...citedRefs(evaluator.rule, data)].flatMap((ref) => citedResult(scene, ref));
-  const question = { node: visit.node, evaluator, data, results, mostOfExcerpt: isJudged ? MOST_OF_EXCERPT : 0 };
+  const question = {
+    node: visit.node,
+    evaluator,
+    data,
+    results,
+    input: scene.state.context.input,
+    mostOfExcerpt: isJudged ? MOST_OF_EXCERPT : 0,
+  };
   if (results.some(({ blobs }) => blobs.length > 0)) return { kind: "examine", key, node: visit.node, question };
   return { kind: "decide", key, bodies: [answerQuestion(question, new Map())] };
 }
@@ -75,8 +83,10 @@ function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
   const call = state.run.calls.get(ref);
   if (!call) return [];
   const { all } = toolsAt(program.inside(call.at), state, call.node);
-  const isTeam = all.find(({ exposed }) => exposed === call.tool)?.origin === "team";
-  return [{ call, isTeam, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] }];
+  const tool = all.find(({ exposed }) => exposed === call.tool);
+  const isTeam = tool?.origin === "team";
+  const isWrite = tool?.effect === "write" && tool.skill !== EXECUTOR;
+  return [{ call, isTeam, isWrite, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] }];
 }
 
 /** Returns a judge's result once it has given a verdict or failed twice. */

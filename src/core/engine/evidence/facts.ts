@@ -1,0 +1,194 @@
+import { stringOf } from "./folded.ts";
+import { isSameMoment, type Moment, momentAt, momentOfEpoch } from "./moments.ts";
+import { matchAt, type Quantity, quantityAt, SIZES, type UnitKind } from "./quantities.ts";
+
+/**
+ * Facts of a claim that code can compare with the records that it quotes: numbers with their units, percentages,
+ * times, dates, ids, versions, and names in backticks or quotation marks. Number words are not facts.
+ */
+type Fact = { readonly text: string } & (
+  | { readonly kind: "number"; readonly quantity: Quantity }
+  | { readonly kind: "moment"; readonly moment: Moment }
+  | { readonly kind: "id" | "version" | "name" }
+);
+
+const MOST_FACTS = 200;
+
+/** Returns the facts of a claim that none of the texts contains, as written and each once. */
+export function missingFacts(claim: string, texts: readonly string[]): string[] {
+  const facts = factsIn(claim);
+  if (facts.length === 0) return [];
+  const book = readBook(texts);
+  return [...new Set(facts.filter((fact) => !hasFact(book, fact)).map(({ text }) => text))];
+}
+
+/** Lists the facts of a claim in their order, at most 200. */
+export function factsIn(claim: string): Fact[] {
+  const facts: Fact[] = [];
+  for (let at = 0; at < claim.length && facts.length < MOST_FACTS; ) {
+    const found = factAt(claim, at);
+    if (found?.fact) facts.push(found.fact);
+    at = Math.max(at + 1, found?.end ?? 0);
+  }
+  return facts;
+}
+
+const NAME = /`([^`\n]{1,300})`|"([^"\n]{1,300})"|“([^”\n]{1,300})”/y;
+const REFERENCE = /^\[?r\d+\]?$/i;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)/iy;
+const VERSION = /(?:v\d{1,9}(?:\.\d{1,9}){0,5}|\d{1,9}(?:\.\d{1,9}){2,5})(?:-[a-z][\w.]{0,40})?(?!\w|\.\d)/iy;
+const HEX = /(?:0x)?(?=[0-9a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}(?![\w-])/iy;
+/** A word, path or other name, whose digits are not numbers of their own. */
+const WORD = /[\p{L}_#@/][\p{L}\p{N}_#@/.:-]{0,300}/uy;
+
+/** Reads the fact, or the word that is none, at a position. */
+function factAt(text: string, at: number): { readonly fact?: Fact; readonly end: number } | undefined {
+  const name = matchAt(NAME, text, at);
+  if (name) {
+    const inner = (name[1] ?? name[2] ?? name[3] ?? "").trim();
+    const end = at + name[0].length;
+    return inner === "" || REFERENCE.test(inner) ? { end } : { fact: { kind: "name", text: inner }, end };
+  }
+  for (const [kind, pattern] of [
+    ["id", UUID],
+    ["version", VERSION],
+    ["id", HEX],
+  ] as const) {
+    const found = matchAt(pattern, text, at)?.[0];
+    if (found !== undefined) return { fact: { kind, text: found }, end: at + found.length };
+  }
+  const moment = momentAt(text, at);
+  if (moment) {
+    return { fact: { kind: "moment", text: text.slice(at, moment.end), moment: moment.moment }, end: moment.end };
+  }
+  const word = matchAt(WORD, text, at);
+  if (word) return { end: at + word[0].length };
+  const number = quantityAt(text, at);
+  // `5xx`, `3rd` and `2x` are words.
+  const tail = number && matchAt(WORD, text, number.end);
+  if (tail) return { end: number.end + tail[0].length };
+  return (
+    number && { fact: { kind: "number", text: text.slice(at, number.end), quantity: number.quantity }, end: number.end }
+  );
+}
+
+/** Facts of records. Numbers are grouped by the kind of their unit and ascending. */
+interface Book {
+  readonly texts: readonly string[];
+  readonly folded: () => readonly string[];
+  readonly numbers: ReadonlyMap<UnitKind | "bare" | "written", readonly number[]>;
+  readonly moments: readonly Moment[];
+  /** Ranges of line numbers that the hunks of a diff cover. */
+  readonly lines: readonly (readonly [from: number, until: number])[];
+}
+
+function hasFact(book: Book, fact: Fact): boolean {
+  switch (fact.kind) {
+    case "number":
+      return hasNumber(book, fact.quantity);
+    case "moment":
+      return book.moments.some((moment) => isSameMoment(fact.moment, moment));
+    case "id":
+      return book.texts.some((text) => hasWord(text, fact.text.toLowerCase().replace(/^0x/, ""), /[0-9a-uw-z]/, /^$/));
+    case "version":
+      return book.texts.some((text) =>
+        hasWord(text, fact.text.toLowerCase().replace(/^v/, ""), /[\d.]/, /^(?:\d|\.\d)/),
+      );
+    case "name":
+      return book.folded().some((text) => text.includes(stringOf(fact.text)));
+  }
+}
+
+function hasNumber({ numbers, lines }: Book, { value, step, kind, sizes }: Quantity): boolean {
+  const has = (group: UnitKind | "bare" | "written", unit: number) => {
+    return isWithin(numbers.get(group) ?? [], value * unit, step * unit);
+  };
+  if (kind) return sizes.some((size) => has(kind, size) || SIZES[kind].some((bare) => has("bare", size / bare)));
+  const isLine = step === 1 && lines.some(([from, until]) => value >= from && value < until);
+  return isLine || has("written", 1) || has("ratio", 1);
+}
+
+function readBook(texts: readonly string[]): Book {
+  const numbers = new Map<UnitKind | "bare" | "written", number[]>();
+  const moments: Moment[] = [];
+  const add = (group: UnitKind | "bare" | "written", value: number) => {
+    const values = numbers.get(group);
+    if (values) values.push(value);
+    else numbers.set(group, [value]);
+  };
+  for (const text of texts) {
+    eachNumber(text, ({ value, kind, sizes }) => {
+      add("written", value);
+      if (!kind) add("bare", value);
+      else for (const size of sizes) add(kind, value * size);
+      const moment = kind ? undefined : momentOfEpoch(value);
+      if (moment) moments.push(moment);
+    });
+    eachMoment(text, (moment) => moments.push(moment));
+  }
+  for (const values of numbers.values()) values.sort((a, b) => a - b);
+  let folded: readonly string[] | undefined;
+  return {
+    texts: texts.map((text) => text.toLowerCase()),
+    folded() {
+      folded ??= texts.map(stringOf);
+      return folded;
+    },
+    numbers,
+    moments,
+    lines: texts.flatMap(linesOfHunk),
+  };
+}
+
+/** Visits the numbers of a record, with and without their units. Digits within a word or a date count too. */
+function eachNumber(text: string, visit: (quantity: Quantity) => void): void {
+  for (const { index } of text.matchAll(/\d+(?:\.\d+)?/g)) {
+    const number = quantityAt(text, index);
+    if (number) visit(number.quantity);
+    const [plain = ""] = matchAt(/\d+(?:\.\d+)?/y, text, index) ?? [];
+    if (number && Number(plain) !== number.quantity.value) visit({ value: Number(plain), step: 1, sizes: [1] });
+  }
+}
+
+function eachMoment(text: string, visit: (moment: Moment) => void): void {
+  for (let at = 0; at < text.length; ) {
+    const isBegin = at === 0 || !/[\w.]/.test(text.charAt(at - 1));
+    const found = isBegin ? momentAt(text, at) : undefined;
+    if (found) visit(found.moment);
+    at = found?.end ?? at + 1;
+  }
+}
+
+function linesOfHunk(text: string): (readonly [from: number, until: number])[] {
+  const found = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/.exec(text);
+  if (!found) return [];
+  const [, before = "", removed = "1", after = "", added = "1"] = found;
+  return [
+    [Number(before), Number(before) + Number(removed)],
+    [Number(after), Number(after) + Number(added)],
+  ];
+}
+
+/** Reports whether one of the ascending values rounds to a value of this precision. */
+function isWithin(values: readonly number[], value: number, step: number): boolean {
+  const half = step / 2 + value * 1e-9;
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((values[middle] ?? 0) < value - half) low = middle + 1;
+    else high = middle;
+  }
+  return (values[low] ?? Number.POSITIVE_INFINITY) <= value + half;
+}
+
+/** Reports whether a text contains a word with nothing next to it that would make it another one. */
+function hasWord(text: string, word: string, before: RegExp, after: RegExp): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    const end = at + word.length;
+    const isOther =
+      (at > 0 && before.test(text.charAt(at - 1))) || (end < text.length && after.test(text.slice(end, end + 2)));
+    if (!isOther) return true;
+  }
+  return false;
+}

@@ -1,0 +1,252 @@
+import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { Codes, type Folded } from "./folded.ts";
+
+/**
+ * Divides a result into records: a line of a text, a hunk of a diff, an element of a list whose elements are objects or
+ * lists, or else the whole value. A text within JSON, and JSON within the lines of a text, are divided in turn.
+ */
+
+/** A result, normalized for the search of quotes. */
+export interface Form {
+  readonly codes: Folded;
+  /** Positions between records that no quote may cross, ascending. */
+  readonly hard: readonly number[];
+  /** Positions between lines that only a quote without an ellipsis may cross, ascending. */
+  readonly soft: readonly number[];
+  /** Returns the smallest record that contains the codes from `start` to `end`. */
+  readonly recordAt: (start: number, end: number) => EvidenceRecord;
+}
+
+export interface EvidenceRecord {
+  /** Lines as written, or JSON. */
+  readonly text: string;
+  /** Value of a record in JSON. */
+  readonly value?: Json;
+  /** Names of the record's columns, if it is a row of a table. */
+  readonly columns?: readonly string[];
+}
+
+/** How strings within JSON are written: as in JSON, without escapes, or without escapes and with their own JSON parsed. */
+type Style = "escaped" | "plain" | "deep";
+
+/** Yields the result in each style that makes a difference. */
+export function* formsOf(text: string): Generator<Form> {
+  const first = new FormWriter("escaped");
+  first.result(text);
+  yield first.form(text);
+  if (!first.hasJson || !text.includes("\\")) return;
+  const plain = new FormWriter("plain");
+  plain.result(text);
+  yield plain.form(text);
+  if (!plain.hasInnerJson) return;
+  const deep = new FormWriter("deep");
+  deep.result(text);
+  yield deep.form(text);
+}
+
+/** Returns the object or list that a text is, if it is one. */
+export function containerOf(text: string): Json | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  const value = parseJson(text);
+  return isObject(value) || Array.isArray(value) ? (value as Json) : undefined;
+}
+
+/** An element of a list, or a text. */
+interface Region {
+  readonly start: number;
+  end: number;
+  /** The region around it. */
+  readonly parent: Region | undefined;
+  /** Returns the record within the region with the codes from `start` to `end`. */
+  readonly recordAt: (start: number, end: number) => EvidenceRecord;
+}
+
+class FormWriter {
+  hasJson = false;
+  /** True if a string in the JSON is JSON itself. */
+  hasInnerJson = false;
+  readonly #style: Style;
+  readonly #out = new Codes(1024);
+  readonly #hard: number[] = [];
+  readonly #soft: number[] = [];
+  readonly #regions: Region[] = [];
+  #open: Region | undefined;
+
+  constructor(style: Style) {
+    this.#style = style;
+  }
+
+  form(text: string): Form {
+    const regions = this.#regions;
+    return {
+      codes: this.#out.taken(),
+      hard: this.#hard,
+      soft: this.#soft,
+      recordAt(start, end) {
+        let region = regions[lastAtMost(regions, start, (each) => each.start)];
+        while (region && region.end < end) region = region.parent;
+        return region?.recordAt(start, end) ?? { text };
+      },
+    };
+  }
+
+  /** Writes a result: JSON, or a text. */
+  result(text: string): void {
+    const value = containerOf(text);
+    if (value === undefined) this.#text(text, false);
+    else this.#json(value, false);
+  }
+
+  #json(value: Json, isInner: boolean): void {
+    this.hasJson = true;
+    if (typeof value === "string") this.#string(value, isInner);
+    else if (Array.isArray(value)) this.#list(value as readonly Json[], undefined, isInner);
+    else if (isObject(value)) this.#object(value as JsonObject, isInner);
+    else this.#out.text(String(value));
+  }
+
+  #object(object: JsonObject, isInner: boolean): void {
+    const columns = columnsOf(object);
+    this.#out.push(BRACE);
+    for (const [index, [key, member]] of Object.entries(object).entries()) {
+      if (index > 0) this.#out.push(COMMA);
+      this.#out.push(QUOTE);
+      this.#out.text(key);
+      this.#out.push(QUOTE);
+      this.#out.push(COLON);
+      if (key === "rows" && columns && Array.isArray(member)) this.#list(member as readonly Json[], columns, isInner);
+      else this.#json(member as Json, isInner);
+    }
+    this.#out.push(BRACE_END);
+  }
+
+  #list(items: readonly Json[], columns: readonly string[] | undefined, isInner: boolean): void {
+    const divides = items.some((item) => typeof item === "object" && item !== null);
+    this.#out.push(BRACKET);
+    for (const [index, item] of items.entries()) {
+      if (index > 0) {
+        if (divides) this.#hard.push(this.#out.length);
+        this.#out.push(COMMA);
+      }
+      if (divides) this.#element(item, columns, isInner);
+      else this.#json(item, isInner);
+    }
+    this.#out.push(BRACKET_END);
+  }
+
+  #element(value: Json, columns: readonly string[] | undefined, isInner: boolean): void {
+    const record = () => ({ text: JSON.stringify(value), value, ...(columns ? { columns } : {}) });
+    this.#region(record, () => this.#json(value, isInner));
+  }
+
+  #region(recordAt: Region["recordAt"], write: () => void): void {
+    const region: Region = { start: this.#out.length, end: 0, parent: this.#open, recordAt };
+    this.#regions.push(region);
+    this.#open = region;
+    write();
+    this.#open = region.parent;
+    region.end = this.#out.length;
+  }
+
+  #string(value: string, isInner: boolean): void {
+    const inner = isInner ? undefined : containerOf(value);
+    if (inner !== undefined) this.hasInnerJson = true;
+    if (inner !== undefined && this.#style === "deep") {
+      this.#json(inner, true);
+      return;
+    }
+    this.#out.push(QUOTE);
+    if (value.includes("\n")) this.#text(value, true);
+    else this.#out.text(this.#style === "escaped" ? escaped(value) : value);
+    this.#out.push(QUOTE);
+  }
+
+  /** Writes a text of several lines. */
+  #text(text: string, isInJson: boolean): void {
+    const isDiff = DIFF.test(text);
+    /** Positions of the records, and their offsets in the text. */
+    const starts: number[] = [];
+    const offsets: number[] = [];
+    const write = () => {
+      for (const [offset, line] of linesOf(text)) {
+        const begins = offset === 0 || !isDiff || HUNK.test(line);
+        if (begins) {
+          if (offset > 0) (isDiff ? this.#hard : this.#soft).push(this.#out.length);
+          starts.push(this.#out.length);
+          offsets.push(offset);
+        }
+        if (offset > 0) this.#lineEnd(isInJson);
+        this.#line(line, isInJson);
+      }
+    };
+    this.#region((start, end) => ({ text: partsOf({ text, starts, offsets }, start, end) }), write);
+  }
+
+  #line(line: string, isInJson: boolean): void {
+    const value = isInJson ? undefined : containerOf(line);
+    if (value !== undefined) this.#json(value, false);
+    else this.#out.text(isInJson && this.#style === "escaped" ? escaped(line) : line);
+  }
+
+  #lineEnd(isInJson: boolean): void {
+    if (isInJson && this.#style === "escaped") this.#out.text("\\n");
+    else this.#out.push(SPACE);
+  }
+}
+
+/** A line that begins a record of a diff: a hunk, or the head of a file. */
+const HUNK = /^(?:@@ -\d|diff --git )/;
+const DIFF = new RegExp(HUNK.source, "m");
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BRACKET = 0x5b;
+const BRACKET_END = 0x5d;
+const BRACE = 0x7b;
+const BRACE_END = 0x7d;
+
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** Returns the column names of a table: `{columns, rows}`. */
+function columnsOf({ columns, rows }: JsonObject): readonly string[] | undefined {
+  const isTable = Array.isArray(columns) && Array.isArray(rows) && columns.every((name) => typeof name === "string");
+  return isTable ? (columns as string[]) : undefined;
+}
+
+function* linesOf(text: string): Generator<[offset: number, line: string]> {
+  for (let start = 0; start <= text.length; ) {
+    const end = text.indexOf("\n", start);
+    const until = end < 0 ? text.length : end;
+    yield [start, text.slice(start, until)];
+    start = until + 1;
+  }
+}
+
+interface Parts {
+  readonly text: string;
+  readonly starts: readonly number[];
+  readonly offsets: readonly number[];
+}
+
+/** Returns the lines or the hunk with the codes from `start` to `end`. */
+function partsOf({ text, starts, offsets }: Parts, start: number, end: number): string {
+  const from = offsets[lastAtMost(starts, start, (at) => at)] ?? 0;
+  const next = offsets[lastAtMost(starts, end - 1, (at) => at) + 1] ?? text.length + 1;
+  return text.slice(from, next - 1);
+}
+
+/** Returns the index of the last item whose position is at most `most`, or -1. */
+function lastAtMost<Item>(items: readonly Item[], most: number, positionOf: (item: Item) => number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (positionOf(items[middle] as Item) <= most) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
