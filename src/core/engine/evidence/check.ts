@@ -14,7 +14,7 @@ import {
   isDropped,
   refsOf,
 } from "./claims.ts";
-import { missingFacts } from "./facts.ts";
+import { createFactCheck, type FactCheck } from "./facts.ts";
 import { type Quote, readQuote } from "./quote.ts";
 import type { EvidenceRecord } from "./records.ts";
 import { type Found, findQuotes, nearestTo, type Source } from "./source.ts";
@@ -57,9 +57,14 @@ export function examine({ rule, data, evidenceOf, input, mostOfExcerpt }: Examin
     citesOf(rule, claim).map((cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] })),
   );
   const known = searchAll(cited.flat(), evidenceOf);
-  const checked = claims.map((claim, index) => {
-    return checkClaim(claim, cited[index] ?? [], { known, input, isIndependent: rule.independent === true });
-  });
+  const given: Given = {
+    known,
+    input: JSON.stringify(input),
+    facts: createFactCheck(),
+    isIndependent: rule.independent === true,
+    nearestLeft: MOST_NEAREST,
+  };
+  const checked = claims.map((claim, index) => checkClaim(claim, cited[index] ?? [], given));
   return { claims: checked, excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : new Map() };
 }
 
@@ -89,14 +94,20 @@ function searchAll(cites: readonly Open[], evidenceOf: (ref: string) => Evidence
   return known;
 }
 
-interface Known {
+/** Most quotes for which the nearest text is searched. */
+const MOST_NEAREST = 20;
+
+interface Given {
   readonly known: ReadonlyMap<string, Evidence>;
-  readonly input: Json;
+  readonly input: string;
+  readonly facts: FactCheck;
   readonly isIndependent: boolean;
+  nearestLeft: number;
 }
 
-function checkClaim(claim: Json, opens: readonly Open[], { known, input, isIndependent }: Known): CheckedClaim {
-  const cites = opens.map((open) => checkCite(open, known));
+function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedClaim {
+  const { input, facts, isIndependent } = given;
+  const cites = opens.map((open) => checkCite(open, given));
   const holding = cites.filter(({ code }) => code === undefined);
   const supported = holding.some((_, index) => !isIndependent || holding[index]?.isTeam);
   const shown = cites.map(({ isTeam: _, ...cite }) => cite);
@@ -104,7 +115,7 @@ function checkClaim(claim: Json, opens: readonly Open[], { known, input, isIndep
   const records = opens.flatMap(({ finds }) =>
     finds.flatMap(({ found }) => (found && "records" in found ? found.records : [])),
   );
-  const unbound = missingFacts(factualText(claim), [...records.map(textOfRecord), JSON.stringify(input)]);
+  const unbound = facts.missing(factualText(claim), [...records.map(textOfRecord), input]);
   return {
     claim,
     supported,
@@ -119,11 +130,9 @@ function textOfRecord({ text, columns = [] }: EvidenceRecord): string {
 }
 
 /** Checks a citation. Of several results, one must contain the quote. */
-function checkCite(
-  { cite, read, finds }: Open,
-  known: ReadonlyMap<string, Evidence>,
-): CheckedCite & { readonly isTeam: boolean } {
+function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { readonly isTeam: boolean } {
   const { ref, quote } = cite;
+  const { known } = given;
   const held = finds.find(({ found }) => found && "records" in found);
   if (held) return { ref: held.ref, quote, isTeam: known.get(held.ref)?.isTeam ?? false };
   const failed = (code: CiteFault, problem: string) => ({ ref, quote, isTeam: false, code, problem });
@@ -139,7 +148,7 @@ function checkCite(
     return failed("not_found", `its quote is shorter than 8 characters and is not a whole field of ${ref}`);
   }
   const source = known.get(refsOf(cite)[0] ?? "");
-  const nearest = source && "source" in source ? nearestTo(source.source, read) : undefined;
+  const nearest = source && "source" in source && given.nearestLeft-- > 0 ? nearestTo(source.source, read) : undefined;
   return { ...failed("not_found", `its quote does not occur in ${ref}`), ...(nearest ? { nearest } : {}) };
 }
 
@@ -149,10 +158,11 @@ function excerptsOf(opens: readonly Open[], most: number): ReadonlyMap<string, s
   for (const { ref, found } of opens.flatMap(({ finds }) => finds)) {
     if (!found || !("records" in found)) continue;
     const [record] = found.records;
-    const before = excerpts.get(ref) ?? "";
-    if (record && before.length < most && !before.includes(record.text)) {
-      excerpts.set(ref, cutText(before === "" ? record.text : `${before}\n${record.text}`, most));
-    }
+    const before = excerpts.get(ref);
+    if (!record || before?.includes(record.text) || (before ?? "").length >= most) continue;
+    const { text, at } = record.within ?? { text: record.text, at: 0 };
+    const shown = cutText(text.slice(at, at + most + 1), most);
+    excerpts.set(ref, before === undefined ? shown : cutText(`${before}\n${record.text}`, most));
   }
   return excerpts;
 }

@@ -14,12 +14,25 @@ type Fact = { readonly text: string } & (
 
 const MOST_FACTS = 200;
 
-/** Returns the facts of a claim that none of the texts contains, as written and each once. */
-export function missingFacts(claim: string, texts: readonly string[]): string[] {
-  const facts = factsIn(claim);
-  if (facts.length === 0) return [];
-  const book = readBook(texts);
-  return [...new Set(facts.filter((fact) => !hasFact(book, fact)).map(({ text }) => text))];
+/** Compares claims with records. Reads each text once, however many claims quote it. */
+export interface FactCheck {
+  /** Returns the facts of a claim that none of the texts contains, as written and each once. */
+  readonly missing: (claim: string, texts: readonly string[]) => string[];
+}
+
+export function createFactCheck(): FactCheck {
+  const books = new Map<string, Book>();
+  const bookOf = (text: string) => {
+    const book = books.get(text) ?? readBook(text);
+    books.set(text, book);
+    return book;
+  };
+  return {
+    missing(claim, texts) {
+      const facts = factsIn(claim).filter((fact) => !texts.some((text) => hasFact(bookOf(text), fact)));
+      return [...new Set(facts.map(({ text }) => text))];
+    },
+  };
 }
 
 /** Lists the facts of a claim in their order, at most 200. */
@@ -72,10 +85,11 @@ function factAt(text: string, at: number): { readonly fact?: Fact; readonly end:
   );
 }
 
-/** Facts of records. Numbers are grouped by the kind of their unit and ascending. */
+/** Facts of a record. Numbers are grouped by the kind of their unit and ascending. */
 interface Book {
-  readonly texts: readonly string[];
-  readonly folded: () => readonly string[];
+  /** In lower case. */
+  readonly lower: string;
+  readonly folded: () => string;
   readonly numbers: ReadonlyMap<UnitKind | "bare" | "written", readonly number[]>;
   readonly moments: readonly Moment[];
   /** Ranges of line numbers that the hunks of a diff cover. */
@@ -89,13 +103,11 @@ function hasFact(book: Book, fact: Fact): boolean {
     case "moment":
       return book.moments.some((moment) => isSameMoment(fact.moment, moment));
     case "id":
-      return book.texts.some((text) => hasWord(text, fact.text.toLowerCase().replace(/^0x/, ""), /[0-9a-uw-z]/, /^$/));
+      return hasWord(book.lower, fact.text.toLowerCase().replace(/^0x/, ""), AROUND_ID);
     case "version":
-      return book.texts.some((text) =>
-        hasWord(text, fact.text.toLowerCase().replace(/^v/, ""), /[\d.]/, /^(?:\d|\.\d)/),
-      );
+      return hasWord(book.lower, fact.text.toLowerCase().replace(/^v/, ""), AROUND_VERSION);
     case "name":
-      return book.folded().some((text) => text.includes(stringOf(fact.text)));
+      return book.folded().includes(stringOf(fact.text));
   }
 }
 
@@ -108,7 +120,7 @@ function hasNumber({ numbers, lines }: Book, { value, step, kind, sizes }: Quant
   return isLine || has("written", 1) || has("ratio", 1);
 }
 
-function readBook(texts: readonly string[]): Book {
+function readBook(text: string): Book {
   const numbers = new Map<UnitKind | "bare" | "written", number[]>();
   const moments: Moment[] = [];
   const add = (group: UnitKind | "bare" | "written", value: number) => {
@@ -116,37 +128,34 @@ function readBook(texts: readonly string[]): Book {
     if (values) values.push(value);
     else numbers.set(group, [value]);
   };
-  for (const text of texts) {
-    eachNumber(text, ({ value, kind, sizes }) => {
-      add("written", value);
-      if (!kind) add("bare", value);
-      else for (const size of sizes) add(kind, value * size);
-      const moment = kind ? undefined : momentOfEpoch(value);
-      if (moment) moments.push(moment);
-    });
-    eachMoment(text, (moment) => moments.push(moment));
-  }
+  eachNumber(text, (written, { value, kind, sizes }) => {
+    add("written", written);
+    if (kind) for (const size of sizes) add(kind, value * size);
+    else add("bare", value);
+    if (!kind && value !== written) add("written", value);
+    const moment = kind ? undefined : momentOfEpoch(value);
+    if (moment) moments.push(moment);
+  });
+  eachMoment(text, (moment) => moments.push(moment));
   for (const values of numbers.values()) values.sort((a, b) => a - b);
-  let folded: readonly string[] | undefined;
+  let folded: string | undefined;
   return {
-    texts: texts.map((text) => text.toLowerCase()),
+    lower: text.toLowerCase(),
     folded() {
-      folded ??= texts.map(stringOf);
+      folded ??= stringOf(text);
       return folded;
     },
     numbers,
     moments,
-    lines: texts.flatMap(linesOfHunk),
+    lines: linesOfHunk(text),
   };
 }
 
-/** Visits the numbers of a record, with and without their units. Digits within a word or a date count too. */
-function eachNumber(text: string, visit: (quantity: Quantity) => void): void {
-  for (const { index } of text.matchAll(/\d+(?:\.\d+)?/g)) {
+/** Visits the numbers of a record, as written and with their units. Digits within a word or a date count too. */
+function eachNumber(text: string, visit: (written: number, quantity: Quantity) => void): void {
+  for (const { index, 0: written } of text.matchAll(/\d+(?:\.\d+)?/g)) {
     const number = quantityAt(text, index);
-    if (number) visit(number.quantity);
-    const [plain = ""] = matchAt(/\d+(?:\.\d+)?/y, text, index) ?? [];
-    if (number && Number(plain) !== number.quantity.value) visit({ value: Number(plain), step: 1, sizes: [1] });
+    if (number) visit(Number(written), number.quantity);
   }
 }
 
@@ -182,8 +191,17 @@ function isWithin(values: readonly number[], value: number, step: number): boole
   return (values[low] ?? Number.POSITIVE_INFINITY) <= value + half;
 }
 
-/** Reports whether a text contains a word with nothing next to it that would make it another one. */
-function hasWord(text: string, word: string, before: RegExp, after: RegExp): boolean {
+/** Characters before a word, and the beginning of what follows it, that make it another word. */
+interface Around {
+  readonly before: RegExp;
+  readonly after: RegExp;
+}
+
+/** A short id is the beginning of a long one. */
+const AROUND_ID: Around = { before: /[0-9a-z]/, after: /^$/ };
+const AROUND_VERSION: Around = { before: /[\d.]/, after: /^(?:\d|\.\d)/ };
+
+function hasWord(text: string, word: string, { before, after }: Around): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const end = at + word.length;
     const isOther =

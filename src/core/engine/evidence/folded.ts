@@ -192,6 +192,11 @@ export class Codes {
     this.#codes[this.length++] = code;
   }
 
+  /** Returns the position before white space at the end, which counts as part of what follows. */
+  boundary(): number {
+    return this.length > 0 && this.#codes[this.length - 1] === SPACE ? this.length - 1 : this.length;
+  }
+
   taken(): Folded {
     return this.#codes.subarray(0, this.length);
   }

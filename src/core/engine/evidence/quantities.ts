@@ -74,7 +74,7 @@ function durationAt(text: string, { value, step, sizes: [first = 1] }: Quantity,
 }
 
 const UNIT =
-  /( ?)(?:(?<ratio>%|percent|pp)|(?<time>ns|[µμu]s|ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)|(?<bytes>bytes?|[kKMGT]i?[bB]?|B)|(?<factor>million|bn|billion))(?![\p{L}\p{N}])/uy;
+  /( ?)(?:(?<ratio>%|(?:percent|pp)(?![\p{L}\p{N}]))|(?<time>ns|[µμu]s|ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?!\p{L})|(?<bytes>bytes?|[kKMGT]i?[bB]?|B)(?![\p{L}\p{N}])|(?<factor>million|bn|billion)(?![\p{L}\p{N}]))/uy;
 
 const FACTORS: Readonly<Record<string, number>> = { k: 1e3, K: 1e3, M: 1e6, million: 1e6, bn: 1e9, billion: 1e9 };
 const POWERS = "_kmgt";

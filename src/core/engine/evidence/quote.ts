@@ -12,7 +12,7 @@ const LEAST_OF_PIECE = 4;
 
 /**
  * Parses a quote. Ellipses, white space, redaction marks and invisible characters do not count as length. Backticks
- * around the quote and one full stop at its end do not count at all.
+ * around the quote and one full stop or comma at its end do not count at all.
  */
 export function readQuote(written: string): Quote {
   const text = bare(written.trim());
@@ -33,7 +33,8 @@ export function readQuote(written: string): Quote {
 function bare(text: string): string {
   const isInTicks = text.length > 2 && text.startsWith("`") && text.endsWith("`");
   const inner = isInTicks ? text.slice(1, -1).trim() : text;
-  return inner.endsWith(".") && !inner.endsWith("..") ? inner.slice(0, -1) : inner;
+  const isEnded = inner.endsWith(",") || (inner.endsWith(".") && !inner.endsWith(".."));
+  return isEnded ? inner.slice(0, -1) : inner;
 }
 
 /** Length that no short quote reaches, however it is normalized. */

@@ -22,6 +22,8 @@ export interface EvidenceRecord {
   readonly text: string;
   /** Value of a record in JSON. */
   readonly value?: Json;
+  /** The text around a record of lines, and the offset of the record in it. */
+  readonly within?: { readonly text: string; readonly at: number };
   /** Names of the record's columns, if it is a row of a table. */
   readonly columns?: readonly string[];
 }
@@ -171,15 +173,16 @@ class FormWriter {
       for (const [offset, line] of linesOf(text)) {
         const begins = offset === 0 || !isDiff || HUNK.test(line);
         if (begins) {
-          if (offset > 0) (isDiff ? this.#hard : this.#soft).push(this.#out.length);
-          starts.push(this.#out.length);
+          const at = offset > 0 ? this.#out.boundary() : this.#out.length;
+          if (offset > 0) (isDiff ? this.#hard : this.#soft).push(at);
+          starts.push(at);
           offsets.push(offset);
         }
         if (offset > 0) this.#lineEnd(isInJson);
         this.#line(line, isInJson);
       }
     };
-    this.#region((start, end) => ({ text: partsOf({ text, starts, offsets }, start, end) }), write);
+    this.#region((start, end) => partsOf({ text, starts, offsets }, start, end), write);
   }
 
   #line(line: string, isInJson: boolean): void {
@@ -233,10 +236,10 @@ interface Parts {
 }
 
 /** Returns the lines or the hunk with the codes from `start` to `end`. */
-function partsOf({ text, starts, offsets }: Parts, start: number, end: number): string {
+function partsOf({ text, starts, offsets }: Parts, start: number, end: number): EvidenceRecord {
   const from = offsets[lastAtMost(starts, start, (at) => at)] ?? 0;
   const next = offsets[lastAtMost(starts, end - 1, (at) => at) + 1] ?? text.length + 1;
-  return text.slice(from, next - 1);
+  return { text: text.slice(from, next - 1), within: { text, at: from } };
 }
 
 /** Returns the index of the last item whose position is at most `most`, or -1. */

@@ -18,7 +18,7 @@ import {
   workflowOf,
 } from "../../../harness/harness.ts";
 
-/** Claims that code checks (extensions G12-G15). */
+/** Claims that code checks. */
 
 const OPS = skillOf("ops", [
   toolOf("ops", "logs"),
@@ -276,12 +276,17 @@ describe("planted claims", () => {
     ["wide space", log("pool   exhausted  after")],
     ["an ellipsis", log("ERROR pool … 1500 ms")],
     ["three dots", log("ERROR pool ... 1500 ms")],
-    ["over lines by an ellipsis", log("ERROR pool … declined for order 4711")],
+
     ["an ellipsis at the end", log("ERROR pool exhausted…")],
     ["an ellipsis at the beginning", log("…payment declined for…")],
     ["a number written otherwise", log("after 1500.0 ms")],
     ["a number with an exponent", log("exhausted after 1.5e3 ms")],
     ["a reference in brackets", say("[r1]", "pool exhausted")],
+    ["a reference with blanks", say(" r1", "pool exhausted")],
+    ["a reference in capitals", say("R1", "pool exhausted")],
+    ["a reference with an offset", say("r1@120", "pool exhausted")],
+    ["two references, of which the second has it", say("r2, r1", "pool exhausted")],
+    ["backticks and a full stop", log("`pool exhausted after 1500 ms.`")],
     ["a marker as shown", log("token [redacted:KEY] was refused")],
     ["a marker as an ellipsis", log("token … was refused")],
     ["a hash", show("04fa1ae1e6d7")],
@@ -324,8 +329,8 @@ describe("planted claims", () => {
     ["an invented reference", say("r99", "pool exhausted")],
     ["a reference that is none", say("log", "pool exhausted")],
     ["a reference with more around", say("see r1", "pool exhausted")],
-    ["a reference with blanks", say(" r1", "pool exhausted")],
-    ["a reference in capitals", say("R1", "pool exhausted")],
+    ["pieces of two lines", log("ERROR pool … declined for order 4711")],
+    ["two references with more around", say("r1 and r2", "pool exhausted")],
     ["reference zero", say("r0", "pool exhausted")],
     ["a reference with a leading zero", say("r01", "pool exhausted")],
     ["a failed call", say("r3", "boom at once")],
@@ -353,7 +358,51 @@ describe("planted claims", () => {
   ];
 
   test("are forty of each", () => {
-    expect([kept.length, dropped.length]).toEqual([40, 40]);
+    expect(Math.min(kept.length, dropped.length)).toBeGreaterThanOrEqual(40);
+  });
+
+  test("the run's input can be cited, and facts that no quoted record contains are marked", () => {
+    const planted = [
+      claim("the disk of db-7 is full", cite("input", "the disk of db-7 is full")),
+      claim("exhausted after 1.5 s", cite("r1", "pool exhausted after")),
+      claim("exhausted after 1.8 s", cite("r1", "pool exhausted after")),
+      claim("exhausted after 1500 ms", cite("r1", "pool exhausted after"), cite("r2", "not there at all")),
+    ];
+    const { data, evidence } = resultAt(judged(planted), "a");
+    expect(evidence).toMatchObject({ claims: 4, supported: 4, dropped: 0, partial: 1, unbound: 1 });
+    expect(data.claims).toEqual([
+      planted[0],
+      planted[1],
+      { ...planted[2], unbound: ["1.8 s"] },
+      { ...planted[3], evidence: [cite("r1", "pool exhausted after")], partial: true },
+    ]);
+    const strict = resultAt(judged(planted, checks({ on_unbound: "drop" })), "a");
+    expect(strict.evidence).toMatchObject({ supported: 4, dropped: 1, unbound: 1 });
+    expect(strict.evidence?.dropped_claims?.[0]?.reason).toContain("1.8 s");
+  });
+
+  test("what a write answered, and a field that repeats the call's input, are not evidence", () => {
+    const options: PlayOptions = {
+      answers: [
+        calls(["ops_act", { note: "the pool is exhausted" }], ["ops_logs", { search: "pool exhausted" }]),
+        "seen",
+        gives({
+          claims: [
+            claim("a", cite("r1", "the pool is exhausted")),
+            claim("b", cite("r2", "pool exhausted")),
+            claim("c", cite("r2", "nothing matched")),
+          ],
+        }),
+      ],
+      tools: ({ tool, input }) => {
+        const { search = "" } = input as { search?: string };
+        const act: Json = { noted: "the pool is exhausted" };
+        const found: Json = { search, note: "nothing matched" };
+        return { output: tool.name === "act" ? act : found };
+      },
+    };
+    const { evidence } = resultAt(judged([], checks(), options), "a");
+    expect(evidence).toMatchObject({ claims: 3, supported: 1, dropped: 2 });
   });
 
   test.each(kept)("kept: %s", (_, planted) => {

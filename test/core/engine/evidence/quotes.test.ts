@@ -99,7 +99,7 @@ test("what is in a text is found, wherever it is, with the lines that it is in",
     fc.property(text, fc.nat(), fc.integer({ min: 9, max: 40 }), (whole, from, length) => {
       const start = from % whole.length;
       const quote = whole.slice(start, start + length);
-      fc.pre(quote.replace(/\s/g, "").length >= 8);
+      fc.pre(quote.replace(/\s/g, "").length >= 9);
       const records = recordsOf(quote, whole);
       expect(records).toBeDefined();
       for (const record of records ?? []) expect(stringOf(record)).toContain(stringOf(quote));

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { createFactCheck, factsIn } from "../../../../src/core/engine/evidence/facts.ts";
+
+const missing = (claim: string, ...texts: string[]) => createFactCheck().missing(claim, texts);
+
+describe("the facts of a claim", () => {
+  test.each<[claim: string, facts: string[]]>([
+    ["the pool ran dry", []],
+    ["three of four requests failed", []],
+    ["5xx on pod-42, the 3rd time, 2x slower, see src/pool.js:53 and r7", []],
+    ["12 % of 1,200 requests took 1.5 s", ["12 %", "1,200", "1.5 s"]],
+    ["1 h 5 min and 2m30s", ["1 h 5 min", "2m30s"]],
+    ["since 14:05 UTC on 2026-11-22", ["14:05 UTC", "2026-11-22"]],
+    ["commit 04fa1ae1e6d7, defaced, 1234567", ["04fa1ae1e6d7", "1234567"]],
+    ["v1.4.2 at 10.0.0.12", ["v1.4.2", "10.0.0.12"]],
+    ['`pool.size` is "exhausted"', ["pool.size", "exhausted"]],
+    ["as `r7` shows", []],
+  ])("%s", (claim, facts) => {
+    expect(factsIn(claim).map(({ text }) => text)).toEqual(facts);
+  });
+});
+
+describe("a claim whose facts are in the record", () => {
+  test.each<[claim: string, record: string]>([
+    ["after 1500 ms", "after 1500 ms"],
+    ["after 1.5 s", "after 1500 ms"],
+    ["after 1.5 seconds", '{"duration_ms":1500}'],
+    ["took 1.23 s", '{"duration_ms":1234}'],
+    ["took 90 minutes", "took 1h30m"],
+    ["took 1 h 5 min", '{"seconds":3900}'],
+    ["12 %", '{"ratio":0.1187}'],
+    ["0.12", "12.0%"],
+    ["97 percent", "cpu 96.8 %"],
+    ["about 40", '{"p50":39.72}'],
+    ["1,200 requests", '{"count":1200}'],
+    ["1.2k requests", '{"count":1187}'],
+    ["1.5M rows", "rows 1500000"],
+    ["512 MiB", '{"bytes":536870912}'],
+    ["10 MB", "9.54 MiB"],
+    ["64 KB", "65536 bytes"],
+    ["dropped by 5", '{"delta":-5}'],
+    ["at 14:05", "2026-11-22T14:05:31.250Z ERROR"],
+    ["at 14:05 UTC", "2026-11-22T16:05:31+02:00 ERROR"],
+    ["at 16:05", "2026-11-22T16:05:31+02:00 ERROR"],
+    ["at 2026-11-22T14:05:31Z", '{"ts":1795356331}'],
+    ["at 14:05:31", '{"ts":1795356331250}'],
+    ["at 14:05:31", "Nov 22 14:05:31 host app: x"],
+    ["on Nov 22", "22/Nov/2026:14:05:31 +0000"],
+    ["on 22 November 2026", "2026-11-22 14:05:31"],
+    ["at 2:05 pm", "14:05:31 ERROR"],
+    ["commit 04fa1ae", "commit 04fa1ae1e6d7b0"],
+    ["id 0B6C4DDE-0F4E-4F0B-9B0F-111111111111", "0b6c4dde-0f4e-4f0b-9b0f-111111111111"],
+    ["version 1.4.2", "release v1.4.2 is out"],
+    ["v1.4.2", "image app:1.4.2-alpine"],
+    ["`pool.size` is 10", '{"pool.size":10}'],
+    ['"no free connection"', "ERROR no  free connection"],
+    ["line 58", "@@ -50,12 +52,14 @@ function f\n+ return"],
+    ["p99 was 3 s", '{"p99":"3s"}'],
+  ])("%s | %s", (claim, record) => {
+    expect(missing(claim, record)).toEqual([]);
+  });
+});
+
+describe("a claim with a fact that is not", () => {
+  test.each<[claim: string, record: string, facts: string[]]>([
+    ["after 1600 ms", "after 1500 ms", ["1600 ms"]],
+    ["after 1500 s", "after 1500 ms", ["1500 s"]],
+    ["after 15 s", '{"duration_ms":1500}', ["15 s"]],
+    ["13 %", '{"ratio":0.1187}', ["13 %"]],
+    ["1,300 requests", '{"count":1200}', ["1,300"]],
+    ["10 GB", "9.54 MiB", ["10 GB"]],
+    ["at 14:06", "2026-11-22T14:05:11Z ERROR", ["14:06"]],
+    ["at 14:05 UTC", "2026-11-22T14:05:31+02:00 ERROR", ["14:05 UTC"]],
+    ["on 2026-11-23", "2026-11-22T14:05:31Z", ["2026-11-23"]],
+    ["commit 04fa1ae1e6d7b0", "commit 04fa1ae", ["04fa1ae1e6d7b0"]],
+    ["commit fa1ae1e", "commit 04fa1ae1e6d7", ["fa1ae1e"]],
+    ["v1.4.2", "v1.4.20 and v1.4", ["v1.4.2"]],
+    ["v1.4", "v1.4.2", ["v1.4"]],
+    ["10.0.0.1", "10.0.0.12", ["10.0.0.1"]],
+    ["`checkout` failed", '{"service":"payments"}', ["checkout"]],
+    ["line 70", "@@ -50,12 +52,14 @@ function f\n+ return", ["70"]],
+  ])("%s | %s", (claim, record, facts) => {
+    expect(missing(claim, record)).toEqual(facts);
+  });
+});
+
+test("facts may be spread over the records that a claim quotes", () => {
+  expect(missing("12 errors at 14:05", "12 errors", "14:05:00 deploy")).toEqual([]);
+});
