@@ -150,7 +150,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     const files = script("count_words.js", writing('join(__workDir, "written")'));
     const { call, cwd } = await runWith({ files });
     expect(call?.error).toContain("read-only file system");
-    expect(call?.error).toContain("--writable-workdir");
+    expect(call?.error).toContain("writable-workdir");
     expect(existsSync(join(cwd, "written"))).toBe(false);
   });
 
@@ -162,10 +162,10 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
       'export default () => { throw new Error("EROFS"); };',
       false,
     ],
-  ])("names --writable-workdir by the error's code: %s", async (_, file, text, isNamed) => {
+  ])("names the option by the error's code: %s", async (_, file, text, isNamed) => {
     const { call } = await runWith({ files: script(file, text) });
     expect(call?.error).toMatch(/EROFS|Read-only/);
-    expect(call?.error?.includes("--writable-workdir")).toBe(isNamed);
+    expect(call?.error?.includes("writable-workdir")).toBe(isNamed);
   });
 
   const THROWS = 'export default () => { throw Object.assign(new Error("no such room"), { acted: "no" }); };';

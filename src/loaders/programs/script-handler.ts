@@ -79,7 +79,8 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
   }
 }
 
-const WHERE = "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names";
+const WHERE =
+  "code may only read the working directory; write temporary files to the folder that TMPDIR names, or run with the option writable-workdir";
 
 /** Returns the environment of a handler: the skill's resolved config, under the variables that its fields name. */
 export function declaredEnv(
