@@ -250,12 +250,8 @@ describe("a tool that is another one when its plan is applied", () => {
       (text) => text.replaceAll('title: { type: "string" }', 'title: { type: "integer" }'),
       "title",
     ],
-    ["is gone", (text) => text.replace('name: "file"', 'name: "other"'), "has no tool file any more"],
-    [
-      "says that it reads",
-      (text) => text.replace('effect: "write"', 'effect: "read"'),
-      "is no tool that writes any more",
-    ],
+    ["is gone", (text) => text.replace('name: "file"', 'name: "other"'), "no longer has the tool file"],
+    ["says that it reads", (text) => text.replace('effect: "write"', 'effect: "read"'), "no longer writes"],
   ])("refuses its operation where it %s", async (_, edit, why) => {
     const { cwd, apply, written } = await planned(ONE);
     change(cwd, edit);
@@ -402,7 +398,7 @@ describe("a secret that the run did not know", () => {
     const { apply, written } = await planned(calls, BARE);
     const { code, told, stdout, stderr } = await apply({ env: { ...BARE, SINK_TOKEN: SECRET } });
     expect([code, statusesOf(told)]).toEqual([1, ["refused", "applied", "refused"]]);
-    expect(told.operations[0]?.error).toContain("holds a secret");
+    expect(told.operations[0]?.error).toContain("contains a secret");
     expect(written().join("\n") + stdout + stderr).not.toContain(SECRET);
   });
 });

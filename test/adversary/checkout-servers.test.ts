@@ -102,7 +102,7 @@ describe("a server that a checkout names", () => {
     expect(http.requests.slice(asked)).toEqual([]);
     expect(JSON.stringify(ended)).not.toContain(SECRET);
     const [only] = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
-    expect(only).toMatchObject({ error: expect.stringMatching(/no tool is named \S+; the tools here are desk_/) });
+    expect(only).toMatchObject({ error: expect.stringMatching(/no tool is named \S+; the available tools are desk_/) });
     const { degraded } = resultOf(ended[5] as (typeof ended)[number]);
     const missing = degraded.filter(({ skill }) => skill !== undefined);
     expect(missing.map(({ skill }) => skill)).toEqual(IDS);

@@ -36,7 +36,7 @@ describe("a value of --set", () => {
     for (const id of ["evil", "linear", "logs"]) {
       await expect(project.skills.find(id)).rejects.toMatchObject({
         code: "usage.invalid",
-        message: "the value given for LINEAR_API_KEY could mean several skills: evil, linear",
+        message: "the value for LINEAR_API_KEY could be for several skills: evil, linear",
         hint: expect.stringContaining("--set evil.LINEAR_API_KEY=VALUE, --set linear.LINEAR_API_KEY=VALUE"),
       });
     }

@@ -97,7 +97,7 @@ describe("a project's file", () => {
     const shown = await runInside(["skills", "show", "pager", "--json"], { cwd, env });
     expect(JSON.parse(shown.stdout).config).toEqual({});
     const { stderr } = await runInside(["skills", "list"], { cwd, env });
-    for (const key of ["skills.env", "fetch.auth"]) expect(stderr).toContain(`${key} does not count here`);
+    for (const key of ["skills.env", "fetch.auth"]) expect(stderr).toContain(`${key} is ignored`);
     const own = { ...env, ...home({ skills: { env: { pager: ["AWS_SECRET_ACCESS_KEY"] } } }) };
     const handed = await runInside(["skills", "show", "pager", "--json"], { cwd, env: own });
     expect(Object.keys(JSON.parse(handed.stdout).config)).toEqual(["AWS_SECRET_ACCESS_KEY"]);

@@ -105,12 +105,7 @@ describe("a schema that never ends", () => {
   test.each<[string, JsonSchema, unknown, string]>([
     ["by branching", doubling(), "x", "the value took over 1 s to check"],
     ["by comparing all with all", { uniqueItems: true }, manyItems(), "the value took over 1 s to check"],
-    [
-      "by itself",
-      { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } },
-      "x",
-      "refers to itself without end",
-    ],
+    ["by itself", { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }, "x", "schema is recursive"],
   ])("%s fits nothing", (_, schema, value, complaint) => {
     setTimeBound(createTimeBound());
     expect(compileSchema(schema)(value)).toEqual([expect.stringContaining(complaint)]);

@@ -96,8 +96,8 @@ describe("a server that was trusted when the run began", () => {
     expect(ran.code, ran.stderr).toBe(0);
     const asked = http.requests.length;
     const resumed = await runHere(["resume", "r", "--from", "only"], { cwd });
-    expect(resumed.stderr).toContain("served has lost served_look since the run began: its server is not trusted");
-    expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; there are no tools here"]);
+    expect(resumed.stderr).toContain("served has lost served_look since the run started: its server is not trusted");
+    expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; no tools are available"]);
     expect(http.requests.slice(asked)).toEqual([]);
     const again = await runHere(["resume", "r", "--from", "only", "--trust-skill", pinnedIn(resumed.stderr)], { cwd });
     expect(again.stderr).not.toContain("has lost");

@@ -148,7 +148,7 @@ describe("a secret that is an ordinary word, or a name that a run is made of", (
 
   it("is said once, with its name and without its value", async () => {
     const { record } = await runFlow(makeProject(FILES), { PIN_KEY: "77-55-3", STAGE_KEY: "production" });
-    const said = record.warnings.filter((warning) => warning.startsWith("not kept out"));
+    const said = record.warnings.filter((warning) => warning.startsWith("not redacted"));
     expect(said).toEqual([
       expect.stringMatching(/under 8 characters.*: PIN_KEY$/),
       expect.stringMatching(/a word of the workflow: STAGE_KEY$/),

@@ -62,7 +62,7 @@ describe("code of a checkout does not run", () => {
     const said = await runAll(cwd);
     expect(marks(cwd)).toEqual([]);
     for (const key of ["skills.trust", "skills.allowScripts", "skills.defineTool", "mcpServers.remote.command"]) {
-      expect(said).toContain(`${key} does not count here`);
+      expect(said).toContain(`${key} is ignored`);
     }
   });
 
@@ -96,7 +96,7 @@ describe("code of a checkout does not run", () => {
     for (const env of homes) {
       const said = await runAll(cwd, env);
       expect(marks(cwd)).toEqual([]);
-      expect(said).toContain("skills.trust does not count here");
+      expect(said).toContain("skills.trust is ignored");
     }
   });
 

@@ -382,7 +382,7 @@ describe("the command", () => {
     const served = await startService(["--quiet", "--trust-skill", "git-", "--skills", "elsewhere"], {}, files);
     served.child.kill("SIGTERM");
     const { stderr } = await served.ended;
-    expect(stderr).toContain("mcpServers.board.url does not count here");
+    expect(stderr).toContain("mcpServers.board.url is ignored");
     expect(stderr).toContain("elsewhere");
     expect(stderr).toContain("--trust-skill git-: no skill has this id");
     expect(stderr).not.toContain("serving");

@@ -96,7 +96,7 @@ describe("a digest", () => {
         judged("b", "actionable"),
         judged("c", "needs_person"),
         { key: "d", status: "skipped", skipped_reason: "seen 2 d ago" },
-        { key: "e", status: "skipped", skipped_reason: "another item before it has the key e" },
+        { key: "e", status: "skipped", skipped_reason: "an earlier item has the key e" },
         { key: "f", title: "Broken", status: "failed", data: { error: "max_cost_usd" } },
       ],
       { left: 9, beside: { left: 40, gaps: ["no releases"] } },

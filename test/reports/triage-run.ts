@@ -466,7 +466,7 @@ function numbered(record: RunRecord, bodies: readonly EventBody[]): RunEvent[] {
 function shortfallsAt(record: RunRecord, state: State, body: EventBody) {
   if (body.type === "workflow:end") return { degraded: degradedIn(state) };
   if (body.type === "route" && state.leaving?.failed)
-    return { degraded: [{ reason: `it failed, and the run went on: ${state.leaving.error?.message}` }] };
+    return { degraded: [{ reason: `it failed, and the run continued: ${state.leaving.error?.message}` }] };
   if (body.type !== "node:exit") return {};
   const node = record.workflow.nodes[body.node] ?? {};
   return { degraded: shortfallsOf(record.skills, { node, result: body.result, changed: [] }) };

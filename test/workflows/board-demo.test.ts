@@ -44,7 +44,7 @@ test("a board is judged where it is new, passed over where nothing changed, and 
   expect(first.result.verdict).toBe("changed");
   expect(first.digest.counts).toEqual({ needs_person: 1, actionable: 3, watch: 1, noise: 2 });
   expect(first.skipped.map(({ skipped_reason }) => skipped_reason)).toEqual(
-    Array(53).fill(expect.stringMatching(/^seen 2 d ago, nothing of issue\.level, issue\.count_band changed/)),
+    Array(53).fill(expect.stringMatching(/^seen 2 d ago, issue\.level, issue\.count_band unchanged/)),
   );
   expect(first.result.plan.map(({ tool }) => tool)).toEqual(["create_issue", "create_issue", "send_message"]);
   expect(first.result.evidence?.dropped).toBe(0);

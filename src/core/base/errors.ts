@@ -250,6 +250,6 @@ export function messageOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message || error.name) : String(error);
   } catch {
-    return "something was thrown that cannot be shown";
+    return "an unprintable value was thrown";
   }
 }

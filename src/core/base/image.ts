@@ -24,10 +24,10 @@ export function isImage(blob: BlobInfo): blob is ShownImage {
 
 /** Explains why an image cannot be shown to a model. Returns undefined if it can. */
 export function imageFault(bytes: Uint8Array, kind: string): string | undefined {
-  if (!isImageKind(kind)) return `only ${IMAGE_KINDS.join(", ")} are shown`;
+  if (!isImageKind(kind)) return `only ${IMAGE_KINDS.join(", ")} can be shown`;
   if (bytes.length > MOST_BYTES) return `it is larger than ${MOST_BYTES / 1_000_000} MB`;
   const [width = 0, height = 0] = SIZES[kind](new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)) ?? [];
-  if (width === 0 || height === 0) return `its bytes are no ${kind}`;
+  if (width === 0 || height === 0) return `its bytes are not ${kind}`;
   return Math.max(width, height) > MOST_SIDE ? `it is larger than ${MOST_SIDE} pixels: ${width}x${height}` : undefined;
 }
 

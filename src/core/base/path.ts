@@ -51,14 +51,14 @@ function follow(value: unknown, key: string, each: boolean, place: string): Foun
   if (!isObject(value) || !Object.hasOwn(value, key)) return [{ missing: `${place} is missing` }];
   const next = value[key];
   if (!each) return [{ value: next }];
-  if (!Array.isArray(next)) return [{ missing: `${place} is no array` }];
+  if (!Array.isArray(next)) return [{ missing: `${place} is not an array` }];
   return next.map((item) => ({ value: item }));
 }
 
 /** Returns the values at a path. With `any:`, elements without a value are left out. */
 export function followPath(text: string, root: Json): readonly Json[] | { readonly missing: string } {
   const path = parsePath(text);
-  if (!path) return { missing: `${text} is no path` };
+  if (!path) return { missing: `${text} is not a path` };
   const resolved = resolvePath(path, root);
   if ("missing" in resolved) return resolved;
   return resolved.values.flatMap((found) => ("missing" in found ? [] : [found.value as Json]));
@@ -71,7 +71,7 @@ export function checkPath(
   test: (value: unknown) => string | undefined,
 ): string | undefined {
   const path = parsePath(text);
-  if (!path) return `${text} is no path`;
+  if (!path) return `${text} is not a path`;
   const resolved = resolvePath(path, root);
   if ("missing" in resolved) return resolved.missing;
   const complaints = resolved.values.map((found) => ("missing" in found ? found.missing : test(found.value)));

@@ -30,8 +30,8 @@ export function parseCondition(condition: Condition): ValueRule | string {
 function matchOf(path: string, operator: string, value: Value): OutputMatch | string {
   if (operator === "=") return { path, equals: value };
   if (operator === "!=") return { path, equals: value, not: true };
-  if (operator === "in") return Array.isArray(value) ? { path, in: value } : "wants a list after in: [a, b]";
-  if (typeof value !== "number") return `wants a number after ${operator}`;
+  if (operator === "in") return Array.isArray(value) ? { path, in: value } : "needs a list after in: [a, b]";
+  if (typeof value !== "number") return `needs a number after ${operator}`;
   return operator === ">=" ? { path, at_least: value } : { path, at_most: value };
 }
 
@@ -48,7 +48,7 @@ function parseFlowValue(text: string): Read {
   return isInJson(value) ? { value } : { problem: NOT_FINITE };
 }
 
-const NOT_FINITE = "wants a finite number";
+const NOT_FINITE = "needs a finite number";
 
 /** Checks for finite numbers, because results are JSON, which has no others. */
 function isInJson(value: Json): boolean {
@@ -62,13 +62,13 @@ function parseBracketed(text: string): Read {
   try {
     const document = parseDocument(text, CORE);
     const { errors, contents } = document;
-    if (errors[0]) return { problem: `has no sound value: ${errors[0].message.split("\n")[0]}` };
+    if (errors[0]) return { problem: `has an invalid value: ${errors[0].message.split("\n")[0]}` };
     const isFlow = isCollection(contents) ? contents.flow === true : isScalar(contents);
     if (!isFlow) return { problem: "has text after its value" };
     const value: Value = document.toJS();
     return isInJson(value) ? { value } : { problem: NOT_FINITE };
   } catch {
-    return { problem: "has a value that is nested too deep, or repeats itself too often" };
+    return { problem: "has a value that is nested too deeply, or has too many aliases" };
   }
 }
 

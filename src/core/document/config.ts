@@ -17,7 +17,10 @@ const rateSchema = lazy(() =>
     z.int().min(1),
     z
       .string()
-      .regex(/^[1-9]\d{0,6}\/(?:second|minute|hour|day)$/, "is no rate such as 50/minute, nor a number at a time"),
+      .regex(
+        /^[1-9]\d{0,6}\/(?:second|minute|hour|day)$/,
+        "must be a rate such as 50/minute, or a number of concurrent calls",
+      ),
   ]),
 );
 
@@ -159,10 +162,10 @@ export function refuseAmbiguous(
     if (declaring.length < 2) continue;
     throw new SkillflowError(
       "usage.invalid",
-      `the value given for ${key} could mean several skills: ${declaring.join(", ")}`,
+      `the value for ${key} could be for several skills: ${declaring.join(", ")}`,
       {
         hint: [
-          "name one: ",
+          "choose one: ",
           ...declaring.flatMap((id, index) => [
             index === 0 ? "" : ", ",
             { option: "set" as const, value: `${id}.${key}=VALUE` },

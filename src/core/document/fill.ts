@@ -90,7 +90,7 @@ function followEach(
 }
 
 function elementOf(list: Json, index: number, place: string): readonly Json[] | Missing {
-  if (!Array.isArray(list)) return { missing: `${place} is no array` };
+  if (!Array.isArray(list)) return { missing: `${place} is not an array` };
   const element = (list as readonly Json[])[index];
   return element === undefined ? { missing: `${place} has no element ${index}` } : [element];
 }

@@ -45,7 +45,7 @@ export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes
   if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
   if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
   if (named !== undefined && parseModel(named, own).provider !== undefined) return named;
-  throw new SkillflowError("config.missing", "there is no model to ask", {
+  throw new SkillflowError("config.missing", "no model is configured", {
     hint: [
       "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: ",
       { option: "model", value: "openai-compatible:NAME" },
@@ -83,7 +83,7 @@ export function checkModel(model: string, own: OwnPrefixes = NONE): string {
   if (provider) return provider;
   const prefixes = [...own, ...PROVIDERS.filter((known) => !own.has(known))];
   const near = nearProvider(model, own);
-  throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
+  throw new SkillflowError("usage.invalid", `"${model}" has no provider`, {
     hint: near ? `did you mean ${near}?` : `write PROVIDER:NAME, where PROVIDER is one of ${prefixes.join(", ")}`,
   });
 }

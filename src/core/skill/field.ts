@@ -18,7 +18,7 @@ export const durationSchema = lazy(() =>
   z
     .union([
       z.number().positive(),
-      z.string().regex(DURATION_PATTERN, "is no duration: use seconds, or 500ms, 90s, 10m, 2h, 14d"),
+      z.string().regex(DURATION_PATTERN, "is not a duration: use seconds, or 500ms, 90s, 10m, 2h, 14d"),
     ])
     .describe("Seconds, or 500ms, 90s, 10m, 2h, 14d"),
 );
@@ -26,7 +26,7 @@ export const durationSchema = lazy(() =>
 export const pathSchema = lazy(() =>
   z
     .string()
-    .regex(PATH_PATTERN, "is no path: [all:|any:]key(.key)*, where a key may end in [*]")
+    .regex(PATH_PATTERN, "is not a path: [all:|any:]key(.key)*, where a key can end in [*]")
     .describe("Path: [all:|any:]segment(.segment)*, where a segment can end in [*]"),
 );
 

@@ -21,5 +21,5 @@ export interface KnownSkills extends Iterable<string> {
 /** Describes why no skill matches a reference. */
 export function describeAbsence(reference: string): string {
   const { id, range } = parseSkillReference(reference);
-  return range === undefined ? "no skill has this id" : `no skill ${id} has a version that fits ${range}`;
+  return range === undefined ? "no skill has this id" : `no version of the skill ${id} matches ${range}`;
 }

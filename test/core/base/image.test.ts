@@ -9,7 +9,7 @@ const KINDS = Object.keys(PICTURES) as (keyof typeof PICTURES)[];
 
 it.each(KINDS)("an image of the kind %s may be shown, as that kind alone", (kind) => {
   for (const said of KINDS) {
-    expect(imageFault(pictureBytes(kind), said)).toBe(said === kind ? undefined : `its bytes are no ${said}`);
+    expect(imageFault(pictureBytes(kind), said)).toBe(said === kind ? undefined : `its bytes are not ${said}`);
   }
 });
 
@@ -20,11 +20,11 @@ it.each([
     "image/svg+xml",
     /only/,
   ],
-  ["a page that is called an image", Buffer.from("<html>"), "image/png", /no image\/png/],
-  ["nothing", Buffer.alloc(0), "image/webp", /no image\/webp/],
-  ["the mere beginning of one", pictureBytes("image/png").subarray(0, 20), "image/png", /no image\/png/],
+  ["a page that is called an image", Buffer.from("<html>"), "image/png", /not image\/png/],
+  ["nothing", Buffer.alloc(0), "image/webp", /not image\/webp/],
+  ["the mere beginning of one", pictureBytes("image/png").subarray(0, 20), "image/png", /not image\/png/],
   ["one that unfolds to 10 Gpixel", vastPicture(100_000), "image/png", /larger than 8000 pixels: 100000x100000/],
-  ["one without a pixel", vastPicture(0), "image/png", /no image\/png/],
+  ["one without a pixel", vastPicture(0), "image/png", /not image\/png/],
   ["one of many bytes", Buffer.concat([pictureBytes("image/png"), Buffer.alloc(4_000_000)]), "image/png", /3.6 MB/],
 ])("%s is shown to no model", (_what, bytes, kind, fault) => {
   expect(imageFault(bytes, kind)).toMatch(fault);

@@ -50,7 +50,7 @@ describe("a node is degraded", () => {
     [
       "its failure was softened",
       { look: outcome({ data: { fail_soft: true, error: "late" } }) },
-      "it failed softly: late",
+      "it failed (fail_soft): late",
     ],
     [
       "its one write failed",
@@ -83,7 +83,7 @@ describe("a node is degraded", () => {
     [
       "no claim of it is shown by evidence",
       { look: outcome({ evidence: { claims: 1, supported: 0 } }) },
-      "its claim is not shown by evidence",
+      "its claim is not supported by evidence",
     ],
     [
       "the tool that it wrote with was hidden",
@@ -174,15 +174,15 @@ describe("the end of a run", () => {
   it("lists a failure that an edge took, and not one that ended the run", () => {
     const workflow = workflowOf({ a: FAILING, b: {} }, [ON("a", "b")]);
     expect(degradedOf(recordOf(workflow))).toEqual([
-      { node: "a", reason: "it failed, and the run went on: requires failed: input.owner is missing" },
+      { node: "a", reason: "it failed, and the run continued: requires failed: input.owner is missing" },
     ]);
     expect(degradedOf(recordOf(workflowOf({ a: FAILING })))).toEqual([]);
   });
 
   it("lists a failure of an inner node that an edge took, and an inner map that lost items", () => {
     expect(mapped([{ look: FAILING, mend: {} }, [ON("look", "mend")]])).toEqual([
-      { node: "each", reason: expect.stringMatching(/^each\[0\]\/look: it failed, and the run went on: /) },
-      { node: "each", reason: expect.stringMatching(/^each\[1\]\/look: it failed, and the run went on: /) },
+      { node: "each", reason: expect.stringMatching(/^each\[0\]\/look: it failed, and the run continued: /) },
+      { node: "each", reason: expect.stringMatching(/^each\[1\]\/look: it failed, and the run continued: /) },
     ]);
     const inner = { map: { ...EACH, over: "input.item" }, ...inline({ look: FAILING }) };
     const workflow = workflowOf({ each: { map: EACH, ...inline({ all: inner }) } });

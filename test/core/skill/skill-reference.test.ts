@@ -30,6 +30,6 @@ describe("a reference to a skill", () => {
 
   it("that nothing fits is told with its range", () => {
     expect(describeAbsence("a")).toBe("no skill has this id");
-    expect(describeAbsence("a@^2")).toBe("no skill a has a version that fits ^2");
+    expect(describeAbsence("a@^2")).toBe("no version of the skill a matches ^2");
   });
 });

@@ -296,7 +296,7 @@ limits: { max_step: 3 }
 verify: x`;
     expect(told(parse(text, ["github"]))).toEqual([
       "2:1 SCHEMA name must be a string, not the number 7",
-      '3:1 MISSING_ENTRY entry "start" is no node',
+      '3:1 MISSING_ENTRY entry "start" is not a node',
       '8:5 SCHEMA nodes.a.max_turns must be a number, not the string "none"',
       '9:14 UNKNOWN_SKILL node "a" lists an unknown skill "githup"',
       '10:3 RESERVED_NODE_ID a node cannot be called "input": it names the run\'s input',

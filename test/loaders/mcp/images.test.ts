@@ -60,7 +60,7 @@ describe("an image that a server gives", () => {
     ]);
     expect(await call("look")).toEqual([
       { type: "image", mimeType: "image/svg+xml", bytes: 17, not_shown: expect.stringMatching(/^only image\/png/) },
-      { type: "image", mimeType: "image/png", bytes: 42, not_shown: "its bytes are no image/png" },
+      { type: "image", mimeType: "image/png", bytes: 42, not_shown: "its bytes are not image/png" },
       { type: "image", mimeType: "image/png", bytes: 70, not_shown: expect.stringContaining("50000x50000") },
     ]);
   });

@@ -253,7 +253,7 @@ describe("what is said of a server's tools", () => {
   test("is told of a SKILL.md and a workflow where it does not count", async () => {
     const keys = ["mcp.effects.see", "mcp.origin", "mcp.audience", "mcp.reads"];
     for (const { told } of [await found(skillMd(LOOSE), trusted), await found({}, trusted, inline(LOOSE, false))]) {
-      expect(told.map(({ message }) => /: (\S+) does not count/.exec(message)?.[1])).toEqual(keys);
+      expect(told.map(({ message }) => /: (\S+) is ignored/.exec(message)?.[1])).toEqual(keys);
     }
     expect((await found({}, { servers: choice(LOOSE, true) })).told).toEqual([]);
   });
@@ -288,9 +288,9 @@ test("values that nobody knows say nothing, and that is told", async () => {
   const entry = await open(files, trusting("board")).find("board");
   expect(await reachOf("board", files, trusting("board"))).toEqual({ origin: "stranger", reads: "open" });
   expect(entry?.diagnostics.map(({ message, line }) => [message, line !== undefined])).toEqual([
-    ["origins.see: origin is team or stranger; it is left out", true],
+    ["origins.see: origin must be team or stranger; it is left out", true],
     ["audiences must be a map of tools; it is left out", true],
-    [expect.stringContaining("reads is private or open"), true],
+    [expect.stringContaining("reads must be private or open"), true],
   ]);
 });
 

@@ -87,7 +87,7 @@ describe("a set with versions", () => {
     expect(record.tools).toMatchObject([{ skill: "notes.read@^1", name: "notes.read", exposed: "notes_read" }]);
     expect(recordSkill("notes.read@^7", undefined)).toMatchObject({
       available: false,
-      reason: "no skill notes.read has a version that fits ^7",
+      reason: "no version of the skill notes.read matches ^7",
     });
   });
 

@@ -256,7 +256,7 @@ describe("a flood", () => {
     expect((await Promise.all(alerts)).map(({ status }) => status)).toEqual([202, 202]);
     await listener.until(() => listener.ended.length === 1);
     const refused = await send(listener.url, signed({ service: "api", level: 3 }));
-    expect(refused).toMatchObject({ status: 429, json: { error: "the day's $1 are spent" } });
+    expect(refused).toMatchObject({ status: 429, json: { error: "the daily limit of $1 is reached" } });
     await listener.stop();
     running.pop();
     expect([listener.ended.length, listener.faults]).toEqual([1, []]);

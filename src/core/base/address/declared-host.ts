@@ -59,7 +59,7 @@ const WEB_PORTS: readonly number[] = [80, 443];
 
 /** Formats the message for an invalid declaration. */
 export function faultOfHost(text: string): string {
-  return `a host ${JSON.stringify(text)} that is none: write api.example.com, *.example.com or 127.0.0.1:8080`;
+  return `the invalid host ${JSON.stringify(text)}: write api.example.com, *.example.com or 127.0.0.1:8080`;
 }
 
 /** Describes a network permission for the prompt that asks the user to allow it. */

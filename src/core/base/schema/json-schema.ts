@@ -20,7 +20,7 @@ export function checkJsonSchema(schema: unknown, path: Path): Diagnostic[] {
     ...has(["type"]).flatMap(() => checkType(schema.type, at("type"))),
     ...has(["required"]).flatMap(() => checkRequired(schema.required, at("required"))),
     ...has(["enum"]).flatMap(() =>
-      isFilledList(schema.enum) ? [] : [finding(at("enum"), "must be a list that is not empty")],
+      isFilledList(schema.enum) ? [] : [finding(at("enum"), "must be a non-empty list")],
     ),
     ...has(["pattern"]).flatMap(() => checkPattern(schema.pattern, at("pattern"))),
     ...has(COUNTS).flatMap((key) =>
@@ -72,7 +72,7 @@ function checkPattern(pattern: unknown, path: Path): Diagnostic[] {
     new RegExp(pattern, "u");
     return [];
   } catch (error) {
-    return [finding(path, `is no regular expression: ${(error as SyntaxError).message}`)];
+    return [finding(path, `is not a regular expression: ${(error as SyntaxError).message}`)];
   }
 }
 

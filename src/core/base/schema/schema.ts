@@ -74,7 +74,7 @@ function findProblems(validate: ValidateFunction, value: unknown): readonly Sche
     return found ? distinct(found) : [slowProblem(value, matching)];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return [{ message: "the value is nested too deep, or its schema refers to itself without end", path: "" }];
+    return [{ message: "the value is nested too deeply, or its schema is recursive", path: "" }];
   }
 }
 
@@ -166,8 +166,8 @@ function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }
   const ajv = instances.get(key) ?? createAjv(isDraft7 ? Ajv : Ajv2020, fills);
   instances.set(key, ajv);
   const size = JSON.stringify(own).length;
-  if (size > MOST_SCHEMA) throw new Error(`it has ${size} characters of JSON, and ${MOST_SCHEMA} is the most`);
-  if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is taken`);
+  if (size > MOST_SCHEMA) throw new Error(`it has ${size} characters of JSON; the maximum is ${MOST_SCHEMA}`);
+  if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is already used`);
   try {
     return ajv.compile(own);
   } finally {

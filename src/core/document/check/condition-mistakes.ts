@@ -56,7 +56,7 @@ function templateIn(bare: string): Mistake | undefined {
   const braces = /\{\{|\$\{|<%/.exec(bare)?.[0];
   if (braces === undefined) return undefined;
   const hint = "write the path without braces, and compare it with a fixed value: PATH = VALUE";
-  return { message: `has a template, "${braces}": nothing is filled in here`, hint };
+  return { message: `has the template "${braces}", which is not filled in`, hint };
 }
 
 function joinedIn(text: string, bare: string): Mistake | undefined {
@@ -64,8 +64,8 @@ function joinedIn(text: string, bare: string): Mistake | undefined {
   if (!found) return undefined;
   const word = (found[1] ?? found[2] ?? "").toLowerCase();
   const isAnd = word === "and" || word === "&&";
-  const message = `joins with "${word}": one condition makes one comparison`;
-  const fixed = "if this is one text, put it in quotes";
+  const message = `joins with "${word}": a condition is one comparison`;
+  const fixed = "if this is one string, put it in quotes";
   if (!isAnd) {
     return {
       message,
@@ -109,7 +109,7 @@ function operatorIn(text: string): Mistake | undefined {
   if (operator === "not exists") {
     return {
       message,
-      hint: `give another edge "if: ${path} exists", and leave "if" out here: this edge is the default`,
+      hint: `add another edge with "if: ${path} exists", and omit "if" here: this edge is the default`,
     };
   }
   const turned = operator === "!~" ? ", not: true" : "";
@@ -123,7 +123,7 @@ function strictHint(path: string, sign: ">" | "<", rest: string): string {
   const exact = `if: { output_matches: [{ path: ${path}, ${bound}: ${rest || "N"}, not: true }] }`;
   return Number.isSafeInteger(next)
     ? `write ${path} ${sign}= ${next} for whole numbers, or ${exact}`
-    : `write ${path} ${sign}= ${rest || "N"} if the bound itself may hold, or ${exact}`;
+    : `write ${path} ${sign}= ${rest || "N"} to include the bound, or ${exact}`;
 }
 
 const ONLY_PATH = new RegExp(`^${PATH}$`);
@@ -149,7 +149,7 @@ function wrongStart(text: string, bare: string): Mistake | undefined {
     };
   }
   if (/^(true|false|always|otherwise|else|default)$/i.test(text)) {
-    return { message: "names no path", hint: "leave if out: an edge without it is the default" };
+    return { message: "names no path", hint: "omit if: an edge without it is the default" };
   }
   if (ONLY_PATH.test(text)) return { message: "has no comparison", hint: `write ${text} = true, or ${text} exists` };
   const [, path, word = ""] = MISPLACED.exec(bare) ?? [];
@@ -174,11 +174,11 @@ function wrongValue(text: string, bare: string, roots: ReadonlySet<string>): Mis
     return { message: `has text after the value ${typed}`, hint: `write ${path} ${sign} ${typed}` };
   }
   if (/^""\s*\S/.test(VALUE.exec(bare)?.[3] ?? "")) {
-    return { message: "has text after its value", hint: "put the whole text in one pair of quotes" };
+    return { message: "has text after its value", hint: "put the whole string in one pair of quotes" };
   }
   const root = /^(?:all:|any:)?([A-Za-z_][\w-]*)[.[]/.exec(value)?.[1];
   if (root !== undefined && roots.has(root) && ONLY_PATH.test(value)) {
-    const hint = `${path} is compared with a fixed value only; if this is a text, put it in quotes`;
+    const hint = `${path} can only be compared with a fixed value; if this is a string, put it in quotes`;
     return { message: `has the path ${value} as its value`, hint };
   }
   return undefined;

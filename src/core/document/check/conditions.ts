@@ -56,7 +56,7 @@ function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnos
     const shown = `"${showCondition(ruleOf(match))}"`;
     const text = namedBy(match)?.find((value) => isWrittenAsText(value, types));
     if (text !== undefined) {
-      const message = `${shown} compares a ${types?.join(" or ")} with the text ${JSON.stringify(text)}`;
+      const message = `${shown} compares a ${types?.join(" or ")} with the string ${JSON.stringify(text)}`;
       const hint = `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`;
       return [found("SCHEMA", index, { message, hint })];
     }
@@ -183,7 +183,7 @@ function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnosti
     return alwaysTaken && wider !== undefined && rest.length === 0 && covers(wider, match);
   });
   if (!cover) return [];
-  const message = `edge ${cover.index} is taken wherever "${showCondition(rule)}" holds, so this one never is`;
+  const message = `edge ${cover.index} is taken whenever "${showCondition(rule)}" holds, so this one is unreachable`;
   return [found("EDGE_SHADOWED", index, { message, hint: "put the narrower condition first" })];
 }
 

@@ -10,7 +10,7 @@ export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnosti
       if (output) compileSchema(output);
       return [];
     } catch (error) {
-      const message = `the output of node "${id}" is no JSON Schema: ${messageOf(error)}`;
+      const message = `the output of node "${id}" is not a JSON Schema: ${messageOf(error)}`;
       return [
         {
           severity: "error",

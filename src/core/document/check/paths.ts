@@ -104,7 +104,7 @@ function checkPath(
 ): Diagnostic[] {
   const plain = path.replace(/(?<!\])\[\d+\](?=\.|$)/g, "[*]").replace(/\[\d+\](?=\.|$)/g, "");
   const [root, ...fields] = parsePath(plain)?.segments ?? [];
-  if (!root) return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message: `"${path}" of ${of} is no path` }];
+  if (!root) return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message: `"${path}" of ${of} is not a path` }];
   if (!roots.has(root.key)) {
     const roof = roots.has("skills") ? "input, skills" : "input";
     const [only] = roots;

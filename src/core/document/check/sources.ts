@@ -78,14 +78,14 @@ export interface SourceProblem {
 /** Classifies a Source. The content of a tagged form is never classified again. */
 export function parseSource(value: unknown): SourceForm | SourceProblem {
   if (typeof value === "string") return value === "" ? misshapen("is empty") : parseText(value);
-  if (!isObject(value)) return misshapen(`is ${Array.isArray(value) ? "a list" : String(value)}, which is no Source`);
+  if (!isObject(value)) return misshapen(`is ${Array.isArray(value) ? "a list" : String(value)}, not a Source`);
   const keys = Object.keys(value);
   const tag = keys.find((key) => Object.hasOwn(TAGS, key));
   const extra = keys.filter((key) => key !== tag && !(tag === "url" && key === "type"));
   if (tag === undefined) return misshapen("has none of the keys inline, file and url");
-  if (extra.length > 0) return misshapen(`has ${extra.join(", ")} beside ${tag}`);
+  if (extra.length > 0) return misshapen(`has ${extra.join(", ")} next to ${tag}`);
   const text = value[tag];
-  if (typeof text !== "string" || text === "") return misshapen(`has a ${tag} that is no text`);
+  if (typeof text !== "string" || text === "") return misshapen(`has a ${tag} that is not a string`);
   if (value["type"] !== undefined && value["type"] !== "fetch") return mistyped(value["type"]);
   return TAGS[tag as keyof typeof TAGS](text);
 }
@@ -108,5 +108,5 @@ function misshapen(message: string): SourceProblem {
 
 function mistyped(type: unknown): SourceProblem {
   const message = `has the type ${JSON.stringify(type)}`;
-  return { code: "SOURCE_INVALID_TYPE", message, hint: "The only type is fetch; it may be left out." };
+  return { code: "SOURCE_INVALID_TYPE", message, hint: "Use fetch, which is the only type, or omit it." };
 }

@@ -73,7 +73,7 @@ function didYouMean(word: string, candidates: Iterable<string>): string | undefi
 
 function checkEntry(entry: string, nodes: ReadonlyMap<string, WorkflowNode>): Diagnostic[] {
   if (nodes.has(entry)) return [];
-  return [error("MISSING_ENTRY", ["entry"], `entry "${entry}" is no node`, didYouMean(entry, nodes.keys()))];
+  return [error("MISSING_ENTRY", ["entry"], `entry "${entry}" is not a node`, didYouMean(entry, nodes.keys()))];
 }
 
 interface IndexedEdge extends Edge {
@@ -184,7 +184,7 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
     found.push(error("RESERVED_NODE_ID", path, 'a node cannot be called "input": it names the run\'s input'));
   if (id === "skills") {
     const message = 'a node called "skills" hides skills.available and skills.missing from paths';
-    found.push(warning("RESERVED_NODE_ID", path, message, "call it otherwise"));
+    found.push(warning("RESERVED_NODE_ID", path, message, "rename it"));
   }
   if (node.eval_policy === "any_pass" || node.eval_policy === "weighted") {
     const message = `eval_policy "${node.eval_policy}" is reserved`;
@@ -230,7 +230,7 @@ function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
   ];
   return named.flatMap(([path, name]) => {
     const near = name === undefined ? undefined : nearProvider(name);
-    const message = `"${name}" begins with no provider, so it is sent as it is to the run's own`;
+    const message = `"${name}" has no provider, so it is sent unchanged to the run's provider`;
     return near === undefined ? [] : [warning("UNKNOWN_PROVIDER", path, message, `did you mean "${near}"?`)];
   });
 }
@@ -240,7 +240,7 @@ function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnosti
   if (!node.map && node.call === undefined) return [];
   return (node.eval ?? []).flatMap(({ kind, name }, index) => {
     if (kind === "value" || kind === "evidence") return [];
-    const message = `evaluator "${name}" is of kind ${kind}: a node that runs workflows takes value and evidence`;
+    const message = `evaluator "${name}" is a ${kind}: a node that runs workflows accepts only value and evidence`;
     return [error("SCHEMA", [...path, "eval", index, "kind"], message)];
   });
 }

@@ -43,7 +43,7 @@ export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen)
     if (error !== undefined)
       return [{ key, index, ...(map.on_error === "skip" ? { skipped_reason: error } : { error }) }];
     const place = encodeKey(key);
-    if (taken.has(place)) return [{ key, index, skipped_reason: `another item before it has the key ${key}` }];
+    if (taken.has(place)) return [{ key, index, skipped_reason: `an earlier item has the key ${key}` }];
     const reason = known.get(key);
     if (reason !== undefined) {
       taken.add(place);

@@ -36,12 +36,12 @@ function checkWhen({ when }: ListenSource, at: Diagnostic["path"]): Diagnostic[]
 /** Checks the root of a path. `[n]` is removed first, because only templates support it. */
 function checkRoot(path: string, roots: ReadonlySet<string>, at: Diagnostic["path"]): Diagnostic[] {
   const parsed = parsePath(path.replaceAll(/\[\d+\](?=\.|$)/g, ""));
-  if (!parsed) return [wrong("SCHEMA", at, `"${path}" is no path: body.key.key, where a key may end in [*]`)];
+  if (!parsed) return [wrong("SCHEMA", at, `"${path}" is not a path: write body.key.key, where a key can end in [*]`)];
   const root = parsed.segments[0]?.key ?? "";
   if (roots.has(root)) return [];
   const near = nearest(root, roots);
   const hint = near === undefined ? `write body.${path}` : `did you mean ${near}?`;
-  return [{ ...wrong("UNKNOWN_PATH_ROOT", at, `"${path}" begins in none of ${[...roots].join(", ")}`), hint }];
+  return [{ ...wrong("UNKNOWN_PATH_ROOT", at, `"${path}" does not begin with any of ${[...roots].join(", ")}`), hint }];
 }
 
 /** Checks a source against the workflow that it starts. */
@@ -65,7 +65,7 @@ export function checkFields(source: ListenSource, { inputs, cool_down }: Workflo
   return [...unknown, ...missing, ...keyless];
 }
 
-const KEYLESS = "cool_down needs a fingerprint: what alerts of one cause have in common";
+const KEYLESS = "cool_down needs a fingerprint: the key that alerts of one cause share";
 
 function wrong(code: Diagnostic["code"], path: Diagnostic["path"], message: string): Diagnostic {
   return { severity: "error", code, path, message };

@@ -13,7 +13,7 @@ const count = lazy(() => z.int().min(1));
 
 /** Name of a source. It is a URL path and a prefix of run ids, so it must differ from our own paths. */
 const SOURCE_NAME = /^(?!(?:health|approve)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-const NAMING = "is no name of a source: up to 64 letters, digits, _ and -, and neither health nor approve";
+const NAMING = "is not a source name: use up to 64 letters, digits, _ and -, but not health or approve";
 
 const sourceName = lazy(() => z.string().regex(SOURCE_NAME, NAMING));
 
@@ -29,7 +29,7 @@ export function parseSize(size: string | number): number | undefined {
 
 const size = lazy(() =>
   z
-    .union([z.int().min(1).max(MOST_BODY), z.string().regex(SIZE, "is no size: use bytes, or 256KiB, 1MiB")])
+    .union([z.int().min(1).max(MOST_BODY), z.string().regex(SIZE, "is not a size: use bytes, or 256KiB, 1MiB")])
     .refine((given) => {
       const bytes = parseSize(given) ?? 0;
       return bytes >= 1 && bytes <= MOST_BODY;
@@ -41,7 +41,7 @@ const source = lazy(() =>
     kind: z.enum(WEBHOOK_KINDS).describe("Sender of the webhooks. Decides how requests are authenticated."),
     secret: z
       .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is no name of a variable")
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is not a variable name")
       .describe("Name of the variable that holds the secret or the token, never the value itself"),
     workflow: text().describe("Workflow file, relative to the folder of this file"),
     input: optional(

@@ -62,7 +62,7 @@ export const evaluator = lazy(() =>
       kind: z.literal("judge").describe("A model without tools judges the answer"),
       rubric: text().describe("Question about the answer"),
       pass_when: optional(
-        z.string().regex(/^\S+$/, "is one word without white space"),
+        z.string().regex(/^\S+$/, "must be one word without white space"),
         "Verdict of the judge that passes, one word (default yes)",
       ),
       model: optional(text(), "Model for this judge (default: the node's judge_model)"),

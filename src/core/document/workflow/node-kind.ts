@@ -24,22 +24,23 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
   const kind = kindOf(fields);
   if (kind === undefined) {
     const told = ONE_OF.filter((field) => field in fields);
-    if (told.length > 1) refuse({ path: [told[1] ?? ""], message: `a node has one of ${ONE_OF.join(", ")}` });
+    if (told.length > 1)
+      refuse({ path: [told[1] ?? ""], message: `a node must have exactly one of ${ONE_OF.join(", ")}` });
     else if (!unknown.some((key) => nearest(key, ONE_OF)))
-      refuse({ path: ["instruction"], message: `is missing: a node has one of ${ONE_OF.join(", ")}` });
+      refuse({ path: ["instruction"], message: `is missing: a node must have one of ${ONE_OF.join(", ")}` });
     return;
   }
   for (const field of Object.keys(fields)) {
     const isFitting = kind === "instruction" ? !INNER_ONLY.includes(field) : FIELDS_OF[kind].includes(field);
-    if (!isFitting) refuse({ path: [field], message: `is no field of a node with ${kind}` });
+    if (!isFitting) refuse({ path: [field], message: `is not a field of a node with ${kind}` });
   }
   if (kind !== "map") return;
   const isInline = "nodes" in fields;
   if (isInline === "workflow" in fields)
     refuse({ path: ["map"], message: "needs workflow, or nodes, edges and entry" });
   for (const field of ["edges", "entry"]) {
-    if (isInline && !(field in fields)) refuse({ path: [field], message: "is missing beside nodes" });
-    if (!isInline && field in fields) refuse({ path: [field], message: "needs nodes beside it" });
+    if (isInline && !(field in fields)) refuse({ path: [field], message: "is required with nodes" });
+    if (!isInline && field in fields) refuse({ path: [field], message: "needs nodes" });
   }
 }
 

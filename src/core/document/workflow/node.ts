@@ -64,7 +64,7 @@ const mapSchema = lazy(() =>
       over: pathSchema().describe("Path of the list, in an earlier node's data or the input"),
       as: z
         .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is no name: letters, digits, _ and -")
+        .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is not a name: use letters, digits, _ and -")
         .describe("Name of the item in the inner workflow: input.NAME"),
       key: optional(
         pathSchema(),

@@ -31,7 +31,7 @@ export type Admission =
 const MOST_CALLS = 64;
 
 const BEYOND_MOST = refusedCall(
-  `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`,
+  `a turn can make at most ${MOST_CALLS} calls: this one was not carried out`,
   "limit.reached",
 );
 
@@ -87,8 +87,8 @@ function planProblem(scene: Scene, { input, refusal }: PendingCall): Failure | u
   const planned = scene.state.run.operations.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation.id);
   const unknown = referencesIn(input).find((id) => !planned.includes(id));
   if (unknown === undefined) return writesHere(scene) === "plan" ? undefined : refusal;
-  const known = planned.length === 0 ? "nothing was planned before it" : `planned so far: ${planned.join(", ")}`;
-  return refusedCall(`\${${unknown}} names no earlier operation of this run: ${known}`, "input.invalid");
+  const known = planned.length === 0 ? "nothing is planned yet" : `planned so far: ${planned.join(", ")}`;
+  return refusedCall(`\${${unknown}} is not an earlier operation of this run: ${known}`, "input.invalid");
 }
 
 const admitting = new WeakMap<JsonSchema, JsonSchema>();
@@ -104,13 +104,13 @@ function withReferences(tool: ToolDescriptor, input: Json): ToolDescriptor {
 
 function unknownTool({ tool }: PendingCall, { offered }: ToolSet): Failure {
   const names = offered.map((other) => other.exposed).join(", ");
-  const others = names ? `the tools here are ${names}` : "there are no tools here";
+  const others = names ? `the available tools are ${names}` : "no tools are available";
   return refusedCall(`no tool is named ${tool}; ${others}`, "tool.unknown");
 }
 
 function problemOf({ broken, input }: PendingCall, tool: ToolDescriptor, { all }: ToolSet): Failure | undefined {
   const error = broken
-    ? "the arguments were no JSON"
+    ? "the arguments were not valid JSON"
     : (readingProblem(tool, input) ??
       misfitOf(tool, input) ??
       makingProblem(tool, input, all) ??
@@ -140,16 +140,16 @@ export function admitOperation(
   const { refers, skill, input } = operation;
   const applied = new Map(planned.filter(isApplied).map((one) => [one.operation.id, one.application.output] as const));
   const waiting = refers.find((id) => !applied.has(id));
-  if (waiting !== undefined) return { kind: "skipped", error: `it refers to ${waiting}, which is not applied` };
-  if (!tool) return refused(`${skill} has no tool ${operation.tool} any more`);
+  if (waiting !== undefined) return { kind: "skipped", error: `it refers to ${waiting}, which was not applied` };
+  if (!tool) return refused(`${skill} no longer has the tool ${operation.tool}`);
   if (tool.effect !== "write" && tool.skill !== EXECUTOR)
-    return refused(`${skill} ${operation.tool} is no tool that writes any more`);
+    return refused(`${operation.tool} of ${skill} no longer writes`);
   const filled = fillReferences(input, (id) => applied.get(id));
   if ("missing" in filled) return refused(`${filled.missing.join(", ")}: the result has no such value`);
   const misfit = misfitOf(tool, filled.input);
   if (misfit !== undefined) return refused(misfit);
   // The run did not know this secret, so it is in the approved input. Redacting it would change what was approved.
-  if (redactor.value(filled.input) !== filled.input) return refused("its input holds a secret, which is not sent");
+  if (redactor.value(filled.input) !== filled.input) return refused("its input contains a secret, so it was not sent");
   if (application.standing === "in_doubt" && !tool.idempotent) return { kind: "in_doubt" };
   return { kind: "run", tool, input: filled.input };
 }

@@ -72,14 +72,16 @@ function warnOnce(
 }
 
 function follow(leaving: Leaving, { edge }: Option): SingleStep {
-  if (!edge) throw new RangeError("an option without an edge leads nowhere");
+  if (!edge) throw new RangeError("the option has no edge");
   const body: EventBody = {
     type: "route",
     from: leaving.node,
     to: edge.to,
     reason: edge.when ?? (edge.condition ? showCondition(edge.condition) : "only path"),
     edge: edge.index,
-    ...(leaving.failed ? { degraded: [{ reason: `it failed, and the run went on: ${leaving.error?.message}` }] } : {}),
+    ...(leaving.failed
+      ? { degraded: [{ reason: `it failed, and the run continued: ${leaving.error?.message}` }] }
+      : {}),
   };
   return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };
 }
@@ -154,16 +156,15 @@ function isUnconnected(run: Skilled, path: string): boolean {
 /** Creates the error of a run without skills. `node` is the first one that lost all of them after a resume. */
 function nothingLeft({ run: { changed } }: State, node: string | undefined): RunError {
   const code = "skills.missing";
-  const hint = "skillflow doctor WORKFLOW tells what each skill needs";
-  if (node === undefined)
-    return { code, message: "no work was done with any skill: every visited node lost all of its skills", hint };
+  const hint = "run skillflow doctor WORKFLOW to see what each skill needs";
+  if (node === undefined) return { code, message: "no work was done: every visited node lost all its skills", hint };
   const lost = changed.map(({ id, reason }) => `${id} (${reason ?? "unavailable"})`).join(", ");
-  const message = `no work was done after the run was resumed: every node has lost all of its skills: ${lost}`;
+  const message = `no work was done after the resume: every node lost all its skills: ${lost}`;
   return { code, message, hint: "set what the skills need, then resume the run", node };
 }
 
 function endUnrouted(program: Program, state: State, leaving: Leaving): SingleStep {
-  const message = `no edge out of ${leaving.node} could be chosen: the model named no live choice twice`;
+  const message = `no edge out of ${leaving.node} could be chosen: the model twice gave an invalid choice`;
   const unresolved: RunError = {
     code: "route.unresolved",
     message,
@@ -213,7 +214,7 @@ function end(program: Program, state: State, { status, reason, error, unrouted }
   const warnings: EventBody[] =
     verdict === undefined || typeof verdict === "string"
       ? []
-      : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is no string: the run has none` }];
+      : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is not a string: the run has none` }];
   const said = typeof verdict === "string" ? { verdict } : {};
   const body: EventBody = {
     type: "workflow:end",
@@ -293,7 +294,7 @@ export function park(program: Program, state: State): SingleStep {
       at: changed.state.inside?.at,
     };
   const nodes = waiting.map(({ node }) => node).join(", ");
-  const reason = `waits for a person's word: ${nodes}`;
+  const reason = `waits for a decision: ${nodes}`;
   const body: EventBody = {
     type: "workflow:end",
     results: Object.fromEntries(state.results),

@@ -75,7 +75,7 @@ function inVisit(scene: Scene): SingleStep {
 }
 
 function unreachable({ visit }: Scene): never {
-  throw new RangeError(`the visit ${visit.key} has nothing to begin and nothing under way`);
+  throw new RangeError(`the visit ${visit.key} has nothing to start and nothing running`);
 }
 
 function start({ record, warnings }: Program): SingleStep {

@@ -68,7 +68,7 @@ function numbered(tools: readonly ToolDescriptor[], warnings: string[]): readonl
     const { exposed: wanted, skill } = tool;
     const exposed = names[index] ?? wanted;
     if (exposed === wanted) return tool;
-    warnings.push(`the tool ${wanted} of ${skill} is offered as ${exposed}: another skill has one of that name`);
+    warnings.push(`the tool ${wanted} of ${skill} is offered as ${exposed}: another skill has one with that name`);
     return { ...tool, exposed };
   });
 }

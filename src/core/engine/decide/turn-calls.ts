@@ -18,7 +18,7 @@ import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 
 const IN_DOUBT: Failure = {
   error:
-    "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.",
+    "in doubt: the run was interrupted during this call, so it may have been carried out. It was not repeated. Check before you call it again.",
   code: "call.in_doubt",
   acted: "unknown",
 };
@@ -132,7 +132,7 @@ function readAgain(scene: Scene, call: PendingCall, tools: ToolSet): RecordedCal
 
 function unknownRef({ state }: Scene, input: Json): Failure {
   const { ref } = checkedAs<ReadResult>(input);
-  return refusedCall(`no result is called ${ref}: there are r1 to r${state.run.calls.size}`, "input.invalid");
+  return refusedCall(`there is no result ${ref}: the results are r1 to r${state.run.calls.size}`, "input.invalid");
 }
 
 interface Asked {

@@ -107,7 +107,7 @@ function leaveAtTurnLimit(scene: Scene): SingleStep {
 /** Records silence as the model's error, which has its own exit code and leaves the run open to resume. */
 function noteSilence(scene: Scene): SingleStep {
   const { visit } = scene;
-  const message = "the model answered nothing";
+  const message = "the model's answer was empty";
   const body: EventBody = {
     type: "model:error",
     node: visit.node,

@@ -80,13 +80,13 @@ export function skillsAt({ workflow, inner = {} }: Skilled, path: string): reado
 function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: Outcome): Shortfall | undefined {
   const { status, data, evidence } = result;
   if (status !== "success") return undefined;
-  if (data.fail_soft === true) return { reason: `it failed softly: ${textOf(data.error)}` };
+  if (data.fail_soft === true) return { reason: `it failed (fail_soft): ${textOf(data.error)}` };
   const failed = (map && lostItems(data)) ?? failedCalls(skills, result);
   if (failed !== undefined || !hasNothingShown(result)) return failed;
   const isOne = evidence?.claims === 1;
   const reason = isOne
-    ? "its claim is not shown by evidence"
-    : `none of its ${evidence?.claims} claims is shown by evidence`;
+    ? "its claim is not supported by evidence"
+    : `none of its ${evidence?.claims} claims is supported by evidence`;
   return { reason };
 }
 

@@ -6,5 +6,5 @@ export function isUnchained({ events: [first] }: StoredRun): boolean {
 }
 
 export function unchainedWarnings(run: StoredRun): string[] {
-  return isUnchained(run) ? [`run ${run.record.run} is unchained: whether its record was altered cannot be told`] : [];
+  return isUnchained(run) ? [`run ${run.record.run} is unchained: changes to its record cannot be detected`] : [];
 }

@@ -46,7 +46,7 @@ function faultOfRecord(record: unknown): string | undefined {
   const misshapen = faultOfShape("record", record);
   if (misshapen !== undefined) return misshapen;
   const { workflow, at, inner = {} } = record as RunRecord;
-  if (Number.isNaN(Date.parse(at))) return "at is no time";
+  if (Number.isNaN(Date.parse(at))) return "at is not a time";
   const all = [workflow, ...Object.values(inner).map((document) => document.workflow)];
   const found = all.flatMap((each) => [...checkWorkflow(each, ANY_SKILL), ...checkOutputSchemas(each, "")]);
   const missing = lacking(all[0] as Workflow, "", inner);
@@ -73,23 +73,25 @@ function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | u
   const misshapen = faultOfShape("event", given);
   if (misshapen !== undefined) return misshapen;
   const event = given as RunEvent;
-  if (event.seq !== seq) return `seq is ${event.seq}, where ${seq} follows`;
-  if (event.epoch < epoch) return `epoch goes back to ${event.epoch}`;
-  if (Number.isNaN(Date.parse(event.time))) return "time is no date";
+  if (event.seq !== seq) return `seq is ${event.seq}, not ${seq}`;
+  if (event.epoch < epoch) return `epoch decreases to ${event.epoch}`;
+  if (Number.isNaN(Date.parse(event.time))) return "time is not a date";
   const workflow = workflowAt(record, event.at) ?? NOTHING;
   const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
   if (named !== undefined) return `there is no node ${named}`;
   if (event.type === "workflow:end") return faultOfEnd(event);
   if (event.type !== "route") return undefined;
   const edge = workflow.edges[event.edge];
-  return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
+  return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} connects other nodes`;
 }
 
 /** Checks that the status does not contradict the error, which decides the exit code. */
 function faultOfEnd({ status, error }: EventOf<"workflow:end">): string | undefined {
   const isDone = status === "succeeded" || status === "skipped";
-  if (isDone !== (error === undefined)) return `status ${status} ${isDone ? "has an" : "lacks its"} error`;
-  return (status === "waiting") === (error?.code === "run.waiting") ? undefined : `status ${status} has another error`;
+  if (isDone !== (error === undefined)) return `status ${status} ${isDone ? "must not have" : "must have"} an error`;
+  return (status === "waiting") === (error?.code === "run.waiting")
+    ? undefined
+    : `status ${status} does not match the error`;
 }
 
 const NOTHING = { nodes: {}, edges: [] };

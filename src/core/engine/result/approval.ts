@@ -39,7 +39,7 @@ export function checkDigest(digest: string, isWhole: boolean): string {
   const message = `"${digest}" is not a digest with ${isWhole ? "64" : "32 to 64"} hexadecimal digits`;
   throw wrong(
     message,
-    isWhole ? "give the whole digest: CI takes no shortened one" : "give at least the first 32 digits",
+    isWhole ? "pass the whole digest: CI does not accept a shortened one" : "pass at least the first 32 digits",
   );
 }
 
@@ -53,7 +53,7 @@ export function approvedIn(
   if (digest !== undefined && !whole.startsWith(digest)) {
     throw wrong(
       `the plan's digest is ${whole}, not ${digest}`,
-      "it has changed since it was reviewed: look at it again",
+      "review it again: it has changed since the last review",
     );
   }
   if (approved === "all") return new Set(operations.map(({ id }) => id));
@@ -62,13 +62,13 @@ export function approvedIn(
     const ids = operations.map((planned) => planned.id);
     if (!operation) {
       const near = nearest(id, ids);
-      throw wrong(
-        `the plan holds no ${id}`,
-        near ? `did you mean ${near}?` : `it holds ${ids.join(", ") || "nothing"}`,
-      );
+      throw wrong(`the plan has no ${id}`, near ? `did you mean ${near}?` : `it has ${ids.join(", ") || "nothing"}`);
     }
     if (said !== undefined && !operation.digest.startsWith(said)) {
-      throw wrong(`the digest of ${id} is ${operation.digest}, not ${said}`, "it has changed since it was approved");
+      throw wrong(
+        `the digest of ${id} is ${operation.digest}, not ${said}`,
+        "review it again: it has changed since it was approved",
+      );
     }
   }
   return new Set(approved.map(({ id }) => id));
@@ -98,7 +98,7 @@ export function plannedIn(state: State): readonly Operation[] {
   const operations = planOf(state);
   const altered = operations.find((operation) => operationDigest(operation) !== operation.digest);
   if (!altered) return operations;
-  throw new SkillflowError("plan.altered", `${altered.id} is not what its digest says: the run's record was altered`);
+  throw new SkillflowError("plan.altered", `${altered.id} does not match its digest: the run's record was altered`);
 }
 
 /** Throws if a plan file differs from the run's record. */
@@ -109,11 +109,11 @@ export function holdToRecord(
 ): void {
   const workflowOf = plan.workflow === record.workflow.id ? undefined : "it names another workflow";
   const isWhole = plan.digest === recordedPlanDigest(record, operations);
-  const whole = isWhole ? undefined : "its digest is not that of its operations and their servers";
+  const whole = isWhole ? undefined : "its digest does not match its operations and their servers";
   const difference = differenceOf(operations, plan.operations) ?? workflowOf ?? whole;
   if (difference === undefined) return;
-  throw new SkillflowError("plan.altered", `the plan file is not what run ${plan.run} planned: ${difference}`, {
-    hint: `review what it holds: skillflow apply ${plan.run}`,
+  throw new SkillflowError("plan.altered", `the plan file differs from the plan of run ${plan.run}: ${difference}`, {
+    hint: `review the recorded plan: skillflow apply ${plan.run}`,
   });
 }
 
@@ -121,8 +121,8 @@ export function holdToRecord(
 export function holdToReview(reviewed: readonly Operation[], operations: readonly Operation[]): void {
   const difference = differenceOf(reviewed, operations);
   if (difference === undefined) return;
-  throw new SkillflowError("plan.altered", `the run's plan is not what was reviewed: ${difference}`, {
-    hint: "nothing was applied: review it again",
+  throw new SkillflowError("plan.altered", `the run's plan differs from the reviewed one: ${difference}`, {
+    hint: "review it again: nothing was applied",
   });
 }
 
@@ -130,7 +130,7 @@ export function holdToReview(reviewed: readonly Operation[], operations: readonl
 function differenceOf(expected: readonly Operation[], found: readonly Operation[]): string | undefined {
   for (const [index, operation] of found.entries()) {
     const before = expected[index];
-    if (before?.id !== operation.id) return `${operation.id} is not in its place`;
+    if (before?.id !== operation.id) return `${operation.id} is out of order`;
     if (!deepEqual(withoutMark(before), withoutMark(operation))) return `${operation.id} differs`;
   }
   const missing = expected[found.length];

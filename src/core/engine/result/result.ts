@@ -152,7 +152,7 @@ interface Outcome {
 export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCode: number } {
   const { status, error } = end ?? {
     status: "interrupted" as const,
-    error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
+    error: { code: "run.interrupted", message: "the run has not ended: its process is still running, or is gone" },
   };
   return { status, error, exitCode: error ? exitCodeOf(error.code) : 0 };
 }

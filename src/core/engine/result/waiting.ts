@@ -57,7 +57,7 @@ export function wordOf(events: readonly RunEvent[], said: Said, { now, settings 
   const wait = waiting.find(({ node }) => node === said.node);
   if (!wait) throw nothingToDecide(events, said.node, waiting);
   if (isLate(wait, now)) {
-    throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "skillflow resume RUN goes on without it");
+    throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "continue without it: skillflow resume RUN");
   }
   return recorded(events, wait, { approved: said.approved, by: said.by, ...defined("note", said.note) }, settings);
 }
@@ -98,10 +98,10 @@ function recorded(
 
 function nothingToDecide(events: readonly RunEvent[], node: string, waiting: readonly Waiting[]): SkillflowError {
   const nodes = waiting.map((wait) => wait.node);
-  if (nodes.length === 0) return wrong("the run waits for nobody's word", wordBefore(events, node));
+  if (nodes.length === 0) return wrong("the run is not waiting for a decision", wordBefore(events, node));
   const near = nearest(node, nodes);
   return wrong(
-    `the run does not wait for a word at "${node}"`,
+    `the run is not waiting for a decision at "${node}"`,
     near === undefined ? `it waits at ${nodes.join(", ")}` : `did you mean ${near}?`,
   );
 }

@@ -99,25 +99,25 @@ function boundsOf({ writes, ...limits }: { writes: Writes | undefined } & Record
 function writesOf(name: string, text: string): Writes {
   const found = WRITES.find((mode) => mode === text);
   if (found) return found;
-  throw wrong(`${name} is allow, plan or deny, not "${text}"`);
+  throw wrong(`${name} must be allow, plan or deny, not "${text}"`);
 }
 
 export function amountOf(name: string, text: string): number {
   const value = text.trim() === "" ? Number.NaN : Number(text);
   if (Number.isFinite(value) && value > 0) return value;
-  throw wrong(`${name} takes a number above zero, not "${text}"`);
+  throw wrong(`${name} must be a number above zero, not "${text}"`);
 }
 
 export function countOf(name: string, text: string): number {
   const value = text.trim() === "" ? Number.NaN : Number(text);
   if (Number.isInteger(value) && value > 0) return value;
-  throw wrong(`${name} takes a whole number above zero, not "${text}"`);
+  throw wrong(`${name} must be a whole number above zero, not "${text}"`);
 }
 
 export function durationOf(name: string, text: string): number {
   const value = parseDuration(text);
   if (value !== undefined) return value;
-  throw wrong(`${name} takes a duration such as 500ms, 90s, 10m, 2h or 14d, not "${text}"`);
+  throw wrong(`${name} must be a duration such as 500ms, 90s, 10m, 2h or 14d, not "${text}"`);
 }
 
 function wrong(message: string): SkillflowError {

@@ -36,7 +36,7 @@ export function unseenItems({ items, entries, withinMs, unlessChanged = [], now 
     const changed = unlessChanged.some((path) => !deepEqual(own(judged.data, path) ?? null, own(values, path) ?? null));
     // A judgment from the future does not count.
     if (age < -MOST_AHEAD_MS || isOld || changed) return { key, isNew: true };
-    const same = unlessChanged.length === 0 ? "" : `, nothing of ${unlessChanged.join(", ")} changed`;
+    const same = unlessChanged.length === 0 ? "" : `, ${unlessChanged.join(", ")} unchanged`;
     const was = judged.verdict === undefined ? "" : ` (was: ${judged.verdict})`;
     return { key, isNew: false, reason: `seen ${ageText(age)} ago${same}${was}` };
   });

@@ -146,14 +146,14 @@ function keyOf({ code, node }: Fault): string {
 
 // ---- messages
 
-const UNOPENED = "this follows from a server, or from code, that is not opened: it counts as reading and as writing";
+const UNOPENED = "this assumes that a server or code, which was not loaded, can read and write";
 
 const HINTS: Readonly<Record<TaintCode, string>> = {
-  "taint.write_held": "writes: plan has a person approve each write; effects: read, or tools, keeps writes from a node",
-  "taint.free_text_route": "declare its output, so that the choice goes by fields, or let code choose: if",
-  "taint.state": "entries are marked where they are read; effects: read, or tools, keeps state_put from the node",
+  "taint.write_held": "set writes: plan to approve each write, or effects: read or tools to remove writes from a node",
+  "taint.free_text_route": "declare its output, so that the choice depends on fields, or let code choose with if",
+  "taint.state": "set effects: read or tools to remove state_put from the node; entries are marked when they are read",
   "taint.private_to_public":
-    "the run plans such a write, in any mode; tools, or effects: read, keeps it or the private source from a node",
+    "set tools or effects: read to remove the write or the private source; otherwise the run plans it, in any mode",
 };
 
 /** Builds a finding. If writes are planned, a user reviews what would become public, so a note is enough. */
@@ -163,22 +163,22 @@ function findingOf({ code, node, message }: Fault, writes: Writes): Finding {
 }
 
 function writeHeld(node: string, writers: readonly ToolDescriptor[], from: string): Fault {
-  const message = `node "${node}" may write at once (${listed(writers)}), and text from outside gets to it: ${from}`;
+  const message = `node "${node}" can write without review (${listed(writers)}), and outside text reaches it: ${from}`;
   return { code: "taint.write_held", node, message };
 }
 
 function stateTainted(node: string, { state = [] }: WorkflowNode, from: string): Fault {
-  const message = `node "${node}" puts into ${state.join(", ")} what later runs read, and text from outside gets to it: ${from}`;
+  const message = `node "${node}" writes ${state.join(", ")}, which later runs read, and outside text reaches it: ${from}`;
   return { code: "taint.state", node, message };
 }
 
 function freeTextRoute(node: string, from: string): Fault {
-  const message = `a model chooses the way on from node "${node}" by free text, and text from outside gets to it: ${from}`;
+  const message = `a model chooses the path from node "${node}" by free text, and outside text reaches it: ${from}`;
   return { code: "taint.free_text_route", node, message };
 }
 
 function privateToPublic(node: string, publishers: readonly ToolDescriptor[], from: string): Fault {
-  const message = `node "${node}" may write what the public reads (${listed(publishers)}), and private text gets to it: ${from}`;
+  const message = `node "${node}" can write what the public reads (${listed(publishers)}), and private text reaches it: ${from}`;
   return { code: "taint.private_to_public", node, message };
 }
 

@@ -112,7 +112,7 @@ function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[
   const complaint = lost && nearest ? complaintAbout(lost, nearest, "named") : undefined;
   const said = lost
     ? `no such operation was planned: ${shortText(JSON.stringify(lost), 120)}`
-    : "nothing was to be planned";
+    : "no write was expected";
   const came = outcome.planned.map(({ tool = null, input = null }): Json => ({ tool, input }));
   const value = came.map((operation, n) => {
     const former = wanted[n];
@@ -126,7 +126,7 @@ function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[
 
 function checkPrompts({ prompts }: Expected, { changedPrompts }: CaseOutcome): CaseFailure[] {
   if (prompts === undefined || changedPrompts === undefined || changedPrompts.length === 0) return [];
-  const message = `the prompts of ${changedPrompts.length === 1 ? "one step" : `${changedPrompts.length} steps`} are not as they were recorded`;
+  const message = `the prompts of ${changedPrompts.length === 1 ? "one step" : `${changedPrompts.length} steps`} differ from the recording`;
   return [{ path: "prompts", expected: "unchanged", actual: [...changedPrompts], message }];
 }
 
@@ -138,6 +138,6 @@ function checkAnswers({ not_called = [] }: Expected, { unanswered }: CaseOutcome
     if (not_called.includes(tool) || seen.has(call)) return [];
     seen.add(call);
     const message = `${noFixture(tool)} at ${node}, called with ${shortText(JSON.stringify(input), 300)}`;
-    return [{ path: `tools.${tool}`, expected: "a fixture that fits", actual: input, message }];
+    return [{ path: `tools.${tool}`, expected: "a matching fixture", actual: input, message }];
   });
 }

@@ -32,19 +32,19 @@ export function complaintAbout(
   }
   if (actual === undefined) return told(`is missing, expected ${shown(expected)}`);
   if (Array.isArray(expected)) {
-    if (!Array.isArray(actual)) return told(`${shown(actual)} is no list`);
+    if (!Array.isArray(actual)) return told(`${shown(actual)} is not a list`);
     if (actual.length !== expected.length) return told(`${actual.length} items, expected ${expected.length}`);
     return first(expected.map((item, n) => complaintAbout(item, actual[n], comparing, `${place}[${n}]`)));
   }
   if (!isObject(expected)) return deepEqual(expected, actual) ? undefined : told(mismatch(expected, actual));
-  if (!isObject(actual)) return told(`${shown(actual)} is no map`);
+  if (!isObject(actual)) return told(`${shown(actual)} is not a map`);
   const at = (key: string) => (place === "" ? key : `${place}.${key}`);
   const extra = comparing === "named" ? undefined : Object.keys(actual).find((key) => !Object.hasOwn(expected, key));
   const inside = Object.entries(expected as JsonObject).map(([key, item]) => {
     const member = Object.hasOwn(actual, key) ? (actual[key] as Json) : undefined;
     return complaintAbout(item, member, comparing, at(key));
   });
-  return first(inside) ?? (extra === undefined ? undefined : `${at(extra)}: is not expected`);
+  return first(inside) ?? (extra === undefined ? undefined : `${at(extra)}: is unexpected`);
 }
 
 function first(complaints: readonly (string | undefined)[]): string | undefined {
@@ -79,7 +79,9 @@ const TESTS: Readonly<Record<Exclude<Name, "not">, Test>> = {
   equals: (wanted, actual) => (deepEqual(wanted, actual) ? undefined : mismatch(wanted, actual)),
   in(wanted, actual, comparing) {
     const isAllowed = (one: Json) => complaintAbout(one, actual, comparing) === undefined;
-    return Array.isArray(wanted) && wanted.some(isAllowed) ? undefined : `${shown(actual)} is none of ${shown(wanted)}`;
+    return Array.isArray(wanted) && wanted.some(isAllowed)
+      ? undefined
+      : `${shown(actual)} is not one of ${shown(wanted)}`;
   },
   matches(wanted, actual) {
     if (actual === undefined) return `nothing matches ${String(wanted)}`;
@@ -101,7 +103,7 @@ const TESTS: Readonly<Record<Exclude<Name, "not">, Test>> = {
   },
   exists(wanted, actual) {
     const isThere = actual !== undefined && actual !== null;
-    return isThere === wanted ? undefined : isThere ? `${shown(actual)} is there` : "is missing";
+    return isThere === wanted ? undefined : isThere ? `${shown(actual)} exists` : "is missing";
   },
 };
 

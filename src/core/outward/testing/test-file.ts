@@ -80,7 +80,7 @@ const expected = lazy(() =>
           .string()
           .regex(
             PLACED_PATH,
-            "is no path: [all:|any:]node.key(.key)*, where a key may end in [*]; of an inner run each[KEY]/node.key",
+            "is not a path: [all:|any:]node.key(.key)*, where a key can end in [*]; for an inner run each[KEY]/node.key",
           ),
         json(),
       ),

@@ -17,7 +17,7 @@ interface Format {
 
 /** Forms that a config field can declare, in the order of the docs. */
 const FORMATS = {
-  text: { wanted: "a text", fits: () => true },
+  text: { wanted: "a string", fits: () => true },
   name: { wanted: "one word, without white space", fits: (value) => /^[^\s\p{Cc}]+$/u.test(value) },
   token: { wanted: "a token of visible ASCII characters, without white space", fits: isToken },
   integer: { wanted: "a whole number", fits: (value) => /^-?\d{1,15}$/.test(value) },

@@ -44,9 +44,10 @@ export function chooseExecution(tool: DescribedTool, input: JsonObject): Executi
     return paramCondition.present.every(isGiven) && !paramCondition.absent.some(isGiven);
   });
   if (matching.length > 1)
-    throw new SkillflowError("input.invalid", `tool ${tool.name}: more than one way to run it fits these parameters`);
+    throw new SkillflowError("input.invalid", `tool ${tool.name}: several execution entries match these parameters`);
   const chosen = matching[0] ?? tool.executions.find(({ paramCondition }) => paramCondition === undefined);
-  if (!chosen) throw new SkillflowError("input.invalid", `tool ${tool.name}: no way to run it fits these parameters`);
+  if (!chosen)
+    throw new SkillflowError("input.invalid", `tool ${tool.name}: no execution entry matches these parameters`);
   return chosen;
 }
 
@@ -128,7 +129,7 @@ function textOf({ param, normalizeNewlines }: Argument, value: Json): string {
     throw new SkillflowError("input.invalid", `parameter ${param} must be a string, number, or boolean`);
   }
   if (typeof value !== "string") return JSON.stringify(value);
-  if (value.includes("\0")) throw new SkillflowError("input.invalid", `parameter ${param} holds a NUL character`);
+  if (value.includes("\0")) throw new SkillflowError("input.invalid", `parameter ${param} contains a NUL character`);
   return normalizeNewlines ? value.replaceAll("\\n", "\n").replaceAll("\\t", "\t") : value;
 }
 
@@ -207,7 +208,7 @@ function positional({ mapping, text }: TextValue, optionsEnded: boolean): string
   throw new SkillflowError(
     "input.invalid",
     `parameter ${mapping.param} begins with "-" and would be read as an option; ` +
-      "a value may do so only as a flag's value, or where the tool's mapping has put \"--\" before it",
+      'only the value of a flag, or a value that the tool\'s mapping puts after "--", can do so',
   );
 }
 

@@ -24,7 +24,7 @@ const postProcess = lazy(() => z.strictObject({ ...helper().shape, emptyIsResult
 /** Script of the skill, or allowlisted command, that converts a text. */
 export type Helper = Fitting<typeof helper>;
 
-const flag = lazy(() => z.string().refine((name) => name.replace(/^-+/, "") !== "", "is no name of a flag"));
+const flag = lazy(() => z.string().refine((name) => name.replace(/^-+/, "") !== "", "is not a flag name"));
 const seedArgument = lazy(() =>
   z.strictObject({
     param: z.string(),
@@ -51,7 +51,7 @@ const argument = lazy(() =>
       split: z.boolean().optional(),
       absentDefault: z.union([z.string(), z.number(), z.boolean()]).optional(),
       subcommandOverride: z.string().optional(),
-      denyPattern: z.string().refine(isPattern, "is no regular expression").optional(),
+      denyPattern: z.string().refine(isPattern, "is not a regular expression").optional(),
       readPath: z.boolean().optional(),
       writePath: z.boolean().optional(),
       unsafePath: z.boolean().optional(),
@@ -105,7 +105,7 @@ export type HintCondition = Fitting<typeof hintCondition>;
 const sideRead = lazy(() =>
   z.strictObject({
     pathParam: z.string(),
-    filename: z.string().regex(/^(?!.*\.\.)[^/\\\0]+$/, "must be a file's name without folders"),
+    filename: z.string().regex(/^(?!.*\.\.)[^/\\\0]+$/, "must be a file name without folders"),
     label: z.string().optional(),
     oncePerSession: z.boolean().optional(),
   }),

@@ -126,7 +126,7 @@ function withoutKey(value: unknown, [key, ...rest]: DescriptorFinding["path"]): 
 }
 
 function passedOver(part: DescriptorPart, path: DescriptorFinding["path"]): DescriptorFinding {
-  const message = `${fieldPath([part, ...path])} is no key that this version knows; it is passed over`;
+  const message = `${fieldPath([part, ...path])} is not a key that this version knows; it is ignored`;
   return { code: "MANIFEST_KEY_UNKNOWN", part, path, message };
 }
 
@@ -153,7 +153,7 @@ function withoutNulls(value: unknown, depth: number): unknown {
 function describeIssue(part: DescriptorPart, index: number, issue: z.core.$ZodIssue): DescriptorFinding[] {
   const path = [index, ...(issue.path as (string | number)[])];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => invalid(part, [...path, key], "is no key of the format"));
+    return issue.keys.map((key) => invalid(part, [...path, key], "is not a key of the format"));
   }
   const finding = invalid(part, path, lowerFirst(issue.message));
   return [
@@ -199,15 +199,11 @@ function joinTools(
     const { name, description, parameters: input_schema, effect, ...reach } = value;
     const executions = entries.filter((each) => each.value.tool === name).map((each) => each.value);
     const defaults = executions.filter(({ paramCondition }) => paramCondition === undefined);
-    if (joined.has(name)) mismatch("tools", [index], `tool "${name}" stands twice; the first counts`);
+    if (joined.has(name)) mismatch("tools", [index], `tool "${name}" is defined twice; the first is used`);
     else if (lost.has(name))
-      mismatch("tools", [index], `tool "${name}" is left out: an execution entry of it is malformed`);
+      mismatch("tools", [index], `tool "${name}" is left out: one of its execution entries is malformed`);
     else if (executions.length === 0 && carriedElsewhere.has(name))
-      mismatch(
-        "tools",
-        [index],
-        `tool "${name}" is left out: it has no execution entry for the programs that are here`,
-      );
+      mismatch("tools", [index], `tool "${name}" is left out: it has no execution entry for the installed programs`);
     else if (defaults.length > 1)
       mismatch("tools", [index], `tool "${name}" is left out: it has two execution entries`);
     else joined.set(name, { name, description, input_schema, reach, effect, executions });
@@ -215,7 +211,7 @@ function joinTools(
       mismatch("tools", [index], `tool "${name}" fails when it is called: it has no execution entry`);
   }
   for (const { index, value } of entries) {
-    if (!named.has(value.tool)) mismatch("execution", [index], `there is no tool "${value.tool}" to carry out`);
+    if (!named.has(value.tool)) mismatch("execution", [index], `there is no tool "${value.tool}"`);
   }
   return { tools: [...joined.values()], findings };
 }
@@ -253,7 +249,7 @@ function launchers(allowlist: Allowlist): DescriptorFinding[] {
   return [...allowlist.keys()].flatMap((binary) => {
     const what = /[\\/]/.test(binary)
       ? "is a path, not a program's bare name"
-      : "runs any code that its arguments name";
+      : "runs any code that its arguments contain";
     if (!/[\\/]/.test(binary) && !LAUNCHERS.test(binary)) return [];
     return [
       { code: "DESCRIPTOR_LAUNCHER", part: "allowlist", path: [binary], message: `allowlist: "${binary}" ${what}` },

@@ -29,14 +29,17 @@ export function translateParameters(parameters: unknown): {
   const translated = entries.map(([name, definition]) => ({ name, ...translateParameter(name, definition) }));
   const diagnostics = translated.flatMap(({ name, diagnostics }) => diagnostics.map((found) => below(name, found)));
   if (Object.hasOwn(parameters, WORK_DIR)) {
-    diagnostics.push(doubtful([WORK_DIR], "is given by the program, and not asked of the model", "TOOL_PARAMETERS"));
+    diagnostics.push(doubtful([WORK_DIR], "is set by the program, not by the model", "TOOL_PARAMETERS"));
   }
   const sound = translated.flatMap(({ parameter }) => parameter ?? []);
   if (sound.length < entries.length) return { schema: undefined, diagnostics };
   const whole = schemaOf(sound, (parameter) => ({ ...parameter.own, ...parameter.more }));
   const isPlain = sound.every(({ more }) => Object.keys(more).length === 0);
   if (isPlain || isSchema(whole)) return { schema: whole, diagnostics };
-  const left = doubtful([], "beside type, description and enum, all is left out: together it is no JSON Schema");
+  const left = doubtful(
+    [],
+    "all keys except type, description and enum are ignored: together they are not a JSON Schema",
+  );
   return { schema: schemaOf(sound, ({ own }) => own), diagnostics: [...diagnostics, left] };
 }
 
@@ -72,7 +75,7 @@ function translateParameter(
   const refuse = (...about: Parameters<typeof skippedTool>) => ({ diagnostics: [skippedTool(...about)] });
   // Providers reject a whole request if one name is invalid.
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name) || name === "__proto__") {
-    return refuse([], `"${name}" is no parameter name: letters, digits, _, . and -, 64 at most`);
+    return refuse([], `"${name}" is not a parameter name: use at most 64 letters, digits, _, . and -`);
   }
   if (!isObject(definition)) {
     return refuse([], `the parameter "${name}" must be an object with a type`, "TOOL_PARAMETERS");
@@ -118,7 +121,7 @@ interface Doubted {
 function doubts(name: string, { type, description, values, optional, left }: Doubted): ToolFinding[] {
   const found: ToolFinding[] = [];
   if (!TYPES.includes(type)) {
-    const message = `"${name}" has the type "${type}", which is none of ${TYPES.join(", ")}`;
+    const message = `"${name}" has the type "${type}", which is not one of ${TYPES.join(", ")}`;
     found.push(doubtful(["type"], message, "PARAMETER_TYPE"));
   }
   if (!isText(description)) {
@@ -131,7 +134,7 @@ function doubts(name: string, { type, description, values, optional, left }: Dou
     found.push(doubtful(["optional"], `"${name}" is required: only true makes it optional`, "PARAMETER_OPTIONAL"));
   }
   if (left.length > 0)
-    found.push(doubtful([], `of "${name}", this is no JSON Schema and left out: ${left.join(", ")}`));
+    found.push(doubtful([], `"${name}" has keys that are not JSON Schema and are ignored: ${left.join(", ")}`));
   return found;
 }
 

@@ -37,7 +37,7 @@ export function readReach(tool: { readonly [key: string]: unknown }): {
     reach: Object.fromEntries(said.filter(isKnown).map((key) => [key, tool[key]])),
     faults: said
       .filter((key) => !isKnown(key))
-      .map((key) => ({ path: [key], message: `${key} is ${KNOWN[key].join(" or ")}` })),
+      .map((key) => ({ path: [key], message: `${key} must be ${KNOWN[key].join(" or ")}` })),
   };
 }
 

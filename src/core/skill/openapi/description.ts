@@ -49,12 +49,12 @@ const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "tr
 
 /** Reads a description. Returns the reason as a string if it is not one. */
 export function describeApi(document: unknown): ApiDescription | string {
-  if (!isObject(document)) return "it is no map of keys";
+  if (!isObject(document)) return "it is not a mapping";
   const version = String(document.openapi ?? document.swagger ?? "");
   if (!/^(?:3\.[012](?:\.|$)|2\.0$)/.test(version))
     return version === ""
       ? "it has neither `openapi` nor `swagger`"
-      : `it is of version ${said(version, 20)}: known are OpenAPI 3 and Swagger 2.0`;
+      : `it has version ${said(version, 20)}, not OpenAPI 3 or Swagger 2.0`;
   if (!isObject(document.paths)) return "it has no paths";
   const { title } = isObject(document.info) ? document.info : {};
   const operations = Object.entries(document.paths).flatMap(([path, item]) => operationsAt(document, path, item));
@@ -92,12 +92,12 @@ function operationsAt(document: Fields, path: string, given: unknown): ApiOperat
 }
 
 function unfitOf(method: string, path: string, parameters: readonly (ApiParameter | string)[]): { unfit?: string } {
-  if (method !== "get") return { unfit: `${method.toUpperCase()} may write, and the skill only reads` };
+  if (method !== "get") return { unfit: `${method.toUpperCase()} may write, but the skill only reads` };
   const problem = parameters.find((one) => typeof one === "string");
   if (problem !== undefined) return { unfit: String(problem) };
   const known = new Set(parameters.map((one) => (one as ApiParameter).name));
   const missing = [...path.matchAll(/\{([^{}]*)\}/g)].find(([, name = ""]) => !known.has(name));
-  return missing ? { unfit: `its path names {${missing[1]}}, which is none of its parameters` } : {};
+  return missing ? { unfit: `its path contains {${missing[1]}}, which is not one of its parameters` } : {};
 }
 
 /** Converts `listIncidents` and `incidents/list` to `list_incidents` and `incidents_list`. */
@@ -140,7 +140,7 @@ function parametersOf(document: Fields, given: readonly unknown[]): (ApiParamete
   for (const one of given) {
     const parameter = follow(document, one);
     if (parameter && typeof parameter.name === "string") found.set(`${parameter.in} ${parameter.name}`, parameter);
-    else lost = "a parameter of it stands in another document, or nowhere";
+    else lost = "one of its parameters is in another document, or missing";
   }
   const keys: Names = new Map();
   const read = [...found.values()].flatMap((parameter) => parameterOf(document, parameter, keys) ?? []);
@@ -155,7 +155,7 @@ function parameterOf(document: Fields, parameter: Fields, keys: Names): ApiParam
   const isRequired = required === true || place === "path";
   if (typeof name !== "string" || (place === "header" && NOT_ASKED.test(name))) return undefined;
   if (place !== "path" && place !== "query" && place !== "header")
-    return isRequired ? `it needs ${said(name, 60)} as a ${said(place, 20) || "parameter of no kind"}` : undefined;
+    return isRequired ? `it needs ${said(name, 60)} as a ${said(place, 20) || "parameter without a kind"}` : undefined;
   const key = freeName(
     name
       .replace(/[^\w-]+/g, "_")

@@ -45,7 +45,7 @@ describe("a workflow with those inside it laid flat", () => {
     );
     expect(nodes.get("before")?.tainted).toBe(false);
     expect(findings.map(({ code, message }) => `${code} ${message}`)).toEqual(
-      expect.arrayContaining([expect.stringContaining('taint.write_held node "each/say" may write at once')]),
+      expect.arrayContaining([expect.stringContaining('taint.write_held node "each/say" can write without review')]),
     );
   });
 });

@@ -75,8 +75,8 @@ describe("an approval", () => {
   });
 
   test.each([
-    ["fail", "failed", { error: expect.stringContaining("nobody answered in time") }],
-    [undefined, "failed", { error: expect.stringContaining("nobody answered in time") }],
+    ["fail", "failed", { error: expect.stringContaining("no answer in time") }],
+    [undefined, "failed", { error: expect.stringContaining("no answer in time") }],
     ["deny", "success", { approved: false, by: "timeout", note: null }],
   ] as const)("that nobody answered in time: on_timeout %s is %s", (on_timeout, status, data) => {
     const approval = { ask: "Shall it?", timeout: "1h", ...(on_timeout ? { on_timeout } : {}) };

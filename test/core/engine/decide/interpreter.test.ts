@@ -250,7 +250,7 @@ describe("tool calls", () => {
     [
       "an unknown tool",
       "ops_lok",
-      "no tool is named ops_lok; the tools here are ops_look, ops_peek, ops_act, ops_put, ops_strict",
+      "no tool is named ops_lok; the available tools are ops_look, ops_peek, ops_act, ops_put, ops_strict",
       "tool.unknown",
     ],
     ["a tool of another skill (N8)", "github_search", "no tool is named github_search", "tool.unknown"],
@@ -281,16 +281,16 @@ describe("tool calls", () => {
   test("arguments that are no JSON are told (D41)", () => {
     const broken = { parts: [{ type: "broken_call" as const, id: "c0", tool: "ops_look", text: "{oops" }] };
     const played = one({}, { answers: [broken] });
-    expect(results(played)).toEqual([["ops_look", "the arguments were no JSON"]]);
+    expect(results(played)).toEqual([["ops_look", "the arguments were not valid JSON"]]);
     expect(resultAt(played, "a").toolCalls).toEqual([
-      { ref: "r1", tool: "ops_look", input: "{oops", error: "the arguments were no JSON" },
+      { ref: "r1", tool: "ops_look", input: "{oops", error: "the arguments were not valid JSON" },
     ]);
   });
 
   test("a node without skills has no tools (D25)", () => {
     const played = one({ skills: [] }, { answers: [calls("ops_look")] });
     expect(played.asks[0]?.prompt.tools).toEqual([]);
-    expect(results(played)).toEqual([["ops_look", "no tool is named ops_look; there are no tools here"]]);
+    expect(results(played)).toEqual([["ops_look", "no tool is named ops_look; no tools are available"]]);
   });
 
   test("reads run side by side, writes one by one, in the order of the model", () => {
@@ -439,7 +439,7 @@ describe("a model that does not answer", () => {
   test("silence is sent back once, then fails the node", () => {
     const played = one({}, { answers: () => says("") });
     expect(played.asks).toHaveLength(2);
-    expect(resultAt(played, "a")).toMatchObject({ status: "failed", data: { error: "the model answered nothing" } });
+    expect(resultAt(played, "a")).toMatchObject({ status: "failed", data: { error: "the model's answer was empty" } });
     expect(played.state.end?.error).toMatchObject({ code: "model.silent" });
   });
 
@@ -527,7 +527,7 @@ describe("fail soft (N39, N40)", () => {
     ["the turn cap", { answers: () => calls("ops_look") }, { max_turns: 1 }, "the limit of 1 turns was reached"],
     ["a model that cannot be reached", { answers: [breaks("model.unreachable", "no route")] }, {}, "no route"],
     ["a refusal", { answers: [says("no", { stop: "refusal" })] }, {}, "the model refused: no"],
-    ["silence", { answers: () => says("") }, {}, "the model answered nothing"],
+    ["silence", { answers: () => says("") }, {}, "the model's answer was empty"],
     ["a node timeout (O10)", { answers: [NODE_TIMEOUT] }, {}, "the node took too long"],
   ])("%s becomes success with fail_soft and the message", (_, options, node, error) => {
     const workflow = workflowOf({ a: { skills: ["ops"], fail_soft: true, ...node }, b: {} }, ["a -> b"]);

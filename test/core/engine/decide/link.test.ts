@@ -160,7 +160,7 @@ describe("warnings", () => {
       ["a.b", "a_b_t_2"],
     ]);
     expect(program.warnings).toEqual([
-      "node a: the tool a_b_t of a.b is offered as a_b_t_2: another skill has one of that name",
+      "node a: the tool a_b_t of a.b is offered as a_b_t_2: another skill has one with that name",
     ]);
   });
 });

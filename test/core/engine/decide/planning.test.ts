@@ -146,7 +146,7 @@ describe("a reference to an earlier operation", () => {
     "%s to none is told to the model, and not planned",
     (url) => {
       const played = planned({ answers: [calls(["ops_put", { url }]), "a"] });
-      expect(answersOf(played)).toEqual([expect.stringContaining("no earlier operation of this run")]);
+      expect(answersOf(played)).toEqual([expect.stringContaining("is not an earlier operation of this run")]);
       expect(planOf(played.state)).toEqual([]);
     },
   );
@@ -160,7 +160,7 @@ describe("a reference to an earlier operation", () => {
     const played = play(recordOf(workflowOf({ a: once }), { skills: [OPS], settings: { writes: "plan" } }), {
       answers: [OP1, "no", calls(["ops_put", { url: "${op-1.url}" }]), '{"ok":1}'],
     });
-    expect(answersOf(played)[1]).toContain("no earlier operation");
+    expect(answersOf(played)[1]).toContain("is not an earlier operation");
   });
 });
 

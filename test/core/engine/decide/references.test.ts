@@ -156,7 +156,7 @@ describe("read_result (G11)", () => {
   });
 
   test.each([
-    ["no result of the run", { ref: "r9" }, /no result is called r9: there are r1 to r1/],
+    ["no result of the run", { ref: "r9" }, /there is no result r9: the results are r1 to r1/],
     ["no reference", { ref: "the first" }, /invalid input/],
   ])("is answered with an error for %s", (_, input, why) => {
     const played = playFlow({ answers: [calls("ops_look"), calls(["read_result", input]), "a"] });

@@ -57,7 +57,7 @@ describe("the items of a map that were seen", () => {
 
   test("are skipped, with the reason and what they were judged to be", () => {
     expect(ask([put("a", 97, level("error"), "noise")], [{ key: "a", values: level("error") }])).toEqual([
-      { key: "a", isNew: false, reason: "seen 3 d ago, nothing of issue.level changed (was: noise)" },
+      { key: "a", isNew: false, reason: "seen 3 d ago, issue.level unchanged (was: noise)" },
     ]);
   });
 

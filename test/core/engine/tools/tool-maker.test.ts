@@ -73,7 +73,7 @@ describe("a definition", () => {
     [
       "a pattern that is none",
       { parameters: '{"a":{"type":"string","pattern":"("}}' },
-      "this is no JSON Schema and left out: pattern",
+      "keys that are not JSON Schema and are ignored: pattern",
     ],
     ["parameters that are no text", { parameters: {} }, "invalid input: parameters must be string"],
     ["no description", { description: " " }, "the description is empty"],

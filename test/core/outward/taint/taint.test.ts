@@ -236,11 +236,11 @@ describe("the findings", () => {
   it("name the tools, and what brings the text, the nearest first", () => {
     const { findings } = taintOf(pair({ skills: ["tickets", "status"] }));
     expect(findings.map(({ message }) => message)).toEqual([
-      'node "b" may write at once (tickets_file, tickets_close, status_post), and text from outside gets to it: by logs_search, logs_tail of node "a"',
-      'node "b" may write what the public reads (status_post), and private text gets to it: by logs_search of node "a"',
+      'node "b" can write without review (tickets_file, tickets_close, status_post), and outside text reaches it: by logs_search, logs_tail of node "a"',
+      'node "b" can write what the public reads (status_post), and private text reaches it: by logs_search of node "a"',
     ]);
     const [given] = taintOf(workflowOf({ a: { skills: ["tickets"] } })).findings;
-    expect(given?.message).toContain("text from outside gets to it: the run's input");
+    expect(given?.message).toContain("outside text reaches it: the run's input");
   });
 
   it("tell of no write that is planned or denied, and only note what is planned for the public", () => {

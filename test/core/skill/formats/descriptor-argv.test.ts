@@ -118,7 +118,7 @@ describe.each(PROFILES)("the argument mapping in the profile %s", (profile) => {
     ["a positional map", positional, { p: {} }, TYPE],
     ["a flag's list", titled, { p: ["a"] }, TYPE],
     ["a flag's map", titled, { p: {} }, TYPE],
-    ["a NUL", titled, { p: "a\0b" }, "parameter p holds a NUL character"],
+    ["a NUL", titled, { p: "a\0b" }, "parameter p contains a NUL character"],
     ["a positional that would be an option", positional, { p: "--vault=x" }, 'parameter p begins with "-"'],
     ["a negative number", positional, { p: -1 }, 'parameter p begins with "-"'],
     ["a single dash", positional, { p: "-" }, 'parameter p begins with "-"'],
@@ -309,7 +309,7 @@ describe("what version 0.5.0 added", () => {
     ["what is absent", { q: "a" }, "two"],
     ["nothing: the default", {}, "three"],
     ["null, which is absent: the default", { p: null }, "three"],
-    ["several", { p: "a", q: "b", r: "c" }, "more than one way"],
+    ["several", { p: "a", q: "b", r: "c" }, "several execution entries"],
   ])("the execution is chosen by %s", (_, input, expected) => {
     const entry = (subcommand: string, paramCondition?: object) => ({
       tool: "t",
@@ -340,7 +340,7 @@ describe("what version 0.5.0 added", () => {
 
   test("without a default, no condition that fits is an error", () => {
     const tool = toolOf({ args: [], more: { paramCondition: { present: ["p"] } } }, "current");
-    expect(() => chooseExecution(tool, {})).toThrow("tool t: no way to run it fits these parameters");
+    expect(() => chooseExecution(tool, {})).toThrow("tool t: no execution entry matches these parameters");
   });
 });
 

@@ -39,17 +39,17 @@ describe("a descriptor", () => {
   });
 
   test.each<[string, object, string]>([
-    ["an unknown key of a tool", { tools: [{ ...TOOL, extra: 1 }] }, "tools[0].extra is no key of the format"],
-    ["an unknown key of an execution", { execution: [{ ...RUN, timeout: 1 }] }, "execution[0].timeout is no key"],
+    ["an unknown key of a tool", { tools: [{ ...TOOL, extra: 1 }] }, "tools[0].extra is not a key of the format"],
+    ["an unknown key of an execution", { execution: [{ ...RUN, timeout: 1 }] }, "execution[0].timeout is not a key"],
     [
       "an unknown key of an argument",
       { execution: [{ ...RUN, args: [{ param: "q", hint: 1 }] }] },
-      "execution[0].args[0].hint is no key of the format",
+      "execution[0].args[0].hint is not a key of the format",
     ],
     [
       "an unknown key of a helper",
       { execution: [{ ...RUN, args: [{ param: "q", resolveCommand: { shell: "x" } }] }] },
-      "execution[0].args[0].resolveCommand.shell is no key of the format",
+      "execution[0].args[0].resolveCommand.shell is not a key of the format",
     ],
   ])("%s costs the descriptor in the seed, and is passed over today", (_, more, message) => {
     expect(parse(more, "seed")).toMatchObject({ names: undefined, said: [expect.stringContaining(message)] });
@@ -57,7 +57,7 @@ describe("a descriptor", () => {
     expect(parse(more)).toMatchObject({
       names: ["find"],
       codes: ["MANIFEST_KEY_UNKNOWN"],
-      said: [`${place} is no key that this version knows; it is passed over`],
+      said: [`${place} is not a key that this version knows; it is ignored`],
     });
   });
 
@@ -94,14 +94,14 @@ describe("a descriptor", () => {
     ["a program without a name", { binary: "" }, "execution[0].binary"],
     ["no subcommand", { subcommand: undefined }, "execution[0].subcommand"],
     ["arguments that are no list", { args: {} }, "execution[0].args"],
-    ["a flag without a name", { args: [{ param: "q", kind: "flag", flag: "--" }] }, "is no name of a flag"],
+    ["a flag without a name", { args: [{ param: "q", kind: "flag", flag: "--" }] }, "is not a flag name"],
     ["an argument without a parameter", { args: [{ kind: "flag" }] }, "execution[0].args[0].param"],
   ])("%s costs the tool today, the descriptor in the seed", (_, change, message) => {
     const more = { tools: [TOOL, other], execution: [{ ...RUN, ...change }, otherRun] };
     const current = parse(more);
     expect(current.names).toEqual(["other"]);
     expect(current.said.join("\n")).toContain(message);
-    expect(current.said.join("\n")).toContain('tool "find" is left out: an execution entry of it is malformed');
+    expect(current.said.join("\n")).toContain('tool "find" is left out: one of its execution entries is malformed');
     expect(parse(more, "seed").names).toBeUndefined();
   });
 
@@ -124,7 +124,7 @@ describe("a descriptor", () => {
   });
 
   test.each<[string, object, string]>([
-    ["a pattern that is none", { args: [{ param: "q", denyPattern: "(" }] }, "is no regular expression"],
+    ["a pattern that is none", { args: [{ param: "q", denyPattern: "(" }] }, "is not a regular expression"],
     ["split words of a flag", { args: [{ param: "q", kind: "flag", split: true }] }, "needs a positional"],
     ["another subcommand by a text", { args: [{ param: "q", subcommandOverride: "x" }] }, "needs a flagifboolean"],
     ["a literal without a value", { args: [{ kind: "literal" }] }, "args[0].value is required"],
@@ -154,8 +154,13 @@ describe("a descriptor", () => {
       ["tools", 0],
       'tool "find" fails when it is called: it has no execution entry',
     ],
-    ["an execution entry without a tool", { tools: [] }, ["execution", 0], 'there is no tool "find" to carry out'],
-    ["a tool that stands twice", { tools: [TOOL, TOOL] }, ["tools", 1], 'tool "find" stands twice; the first counts'],
+    ["an execution entry without a tool", { tools: [] }, ["execution", 0], 'there is no tool "find"'],
+    [
+      "a tool that stands twice",
+      { tools: [TOOL, TOOL] },
+      ["tools", 1],
+      'tool "find" is defined twice; the first is used',
+    ],
     ["two ways to run a tool", { execution: [RUN, RUN] }, ["tools", 0], "it has two execution entries"],
     ["a program that is not allowlisted", { allowlist: {} }, ["execution", 0], "binary not allowlisted: notes"],
     [

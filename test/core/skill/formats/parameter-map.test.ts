@@ -36,8 +36,8 @@ describe("a parameter map (Skill Tools)", () => {
     ["a JSON Schema", { type: "object", properties: {} }, "are a JSON Schema"],
     ["a parameter that is no object", { a: "string" }, 'the parameter "a" must be an object with a type'],
     ["a type of JSON Schema alone", { a: { type: "integer" } }, '"a" has the type "integer"'],
-    ["a name that providers refuse", { "a b": { type: "string" } }, '"a b" is no parameter name'],
-    ["what every handler gets anyway", { __workDir: { type: "string" } }, "is given by the program"],
+    ["a name that providers refuse", { "a b": { type: "string" } }, '"a b" is not a parameter name'],
+    ["what every handler gets anyway", { __workDir: { type: "string" } }, "is set by the program"],
     ["an enum that is no list", { a: { type: "string", enum: "x" } }, 'the enum of "a"'],
   ])("%s is refused", (_, map, message) => {
     expect(parameterSchema(map)).toContain(message);

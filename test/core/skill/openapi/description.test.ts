@@ -12,10 +12,10 @@ const parameter = (given: unknown) => get({ parameters: [given] })?.parameters[0
 
 describe("an API's description", () => {
   it.each([
-    [[], "it is no map of keys"],
+    [[], "it is not a mapping"],
     [{ info: {} }, "it has neither `openapi` nor `swagger`"],
-    [{ openapi: "4.0.0", paths: {} }, "it is of version 4.0.0: known are OpenAPI 3 and Swagger 2.0"],
-    [{ swagger: "1.2", paths: {} }, "it is of version 1.2: known are OpenAPI 3 and Swagger 2.0"],
+    [{ openapi: "4.0.0", paths: {} }, "it has version 4.0.0, not OpenAPI 3 or Swagger 2.0"],
+    [{ swagger: "1.2", paths: {} }, "it has version 1.2, not OpenAPI 3 or Swagger 2.0"],
     [{ openapi: "3.0.3" }, "it has no paths"],
   ])("that is none says why: %j", (document, why) => {
     expect(describeApi(document)).toBe(why);
@@ -113,11 +113,11 @@ describe("an operation of it", () => {
     });
     expect(operations.map(({ method, path, unfit }) => [method, path, unfit])).toEqual([
       ["GET", "/a", undefined],
-      ["POST", "/a", "POST may write, and the skill only reads"],
-      ["DELETE", "/a", "DELETE may write, and the skill only reads"],
-      ["GET", "/b/{id}", "its path names {id}, which is none of its parameters"],
+      ["POST", "/a", "POST may write, but the skill only reads"],
+      ["DELETE", "/a", "DELETE may write, but the skill only reads"],
+      ["GET", "/b/{id}", "its path contains {id}, which is not one of its parameters"],
       ["GET", "/c", "it needs sid as a cookie"],
-      ["GET", "/d", "a parameter of it stands in another document, or nowhere"],
+      ["GET", "/d", "one of its parameters is in another document, or missing"],
       ["GET", "/e", undefined],
     ]);
   });

@@ -118,12 +118,12 @@ describe("a manifest", () => {
       ["parameters", "a", "type"],
       "have a type",
     ],
-    ["has a parameter without a name", tool({ parameters: { "": text } }), ["parameters", ""], "no parameter name"],
+    ["has a parameter without a name", tool({ parameters: { "": text } }), ["parameters", ""], "not a parameter name"],
     [
       "has a parameter's name with a space",
       tool({ parameters: { "a b": text } }),
       ["parameters", "a b"],
-      "no parameter",
+      "not a parameter",
     ],
     ...["Go", "9go", "_go", "go-on", "go.on", "gö", "go ", "run__it\n"].map(
       (name): [string, unknown, string[], string] => [`is named ${name}`, tool({ name }), ["name"], "is no tool name"],

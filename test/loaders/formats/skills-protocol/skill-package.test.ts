@@ -138,7 +138,7 @@ describe("a package", () => {
     ["an export that is no name", ['"main"', '"main()"'], "needs an export", 9],
     ["secrets that are no names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are no list", 12],
     ["a network that is true", ["network = false", "network = true"], "neither a list of hosts nor false", 13],
-    ["a network of all hosts", ["network = false", 'network = ["a.com", "*"]'], 'has a host "*" that is none', 13],
+    ["a network of all hosts", ["network = false", 'network = ["a.com", "*"]'], 'has the invalid host "*"', 13],
     ["a URL in its network", ["network = false", 'network = ["http://a.com/"]'], "write api.example.com", 13],
   ])("with %s is unavailable, at its place", (_, [from, to], message, line) => {
     const loaded = load({ ...FILES, "skill.toml": TOML.replace(from, to) });

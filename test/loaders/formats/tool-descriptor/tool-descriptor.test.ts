@@ -205,7 +205,7 @@ describe("the skill of a descriptor", () => {
     expect(loaded.tools).toHaveLength(1);
     expect(diagnostics).toMatchObject([
       {
-        message: 'there is no tool "other" to carry out',
+        message: 'there is no tool "other"',
         file: join(directory, "notes/execution.json"),
         line: 1,
         column: 2,

@@ -39,7 +39,7 @@ export function askWord(scene: Scene): SingleStep {
   const { word } = visit.asked ?? {};
   if (!word) return asking(scene);
   if (word.late && node.approval?.on_timeout !== "deny") {
-    return leaveFailed(scene, { message: `nobody answered in time: ${visit.asked?.ask}` });
+    return leaveFailed(scene, { message: `no answer in time: ${visit.asked?.ask}` });
   }
   const data = { approved: word.approved, by: word.by, note: word.note ?? null };
   return leave(scene, { status: "success", data, toolCalls: [] });
