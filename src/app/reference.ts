@@ -51,9 +51,9 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
 function missing(refs: readonly string[], by: string, isOfEvent: boolean): SkillflowError {
   const hint: Hint | undefined = isOfEvent
     ? [
-        "the clone is shallow: check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0), or say ",
+        "check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0), because the clone is shallow, or pass ",
         { option: "from-ref", value: "HEAD" },
-        " to let the checkout decide",
+        " to use the checkout",
       ]
     : "fetch it first: in GitHub Actions check out with fetch-depth: 0";
   return usageError(`there is no commit ${refs[0]} here (${by})`, hint);

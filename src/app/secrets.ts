@@ -42,10 +42,10 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
     ...new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name)),
   ];
   const tell = (names: readonly string[], reason: string) =>
-    names.length === 0 ? [] : [`not kept out of what is recorded and shown, ${reason}: ${names.join(", ")}`];
+    names.length === 0 ? [] : [`not redacted, ${reason}: ${names.join(", ")}`];
   return [
-    ...tell(named("short"), "as a value under 8 characters may be ordinary text"),
-    ...tell(named("word"), "as the value is a word of the workflow"),
+    ...tell(named("short"), "because a value under 8 characters may be ordinary text"),
+    ...tell(named("word"), "because the value is a word of the workflow"),
   ];
 }
 
@@ -60,8 +60,8 @@ export function checkDocument(secrets: readonly Secret[], workflow: Workflow): D
   return textsOf(workflow, []).flatMap(([path, text]) => {
     const found = sure.find(({ value }) => text.includes(value));
     if (!found) return [];
-    const message = `the value of ${found.name} stands in this text, which the model sees and every run records`;
-    const hint = `take it out and replace it where it is valid: a skill gets ${found.name} as its config`;
+    const message = `the value of ${found.name} is in this text, which the model sees and every run records`;
+    const hint = `remove it here and revoke it where it is valid: a skill gets ${found.name} as its config`;
     return [{ severity: "warning", code: "secret.in_document", path, message, hint }];
   });
 }

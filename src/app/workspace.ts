@@ -130,7 +130,7 @@ function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[]
 /** Saves the user's answers next to their own config file and returns its path. */
 export async function rememberTrust({ host }: Workspace, entries: readonly TrustEntry[]): Promise<string> {
   const path = trustMemoryPath(host.env);
-  if (path !== undefined && isInCheckout(path, host.cwd)) throw new Error(`${path} lies in the checkout`);
+  if (path !== undefined && isInCheckout(path, host.cwd)) throw new Error(`${path} is in the checkout`);
   return writeTrust(host.env, entries);
 }
 
@@ -138,7 +138,7 @@ export async function rememberTrust({ host }: Workspace, entries: readonly Trust
 function readMemory({ env, cwd }: Host): TrustMemory {
   const path = trustMemoryPath(env);
   if (path === undefined || !existsSync(path) || !isInCheckout(path, cwd)) return readTrustMemory(env);
-  return { entries: [], findings: [`${path} does not count here, because it lies in the checkout`] };
+  return { entries: [], findings: [`${path} is ignored, because it is in the checkout`] };
 }
 
 /** Returns the config files: the command's own, the project's, the user's. Earlier ones override later ones. */

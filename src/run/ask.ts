@@ -68,7 +68,7 @@ export function createAsk(options: AskOptions): Ask {
 function afterRejection({ rejected }: AskStep, message: string) {
   if (!rejected) return {};
   const hint = "correct the last answer, or add the answer that follows its rejection";
-  return { message: `the last answer does not fit: ${rejected.join("; ")} (then ${message})`, hint };
+  return { message: `the last answer is invalid: ${rejected.join("; ")} (then ${message})`, hint };
 }
 
 async function reply(options: AskOptions, step: AskStep, stopping: Stopping): Promise<EventBody> {

@@ -71,7 +71,7 @@ export async function cutOffIn(run: Beside, exit: StepKey): Promise<readonly Ent
   return collect(run, inside).filter((entry) => !isEnding(entry));
 }
 
-const LEFT: Entry = { type: "run:interrupt", reason: "its node was left" };
+const LEFT: Entry = { type: "run:interrupt", reason: "its node has ended" };
 
 /** Collects the results. An event that stopped several steps is recorded once, at the end. */
 function collect({ underWay }: Beside, keys: readonly StepKey[]): Entry[] {

@@ -234,7 +234,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
     close() {
       clearTimeout(timer);
       outer.removeEventListener("abort", onStopped);
-      stop.abort(() => new Error("the call is over"));
+      stop.abort(() => new Error("the call has ended"));
     },
   };
 }
@@ -317,5 +317,5 @@ function checkPicture(bytes: Buffer, redactor: Redactor): void {
   const texts = bytes.toString("latin1").match(/[\t\n\r -~]{8,}/g) ?? [];
   const text = texts.join("\n");
   if (redactor.text(text) === text) return;
-  throw new SkillflowError("blob.refused", "the image holds a secret");
+  throw new SkillflowError("blob.refused", "the image contains a secret");
 }

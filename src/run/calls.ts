@@ -63,7 +63,7 @@ export async function performCalls(
     const { isBegun = false } = running.calls.get(call.key) ?? {};
     // A call that was announced but not started is not in doubt.
     const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
-    const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
+    const error = `was ${isBegun ? "cut off" : "not started"}: ${budget.reason()}`;
     const acted = isBegun && call.tool.effect === "write" ? "unknown" : "no";
     if (isSettled) bodies.push(...callEvents(step.node, call, { error, code, acted }));
   }

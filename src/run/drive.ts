@@ -106,7 +106,8 @@ function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): voi
   return {
     untold,
     take(error) {
-      if (!isOver) untold.push({ type: "warning", message: `an error that nobody waited for: ${messageOf(error)}` });
+      if (!isOver)
+        untold.push({ type: "warning", message: `an unhandled error in the background: ${messageOf(error)}` });
       return !isOver;
     },
     close() {

@@ -120,7 +120,7 @@ function missing({ key, node, calls }: Extract<SingleStep, { kind: "call" }>): E
     type: "run:fail",
     node,
     code: "replay.missing",
-    message: `the recording holds no result of ${names} at step ${key}`,
-    hint: "the run took another way than the recorded one; record it again with a live model",
+    message: `the recording has no result of ${names} at step ${key}`,
+    hint: "record it again with a live model: the run diverged from the recording",
   };
 }

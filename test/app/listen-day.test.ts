@@ -9,5 +9,7 @@ it("allows no more runs than it says to listeners that share it, whoever looked 
   expect(await Promise.all(days.map((day) => day.full()))).toEqual(Array(5).fill(undefined));
   const begun = await Promise.all(days.map((day, index) => day.begin(`r${index}`, {})));
   expect(begun.filter((refusal) => refusal === undefined)).toHaveLength(3);
-  expect(begun.filter((refusal) => refusal !== undefined)).toEqual(Array(2).fill("the day's 3 runs are begun"));
+  expect(begun.filter((refusal) => refusal !== undefined)).toEqual(
+    Array(2).fill("the daily limit of 3 runs is reached"),
+  );
 });

@@ -204,7 +204,7 @@ describe("a write that is held back", () => {
       { ...FLOW, nodes: { look: { ...FLOW.nodes.look, effects: "read" } } },
     ]) {
       const { events } = await run(reading as Workflow, [put("fp", {}), done]);
-      expect(outputs(events)[0]).toMatch(/no tool is named state_put; the tools here are state_get, state_search/);
+      expect(outputs(events)[0]).toMatch(/no tool is named state_put; the available tools are state_get, state_search/);
     }
   });
 

@@ -203,7 +203,7 @@ describe("a skill that lacks its config", () => {
     const { stdout, stderr, code } = await runHere(RUN, { cwd, env: BARE });
     const result = JSON.parse(stdout) as { plan: Operation[]; degraded: unknown[] };
     expect([code, result.plan.length, result.degraded]).toEqual([0, 1, []]);
-    expect(stderr).toMatch(/read nothing.*: sink \(SINK_TOKEN is not set\)/);
+    expect(stderr).toMatch(/cannot read.*: sink \(SINK_TOKEN is not set\)/);
     const told = await runHere(["apply", "r", "--yes"], { cwd, env: ENV });
     expect([told.code, linesOf(cwd).length]).toEqual([0, 1]);
   });
@@ -354,6 +354,6 @@ describe("a record", () => {
     writeFileSync(runFile(cwd, "r"), forged);
     const { code, stdout } = await verify(cwd);
     expect(code).toBe(4);
-    expect(JSON.parse(stdout).problems).toMatchObject([{ what: "the operation op-1 is not what its digest says" }]);
+    expect(JSON.parse(stdout).problems).toMatchObject([{ what: "the operation op-1 does not match its digest" }]);
   });
 });

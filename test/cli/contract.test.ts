@@ -90,7 +90,7 @@ describe("a contract", () => {
   it("that nobody trusts has no tools, and says how to change that", async () => {
     const { found, skill } = await results({ flags: [], inputs: [{ query: "q" }] });
     expect(skill).toMatchObject({ tools: [], reason: expect.stringContaining("--trust-skill filesystem.search") });
-    expect(found).toEqual(["no tool is named filesystem_search; there are no tools here"]);
+    expect(found).toEqual(["no tool is named filesystem_search; no tools are available"]);
   });
 
   it("that is bound to a command gets its arguments on stdin", async () => {

@@ -169,10 +169,10 @@ describe("an MCP server of .skillflow.yml", () => {
     });
     const held = await runHere(RUN, { cwd });
     expect([resultOf(held).degraded, server.requests]).toMatchObject([[{ skill: "board" }, { node: "use" }], []]);
-    expect(held.stderr).toContain("mcpServers.board.url does not count here");
+    expect(held.stderr).toContain("mcpServers.board.url is ignored");
     const ended = await runHere([...RUN.with(-2, "t"), "--trust-skill", "board"], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
-    expect(ended.stderr).not.toContain("does not count here");
+    expect(ended.stderr).not.toContain("is ignored");
     expect(resultOf(ended).results.use?.toolCalls).toMatchObject([{ tool: "board_count", output: "3" }]);
     await server.close();
   });
@@ -203,11 +203,10 @@ describe("an MCP server of .skillflow.yml", () => {
     const project = { ".skillflow.yml": said };
     const held = await offered(project);
     expect(held).toMatchObject({ effect: "write", origin: undefined, calls: 0 });
-    for (const key of ["effects.count", "origin"])
-      expect(held.stderr).toContain(`mcpServers.board.${key} does not count here`);
+    for (const key of ["effects.count", "origin"]) expect(held.stderr).toContain(`mcpServers.board.${key} is ignored`);
     const flagged = await offered(project, ["--effect", "board.count=read", "--effect", "board.gone=write"]);
     expect(flagged).toMatchObject({ effect: "read", origin: undefined, calls: 1 });
-    expect(flagged.stderr).toContain("the MCP server of board has no tool gone, of which an effect is told");
+    expect(flagged.stderr).toContain("the MCP server of board has no tool gone, for which an effect is set");
     const home = makeProject({ ".config/skillflow/config.yml": said });
     expect(await offered({}, [], home)).toMatchObject({ effect: "read", origin: "team", calls: 1 });
     const closed = await offered({}, ["--effect", "board.count=write"], home);

@@ -226,7 +226,7 @@ describe("a skill from an API's description", () => {
   it.each([
     ["not json: [", [], /api\.json:1: |api\.json: /],
     [{ openapi: "3.0.0", paths: {} }, [], /api\.json has no operation that reads by GET/],
-    [{ hello: 1 }, [], /api\.json is no API description: it has neither/],
+    [{ hello: 1 }, [], /api\.json is not an API description: it has neither/],
     [document({ "/a": { post: {} } }), ["--operation", "POST /a"], /POST \/a cannot become a tool: POST may write/],
     [
       document(operation("/incidents")),

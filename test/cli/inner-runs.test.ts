@@ -46,7 +46,7 @@ describe("a run with runs inside it, on a terminal", () => {
         "  5 items: 3 succeeded, 1 failed, 1 skipped; 1 left for the next run",
         "  ✘ it's 2: output invalid: the answer is no JSON object",
         "  ✔ fp-1: a bug",
-        "  ↷ fp-1: another item before it has the key fp-1",
+        "  ↷ fp-1: an earlier item has the key fp-1",
         "  ✔ fp-4: noise at fp-4",
       ].join("\n"),
     );

@@ -190,7 +190,7 @@ describe("runs", () => {
     expect([await shown("a-1"), await shown("b"), await shown("latest")]).toEqual(["a-1", "b-1", "b-1"]);
     const many = await runHere(["runs", "show", "a"], { cwd });
     expect(many).toMatchObject({ code: 2, stdout: "" });
-    expect(many.stderr).toContain('"a" begins 2 runs: a-2, a-1');
+    expect(many.stderr).toContain('"a" matches 2 runs: a-2, a-1');
     const near = await runHere(["runs", "show", "a-3"], { cwd });
     expect(near).toMatchObject({ code: 2, stdout: "" });
     expect(near.stderr).toMatch(/there is no run "a-3"\n {2}did you mean a-\d\?/);
@@ -233,7 +233,7 @@ describe("runs", () => {
     await runHere([...RUN, "r"], { cwd });
     const finished = await runHere(["resume", "r"], { cwd });
     expect(finished).toMatchObject({ code: 2, stdout: "" });
-    expect(finished.stderr).toContain("run r has succeeded: there is nothing to carry on");
+    expect(finished.stderr).toContain("run r has succeeded: there is nothing to continue");
     const unknown = await runHere(["resume", "r", "--from", "pots"], { cwd });
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
     expect(unknown.stderr).toContain('run r has no node "pots" on its path');

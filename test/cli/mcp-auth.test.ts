@@ -65,7 +65,7 @@ describe("an auth of a server", () => {
   it("of the checkout is a finding and gets nothing, trusted or not", async () => {
     const { rig, run } = await project(robot, "checkout");
     const { stderr } = await run("r");
-    expect(stderr).toContain("mcpServers.remote.auth does not count here");
+    expect(stderr).toContain("mcpServers.remote.auth is ignored");
     expect(stderr).toContain("it answers HTTP 401");
     expect(rig.as.requests).toEqual([]);
   });

@@ -159,7 +159,10 @@ describe("mcp-lock", () => {
     expect((await program("mcp-lock", "own.yml", "--trust-skill", "served")).code).toBe(0);
     expect(Object.keys(file().servers)).toEqual(["served"]);
     const { code, stderr } = await program("mcp-lock", "own.yml", "other.yml", "--trust-skill", "served");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("other.yml: its skill served has another MCP server")]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("other.yml: another skill served has a different MCP server"),
+    ]);
   });
 
   it("replaces a link in the lock's place, and leaves what it led to", async () => {
@@ -270,7 +273,7 @@ describe("--frozen", () => {
     [
       "the server has no entry",
       async ({ cwd }) => writeFileSync(join(cwd, "skillflow.lock"), '{"schema":"skillflow.lock/1","servers":{}}'),
-      "skillflow.lock does not hold the MCP server of remote",
+      "skillflow.lock does not contain the MCP server of remote",
     ],
     [
       "a tool has changed",

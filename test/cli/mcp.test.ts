@@ -108,7 +108,9 @@ describe("a skill with an MCP server", () => {
     const cwd = project(everything, scriptOf(use("served_none"), done), node);
     await runHere(RUN, { cwd });
     const [refused] = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
-    expect(refused).toMatchObject({ error: `no tool is named served_none; the tools here are ${offered.join(", ")}` });
+    expect(refused).toMatchObject({
+      error: `no tool is named served_none; the available tools are ${offered.join(", ")}`,
+    });
   });
 
   it.each<[string, object, RegExp]>([
@@ -287,7 +289,7 @@ describe("an MCP server of an interrupted run", () => {
     const cwd = notingProject({ initialize: () => undefined }, scriptOf(done));
     const ended = await runProgram(RUN, { cwd, onStart: interruptAt(cwd, "start") });
     expect(ended.code).toBe(130);
-    expect(ended.stderr).toContain("interrupted (Ctrl-C) before the run began");
+    expect(ended.stderr).toContain("interrupted (Ctrl-C) before the run started");
     expect(pidsOf(cwd).map(isAlive)).toEqual([false]);
     expect(existsSync(join(cwd, ".skillflow", "runs", "r.jsonl"))).toBe(false);
   });

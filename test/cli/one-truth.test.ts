@@ -142,7 +142,7 @@ describe("a finding whose claims were all dropped", () => {
     const result = resultOf(ended);
     const dropped = { claim: "No space is left", reason: expect.stringContaining("its quote does not occur in r1") };
     expect(result.evidence).toMatchObject({ claims: 1, supported: 0, dropped: 1, dropped_claims: [dropped] });
-    expect(result.degraded).toEqual([{ node: "find", reason: "its claim is not shown by evidence" }]);
+    expect(result.degraded).toEqual([{ node: "find", reason: "its claim is not supported by evidence" }]);
     const title = "Cause not shown by evidence: The database is out of disk";
     const [html = "", md = "", postmortem = ""] = ["r.html", "r.md", "p.md"].map((file) =>
       readFileSync(join(cwd, file), "utf8"),

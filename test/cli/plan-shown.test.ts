@@ -106,7 +106,7 @@ describe("apply --report", () => {
     expect((await apply("--yes", "--report", "md=plan.md")).code).toBe(1);
     const text = readFileSync(join(cwd, "plan.md"), "utf8");
     expect(text).toContain("3 planned writes, 1 applied, 1 failed, 1 skipped");
-    expect(text).toMatch(/^- \*\*State:\*\* skipped: it refers to `?op-1`?, which is not applied$/m);
+    expect(text).toMatch(/^- \*\*State:\*\* skipped: it refers to `?op-1`?, which was not applied$/m);
     expect(text).toMatch(/^- \*\*State:\*\* applied by `kim@\S+`, .* UTC\n- \*\*Link:\*\* `https:\/\/sink\/three`$/m);
   });
 

@@ -69,7 +69,7 @@ const TROUBLES: readonly Trouble[] = [
     answer: { text: "  " },
     code: 4,
     error: "model.silent",
-    says: /the model answered nothing/,
+    says: /the model's answer was empty/,
   },
   { when: "refuses the key", answer: { fault: "key" }, code: 4, error: "model.auth", says: /Check OPENAI_API_KEY/ },
   {

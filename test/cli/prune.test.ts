@@ -62,7 +62,7 @@ describe("runs prune", () => {
     [[], "nothing says which runs are to go"],
     [["--keep", "-1"], "--keep takes a whole number"],
     [["--keep", "some"], "--keep takes a whole number"],
-    [["--older-than", "long"], "--older-than takes a duration"],
+    [["--older-than", "long"], "--older-than must be a duration"],
   ])("with %j removes nothing and says why", async (flags, message) => {
     const cwd = makeProject();
     const ended = await runHere(["runs", "prune", ...flags], { cwd });

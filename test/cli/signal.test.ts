@@ -129,12 +129,12 @@ describe("signal", () => {
       await signal("each[a]/ask", "--approve", "--no-run");
       await signal("each[b]/ask", "--approve", "--no-run");
       const { code, stderr } = await runHere(["apply", "r", "--yes"], { cwd });
-      expect([code, stderr]).toEqual([2, expect.stringMatching(/has not ended\n {2}carry it on first/)]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/has not ended\n {2}continue it first/)]);
     });
   });
 
   it.each([
-    ["a second word", ["each[a]/ask", "--deny"], "does not wait"],
+    ["a second word", ["each[a]/ask", "--deny"], "is not waiting"],
     ["a node that waits for nothing", ["each[c]/ask", "--approve"], "did you mean each[a]/ask"],
     ["a node that is none", ["each[z]/nothing", "--approve"], "each[z]/nothing"],
     ["no word", ["each[a]/ask"], "either --approve or --deny"],

@@ -176,7 +176,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
 
   it.each([
     ["refuses it", [{ status: 400 }], /answered 400/],
-    ["takes a part of it", [{ body: { partialSuccess: { rejectedSpans: "2" } } }], /took all but 2 of the spans/],
+    ["takes a part of it", [{ body: { partialSuccess: { rejectedSpans: "2" } } }], /rejected 2 of the spans/],
     ["leads elsewhere", [{ status: 307, headers: { location: "http://127.0.0.1:9/x" } }], /answered 307/],
   ])("warns and keeps its exit code where the service %s", async (_, answers, warning) => {
     const collector = await collect(answers);
@@ -327,7 +327,7 @@ describe("runs export", () => {
 
   it.each([
     [[], {}, 2, "--otlp URL or SKILLFLOW_OTLP_URL"],
-    [["--otlp", "ftp://host/x"], {}, 2, "no http or https URL"],
+    [["--otlp", "ftp://host/x"], {}, 2, "not an http or https URL"],
     [["--format", "xml"], {}, 2, "atif"],
     [["--otlp", "http://127.0.0.1:9/v1/traces"], {}, 4, "the spans were not sent"],
   ])("with %j ends with its code", async (flags, env, code, said) => {

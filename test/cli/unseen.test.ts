@@ -87,7 +87,7 @@ describe("a map with unseen", () => {
     const second = await run("r2", ISSUES);
     expect(second.usage.modelCalls).toBe(1);
     expect(second.items.map(({ status }) => status)).toEqual(["skipped", "skipped"]);
-    expect(second.items[0]?.skipped_reason).toMatch(/^seen .* ago, nothing of issue.level changed \(was: noise\)$/);
+    expect(second.items[0]?.skipped_reason).toMatch(/^seen .* ago, issue.level unchanged \(was: noise\)$/);
     expect(entries().map(({ key, seen, runs }) => ({ key, seen, runs }))).toEqual([
       { key: "a", seen: 2, runs: 1 },
       { key: "b", seen: 2, runs: 1 },

@@ -104,14 +104,14 @@ describe("runs verify", () => {
     expect(await verify(cwd)).toMatchObject({ code: 0 });
     const anew = await verify(cwd, "--json", "--digest", kept);
     expect(anew.code).toBe(4);
-    expect(verified(anew).problems[0]?.what).toContain(`not ${kept}: the record was written anew`);
+    expect(verified(anew).problems[0]?.what).toContain(`not ${kept}: the record was rewritten`);
     for (const change of [bare, (all: readonly string[]) => all.slice(0, -1)]) {
       expect(await verify(changedRun(change), "--digest", kept)).toMatchObject({ code: 4 });
     }
     const earlier = readEvents(made, "r").at(3)?.seal ?? "";
     const on = await verify(made, "--json", "--digest", earlier.toUpperCase());
     expect(on.code).toBe(4);
-    expect(verified(on).problems[0]?.what).toContain("is the digest of line 5, and the run was carried on");
+    expect(verified(on).problems[0]?.what).toContain("is the digest of line 5, and the run was continued");
     expect(await verify(made, "--digest", "")).toMatchObject({ code: 2 });
   });
 
@@ -187,7 +187,7 @@ describe("a run that was altered", () => {
 describe("a run without digests", () => {
   it("is resumed and replayed with a warning", async () => {
     const stopped = (all: readonly string[]) => bare(all).slice(0, -3);
-    const warning = "run r is unchained: whether its record was altered cannot be told";
+    const warning = "run r is unchained: changes to its record cannot be detected";
     const resumed = await runHere(["resume", "r", ...MODEL], { cwd: changedRun(stopped) });
     expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining(warning) });
     const replayed = await runHere(["replay", "r"], { cwd: changedRun(bare) });

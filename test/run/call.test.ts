@@ -304,7 +304,7 @@ describe("a handler that fails (S7)", () => {
     ["a text", "boom", "boom"],
     ["nothing", undefined, "undefined"],
     ["null", null, "null"],
-    ["an object without a prototype", Object.create(null), "something was thrown that cannot be shown"],
+    ["an object without a prototype", Object.create(null), "an unprintable value was thrown"],
     [
       "an error whose message throws",
       Object.defineProperty(new Error(), "message", {
@@ -312,7 +312,7 @@ describe("a handler that fails (S7)", () => {
           throw new Error("no");
         },
       }),
-      "something was thrown that cannot be shown",
+      "an unprintable value was thrown",
     ],
     ["an error whose message is no text", Object.assign(new Error(), { message: { a: 1 } }), "[object Object]"],
   ])("throwing %s gives an error", async (_, thrown, error) => {

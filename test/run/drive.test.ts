@@ -243,7 +243,7 @@ describe("with no time left", () => {
     const handlers = { act: () => acts.push("acted") };
     const { events } = await drive(record, { script, handlers, store: jumpingStore("tool:call") });
     expect(eventsOf(events, "tool:result")).toMatchObject([
-      { tool: "ops_act", error: `was not begun: ${why}`, code: "limit.reached" },
+      { tool: "ops_act", error: `was not started: ${why}`, code: "limit.reached" },
     ]);
     expect(acts).toEqual([]);
   });
@@ -268,7 +268,7 @@ describe("what is thrown where nobody waits for it", () => {
     const handlers = { look: () => throwLater("late", "seen") };
     const { events, state } = await drive(one(), { script: calls, handlers });
     expect(eventsOf(events, "tool:result")).toMatchObject([{ output: "seen" }]);
-    expect(eventsOf(events, "warning")).toMatchObject([{ message: "an error that nobody waited for: late" }]);
+    expect(eventsOf(events, "warning")).toMatchObject([{ message: "an unhandled error in the background: late" }]);
     expect(state.end?.status).toBe("succeeded");
   });
 
@@ -287,7 +287,7 @@ test("a turn carries out 64 calls, and answers the rest with an error", async ()
   const results = eventsOf(events, "tool:result");
   expect(results).toHaveLength(400);
   expect(ran).toHaveLength(64);
-  const beyond = "one turn carries out at most 64 calls: this one was not carried out";
+  const beyond = "a turn can make at most 64 calls: this one was not carried out";
   expect(results.filter(({ error }) => error === beyond)).toHaveLength(336);
   expect(state.end?.status).toBe("succeeded");
 });

@@ -22,7 +22,7 @@ export function guardModel(prefix: string, model: Model): Model {
       const checked = replySchema().safeParse(jsonOf(reply));
       if (checked.success) return checked.data;
       const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "the reply"}: ${message}`);
-      throw new SkillflowError("model.garbled", `the model ${prefix} gave no reply: ${problems.join("; ")}`);
+      throw new SkillflowError("model.garbled", `the model ${prefix} returned no valid reply: ${problems.join("; ")}`);
     },
   };
 }
@@ -61,17 +61,17 @@ export function guardStore(store: Store): Store {
 
 function stored<Stored>(run: Stored): Stored {
   if (isObject(run) && isObject(run.record) && Array.isArray(run.events)) return run;
-  throw new Error("it gave no run");
+  throw new Error("it returned no run");
 }
 
 function checkOf(check: RecordCheck): RecordCheck {
   if (isObject(check) && typeof check.records === "number" && Array.isArray(check.problems)) return check;
-  throw new Error("it did not say what the record shows");
+  throw new Error("it returned no result of the check");
 }
 
 function idsOf(ids: readonly unknown[]): string[] {
   if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return [...ids];
-  throw new Error("it gave no list of ids");
+  throw new Error("it returned no list of ids");
 }
 
 /** Copies the methods only, because `blobs` may be an instance of a class. */
@@ -91,12 +91,12 @@ function recordOf(events: readonly RunEvent[]): readonly RunEvent[] {
     typeof event.type === "string" &&
     typeof event.seq === "number" &&
     typeof event.time === "string";
-  if (!Array.isArray(events) || events.length === 0 || !events.every(isEvent)) throw new Error("it gave no record");
+  if (!Array.isArray(events) || events.length === 0 || !events.every(isEvent)) throw new Error("it returned no record");
   return events;
 }
 
 function guardJournal(journal: Journal): Journal {
-  if (!isObject(journal) || typeof journal.epoch !== "number") throw new Error("it gave no journal");
+  if (!isObject(journal) || typeof journal.epoch !== "number") throw new Error("it returned no journal");
   return {
     epoch: journal.epoch,
     async record(key, work, isRepeatable) {

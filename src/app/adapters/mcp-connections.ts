@@ -82,13 +82,13 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
       if (held.differences.length > 0) differing.push(entry.skill.id);
       const offered = [...held.tools.map(withoutDigest), ...result.readers];
       const tools = offered.map((tool) => ({ ...entry.said.get(tool.name), ...tool }));
-      for (const name of unlisted(entry.skill.mcp, tools)) warn(`has no tool ${name}, of which an effect is told`);
+      for (const name of unlisted(entry.skill.mcp, tools)) warn(`has no tool ${name}, for which an effect is set`);
       return [id, { ...entry, skill: withTools(entry.skill, tools, warn) }] as const;
     }),
   );
   if (connecting.signal.aborted) {
     await close();
-    throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run began`);
+    throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run started`);
   }
   if (connecting.frozen && differing.length > 0) {
     await close();
@@ -106,13 +106,13 @@ function lockedOf(lock: Lock | undefined, id: string) {
 function requireLocked(ids: ReadonlySet<string>, lock: Lock | undefined): void {
   const missing = [...ids].filter((id) => lockedOf(lock, id) === undefined);
   if (missing.length === 0) return;
-  const where = lock ? "skillflow.lock does not hold" : "there is no skillflow.lock, which has to hold";
+  const where = lock ? "skillflow.lock does not contain" : "there is no skillflow.lock, which must contain";
   throw frozen(`${where} the MCP server of ${missing.join(", ")}`);
 }
 
 function frozen(what: string): SkillflowError {
   return new SkillflowError("lock.differs", `nothing ran: ${what}`, {
-    hint: "look at what the server offers now, then lock it: skillflow mcp-lock",
+    hint: "review the tools that the server offers now, then pin them: skillflow mcp-lock",
   });
 }
 
@@ -180,8 +180,8 @@ function withTools(skill: Skill, offered: readonly Tool[], warn: (message: strin
     const name = exposedName(skill.id, tool.name);
     const isHidden = taken.has(name);
     const isReserved = isReservedTool(skill.id, tool.name);
-    if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own of that name`);
-    if (isReserved) warn(`offers a tool ${name}, which is left out: skillflow itself has one of that name`);
+    if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own tool of that name`);
+    if (isReserved) warn(`offers a tool ${name}, which is left out: skillflow has a tool of that name`);
     return !isHidden && !isReserved;
   });
   return { ...skill, tools: [...skill.tools, ...added] };

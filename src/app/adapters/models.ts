@@ -139,7 +139,7 @@ export async function openServing(model: string, workspace: Workspace): Promise<
 
 function notServing(provider: Provider): SkillflowError {
   return new SkillflowError("config.invalid", `${provider}: answers for a whole run, not for one node`, {
-    hint: ["name it with ", { option: "model", value: `${provider}:FILE` }],
+    hint: ["pass it with ", { option: "model", value: `${provider}:FILE` }],
   });
 }
 
@@ -155,7 +155,7 @@ async function readScript(path: string, root: string) {
   if ("script" in read) return read.script;
   const isOwn = isWithin(realpathSync(root), realpathSync(path));
   const [first, ...others] = read.diagnostics;
-  const why = isOwn ? first?.message : "this does not belong in a script";
+  const why = isOwn ? first?.message : "this is not valid in a script";
   const more = others.length > 0 ? `; and ${others.length} more` : "";
   const message = `${path} is not a script: line ${first?.line}, column ${first?.column}: ${why}${more}`;
   throw new SkillflowError("recording.invalid", message, { diagnostics: isOwn ? read.diagnostics : [] });

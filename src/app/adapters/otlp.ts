@@ -64,8 +64,8 @@ function checkAddress(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address && /^https?:$/.test(address.protocol)) return address;
   throw usageError(
-    "the address for spans is no http or https URL",
-    "the whole address of traces: http://localhost:4318/v1/traces",
+    "the address for spans is not an http or https URL",
+    "write the whole address, such as http://localhost:4318/v1/traces",
   );
 }
 
@@ -76,7 +76,7 @@ async function post(to: Post, body: string): Promise<void> {
   const told = parseJson(text);
   const partial = isObject(told) && isObject(told.partialSuccess) ? told.partialSuccess : {};
   const rejected = Number(partial.rejectedSpans ?? 0);
-  if (rejected > 0) throw refused(to, `took all but ${rejected} of the spans`);
+  if (rejected > 0) throw refused(to, `rejected ${rejected} of the spans`);
 }
 
 /** Status codes that OTLP/HTTP defines as retryable. */

@@ -48,7 +48,7 @@ async function refuseCommitted(directory: string, root: string, env: Host["env"]
   if (committed === undefined) return;
   throw new SkillflowError("store.failed", `the state was committed to the checkout: ${JSON.stringify(committed)}`, {
     hint: [
-      "take it out with git rm --cached, or name the place yourself: ",
+      "remove it with git rm --cached, or set the folder yourself: ",
       { option: "state", value: ".skillflow/state" },
     ],
   });

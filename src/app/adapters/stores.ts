@@ -36,8 +36,9 @@ function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "s
   if (!url) {
     throw new SkillflowError("config.missing", "the engine dbos needs a database", {
       hint: [
+        "pass ",
         { option: "database-url", value: "postgres://…" },
-        ", or SKILLFLOW_DATABASE_URL; to try it out: ",
+        ", or set SKILLFLOW_DATABASE_URL; to try it out, pass ",
         { option: "database-url", value: "embedded" },
       ],
     });
@@ -47,7 +48,7 @@ function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "s
     return { store, queue: store, intake: intakeOf(store) };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw usageError("the database of the engine dbos is named by postgres://HOST/DATABASE, or embedded");
+    throw usageError("the database of the engine dbos must be postgres://HOST/DATABASE, or embedded");
   }
   const store = openDbosStore(url, self);
   return { store, queue: store, intake: intakeOf(store) };
@@ -72,8 +73,8 @@ function embeddedFolder({ env, cwd }: Host): string {
     const project = createHash("sha256").update(root).digest("hex").slice(0, 12);
     return join(resolve(cwd, base), "skillflow", "postgres", project);
   }
-  throw new SkillflowError("config.missing", "the embedded database needs a folder of your own", {
-    hint: base === undefined ? "set HOME or XDG_CACHE_HOME" : `${base} lies in the checkout: set XDG_CACHE_HOME`,
+  throw new SkillflowError("config.missing", "the embedded database needs a user folder", {
+    hint: base === undefined ? "set HOME or XDG_CACHE_HOME" : `set XDG_CACHE_HOME: ${base} is in the checkout`,
   });
 }
 
@@ -119,7 +120,7 @@ export async function findRun(store: Store, given: string): Promise<string> {
   if (matches.length === 1 && matches[0]) return matches[0];
   if (matches.length > 1) {
     const list = matches.slice(0, 5).join(", ");
-    throw new SkillflowError("run.unknown", `"${given}" begins ${matches.length} runs: ${list}`, {
+    throw new SkillflowError("run.unknown", `"${given}" matches ${matches.length} runs: ${list}`, {
       hint: "type more of the id",
     });
   }

@@ -169,7 +169,7 @@ export async function readOn(
 ): Promise<Outcome> {
   try {
     const read = BLOB_READERS[name];
-    if (!read) return refusedCall(`skillflow itself has no tool ${name}`, "tool.unknown");
+    if (!read) return refusedCall(`skillflow has no built-in tool ${name}`, "tool.unknown");
     return { output: await inTurn(() => read(blobs, input), signal) };
   } catch (error) {
     if (error instanceof SkillflowError && error.code === "calls.full") throw error;

@@ -92,7 +92,7 @@ function makerHandler({ tool, input, made }: Call, { workspace }: OwnWorld): Too
     const { defineMade, removeMade, runMade } = await import("../../loaders/own/tool-maker.ts");
     if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
     if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
-    if (!made) throw new SkillflowError("tool.unknown", `${tool.exposed} is not defined any more`);
+    if (!made) throw new SkillflowError("tool.unknown", `${tool.exposed} is no longer defined`);
     return runMade(made, given, context, workspace.skills.host);
   };
 }

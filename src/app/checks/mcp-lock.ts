@@ -42,8 +42,8 @@ function hasServer({ skill, holdsServer }: SkillEntry): boolean {
 
 function ambiguous(id: string, file: string): SkillflowError {
   return usageError(
-    `${file}: its skill ${id} has another MCP server than one of the same id`,
-    "the lock knows servers by the ids of their skills: give one of them another id",
+    `${file}: another skill ${id} has a different MCP server`,
+    "change one of the ids: the lock identifies servers by the ids of their skills",
   );
 }
 
@@ -87,7 +87,7 @@ export async function lockServers(
       return { id, server: { ...lockedPlace(mcp), tools } };
     }),
   );
-  if (signal.aborted) throw new SkillflowError("run.interrupted", "interrupted: skillflow.lock is as it was");
+  if (signal.aborted) throw new SkillflowError("run.interrupted", "interrupted: skillflow.lock is unchanged");
   const locked = answers.filter((answer) => "server" in answer);
   const lock: Lock = {
     schema: "skillflow.lock/1",

@@ -137,7 +137,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
 }
 
 async function reportOf(workspace: Workspace, given: string, kind: ReportKind): Promise<string> {
-  if (!isReportKind(kind)) throw usageError(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
+  if (!isReportKind(kind)) throw usageError(`"${String(kind)}" is not a report: ${REPORT_KINDS.join(", ")}`);
   const { report } = await recordedReport(workspace, nameOf(given));
   return renderReport(kind, report);
 }
@@ -159,7 +159,7 @@ function textsOf(what: string, map: Readonly<Record<string, unknown>> = {}): [na
   return Object.entries(map).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
     if (typeof value === "string") return [[name, value]];
-    throw usageError(`${what}: the value of ${name} is no text`);
+    throw usageError(`${what}: the value of ${name} is not a string`);
   });
 }
 
@@ -171,7 +171,7 @@ async function givenSkills(definitions: readonly SkillDefinition[]): Promise<rea
     const taken = reservedNameOf(skill);
     if (taken !== undefined) throw new SkillflowError("skill.invalid", `skills[${index}]: ${taken}`);
     if (skills.findIndex(({ id }) => id === skill.id) === index) continue;
-    throw new SkillflowError("skill.invalid", `skills[${index}]: there is a skill ${skill.id} before it`);
+    throw new SkillflowError("skill.invalid", `skills[${index}]: an earlier skill has the id ${skill.id}`);
   }
   return skills;
 }
@@ -182,12 +182,12 @@ const FILES: ReadonlySet<string> = new Set(["replay", "script"]);
 function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<string, Model> {
   const entries = Object.entries(models);
   for (const [prefix, model] of entries) {
-    if (FILES.has(prefix)) throw usageError(`models: the prefix ${prefix} names files`);
+    if (FILES.has(prefix)) throw usageError(`models: the prefix ${prefix} is reserved for files`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(prefix)) {
-      throw usageError(`models: "${prefix}" is no prefix`, "use letters, digits, dots, hyphens and underscores");
+      throw usageError(`models: "${prefix}" is not a prefix`, "use letters, digits, dots, hyphens and underscores");
     }
     if (typeof (model as Partial<Model> | null)?.reply !== "function") {
-      throw usageError(`models: what answers for ${prefix} has no function reply`);
+      throw usageError(`models: the model for ${prefix} has no function reply`);
     }
   }
   return new Map(entries);
@@ -257,7 +257,7 @@ function replayCourse(workspace: Workspace, named: string, { tools = "recorded",
 
 function nameOf(run: unknown): string {
   if (typeof run === "string" && run !== "") return run;
-  throw usageError("a run is named by its id, a beginning of it, or latest");
+  throw usageError("the run must be an id, the start of one, or latest");
 }
 
 /** Copies the document, or returns the reason why it is not JSON. */
@@ -266,7 +266,7 @@ function documentOf(workflow: unknown): { readonly document: WorkflowDocument } 
   try {
     return { document: toJson(workflow) as JsonObject };
   } catch (error) {
-    const message = `the workflow is no JSON: ${messageOf(error)}`;
+    const message = `the workflow is not JSON: ${messageOf(error)}`;
     return { fault: { severity: "error", code: "SCHEMA", path: [], message } };
   }
 }
@@ -276,7 +276,7 @@ function inputOf(input: unknown): () => Json {
     const copy = toJson(input ?? {});
     return () => copy;
   } catch (error) {
-    const told = new SkillflowError("input.invalid", `the input is no JSON: ${messageOf(error)}`);
+    const told = new SkillflowError("input.invalid", `the input is not JSON: ${messageOf(error)}`);
     return () => {
       throw told;
     };

@@ -90,20 +90,20 @@ function readable<Value>(read: () => Value): Value {
     return read();
   } catch (error) {
     if (error instanceof SkillflowError) throw error;
-    throw new SkillflowError("usage.invalid", `what was given cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new SkillflowError("usage.invalid", `the arguments cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 
 function signalOf(signal: unknown): AbortSignal | undefined {
   const isSignal = isObject(signal) && typeof signal.aborted === "boolean" && "addEventListener" in signal;
   if (signal === undefined || isSignal) return signal as AbortSignal | undefined;
-  throw usageError("signal: it is no AbortSignal");
+  throw usageError("signal: must be an AbortSignal");
 }
 
 function observersOf(observers: unknown = []): readonly Observer[] {
   const isObserver = (one: unknown) => isObject(one) && typeof one.onEvent === "function";
   if (Array.isArray(observers) && observers.every(isObserver)) return observers as readonly Observer[];
-  throw usageError("observers: each is an object with a function onEvent");
+  throw usageError("observers: each must be an object with a function onEvent");
 }
 
 /** Avoids an unhandled rejection of `id`. Callers get the error from `result`. */
@@ -140,7 +140,7 @@ async function carryOut(
     observers,
     signal,
     onPromptChanged(change) {
-      tellWarning(observers, `the prompt of ${change.node} is not as it was recorded`);
+      tellWarning(observers, `the prompt of ${change.node} differs from the recording`);
     },
     loggerFor: (skill) => loggerTelling(observers, skill),
     onOpened() {
@@ -196,7 +196,7 @@ function notBegun({ run, workflow }: Course, why: string): RunResult {
     trace: { steps: [], edges: [], sources: {}, skills: [] },
     usage: { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, durationMs: 0 },
     plan: [],
-    error: { code, message: `${why} before the run began` },
+    error: { code, message: `${why} before the run started` },
   };
 }
 

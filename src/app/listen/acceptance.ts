@@ -47,7 +47,7 @@ export function openAcceptance({ workspace, file }: Setting, { day, intake, choi
   const begin = async ({ record }: PreparedRun, join: string | undefined): Promise<Taken> => {
     const { run } = record;
     const waiting = await intake.waiting();
-    if (waiting >= mostWaiting) return limited(`${waiting} runs wait already`, QUEUE_AFTER_S);
+    if (waiting >= mostWaiting) return limited(`${waiting} runs are already waiting`, QUEUE_AFTER_S);
     const full = (await day.full()) ?? (await day.begin(run, join === undefined ? {} : joins.begun(join, run)));
     if (full !== undefined) return limited(full, Math.ceil(msToTomorrow() / 1000));
     try {

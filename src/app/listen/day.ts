@@ -28,13 +28,14 @@ export function openDay(state: StateStore, { limits }: ListenFile): Day {
     const states = { ...also, [STATE]: { changes: [change], limits: KEPT } };
     return usedOn(dateOf(at), await state.apply({ id, states }));
   };
-  const begun = `the day's ${max_runs} runs are begun`;
+  const begun = `the daily limit of ${max_runs} runs is reached`;
   const isSpent = async () => max_cost_usd !== undefined && (await used()).costUsd >= max_cost_usd;
   return {
     async full() {
       const { runs, costUsd } = await used();
       if (runs >= max_runs) return begun;
-      if (max_cost_usd !== undefined && costUsd >= max_cost_usd) return `the day's $${max_cost_usd} are spent`;
+      if (max_cost_usd !== undefined && costUsd >= max_cost_usd)
+        return `the daily limit of $${max_cost_usd} is reached`;
       return undefined;
     },
     async begin(run, also) {

@@ -127,7 +127,7 @@ async function findLink(workspace: Workspace, token: string): Promise<Asked> {
   if (!kept) return { kind: "unknown" };
   const { run, by, node, since, until } = kept;
   const stored = await ifKnown(() => workspace.store.read(run));
-  if (!stored) return { kind: "over", how: `the run ${run} is gone` };
+  if (!stored) return { kind: "over", how: `the run ${run} was removed` };
   const waiting = waitsIn(stored.events).find(
     (wait) => wait.node === node && wait.since === since && wait.digest === kept.digest,
   );
@@ -180,7 +180,7 @@ function wordBefore({ events }: StoredRun, path: string): string {
   const word = events.findLast((event) => {
     return event.type === "approval:given" && (event.at === undefined ? "" : `${event.at}/`) + event.node === path;
   });
-  if (word?.type !== "approval:given") return "the run does not wait for this word any more";
+  if (word?.type !== "approval:given") return "the run no longer waits for this decision";
   return `it was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;
 }
 

@@ -32,7 +32,7 @@ const USUAL_CONCURRENCY = 4;
 export function openListener(setting: Setting, options: ListenerOptions): Listener {
   const { workspace, file } = setting;
   const { intake, store } = workspace;
-  if (!intake) throw usageError("this store takes no runs in");
+  if (!intake) throw usageError("this store does not accept queued runs");
   const { choices, watch, onEnd, onLink, onGivenUp } = options;
   const day = openDay(workspace.state, file);
   const links = openLinks(workspace, intake, file);

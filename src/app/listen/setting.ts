@@ -82,7 +82,7 @@ function shown(folder: string, path: string): string {
 }
 
 function noVariable(name: string, { secret }: ListenSource): Diagnostic {
-  const message = `${secret} is not set: it holds what shows that a webhook is from ${name}`;
+  const message = `${secret} is not set: it authenticates webhooks from ${name}`;
   return { severity: "error", code: "VARIABLE_MISSING", path: ["sources", name, "secret"], message };
 }
 
@@ -93,7 +93,7 @@ function wrong(given: string, diagnostics: readonly Diagnostic[]): SkillflowErro
   if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be used`, { diagnostics });
   const names = [...new Set(errors.map(({ message }) => message.split(" ")[0]))].join(", ");
   const hint: Hint = [
-    "set it in the environment, or name a file that holds it: ",
+    "set it in the environment, or pass a file that contains it: ",
     { option: "env-from", value: ".env" },
   ];
   return new SkillflowError("config.missing", `${given} needs variables that are not set: ${names}`, {

@@ -85,7 +85,7 @@ async function applyOne(applying: Applying, one: PlannedOperation): Promise<Appl
 async function carryOut({ prepared, request, planned, ledger, call }: Applying, one: PlannedOperation): Promise<Told> {
   const { operation, application } = one;
   const { id, digest } = operation;
-  if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was begun" };
+  if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
   const tool = toolOf(prepared.entries, operation);
   const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
   if (admission.kind === "in_doubt") {

@@ -64,28 +64,23 @@ export interface ReviewedPlan {
 export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedPlan {
   const { record, events } = stored;
   if (isUnchained(stored)) {
-    throw new SkillflowError(
-      "run.altered",
-      `run ${record.run} is unchained: whether its plan was altered cannot be told`,
-      { hint: "run it again: what is applied has to be what was recorded" },
-    );
+    throw new SkillflowError("run.altered", `run ${record.run} is unchained: changes to its plan cannot be detected`, {
+      hint: "run it again: only a plan that matches its record can be applied",
+    });
   }
   const state = stateOf(stored);
   const operations = plannedIn(state);
   if (copy) holdToRecord(copy, record, operations);
   if (record.kind !== "run") {
-    throw usageError(`${record.run} is a ${record.kind}: its plan is not applied`, "apply that of the run itself");
+    throw usageError(`${record.run} is a ${record.kind}: its plan cannot be applied`, "apply the plan of a real run");
   }
   const [wait] = waitsIn(events);
   if (wait) {
     const signal = `skillflow signal ${record.run} ${shellWord(wait.node)} --approve`;
-    throw usageError(
-      `run ${record.run} waits for a person's word at ${wait.node}`,
-      `give it first: ${signal}, or --deny`,
-    );
+    throw usageError(`run ${record.run} waits for a decision at ${wait.node}`, `decide first: ${signal}, or --deny`);
   }
   if (!endOf(events) || laterWords(events).length > 0) {
-    throw usageError(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
+    throw usageError(`run ${record.run} has not ended`, `continue it first: skillflow resume ${record.run}`);
   }
   return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };
 }
@@ -172,8 +167,8 @@ export function bareOf({ skill, tool }: Operation) {
 
 /** Refuses to write if the operator's config or environment says `writes: deny`. */
 function refuseDenied({ operator, host }: Workspace): void {
-  if (operator.writes === "deny") throw usageError("nothing is written here: your own config file says writes: deny");
-  if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("nothing is written here: SKILLFLOW_WRITES is deny");
+  if (operator.writes === "deny") throw usageError("writes are disabled: your own config file sets writes: deny");
+  if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("writes are disabled: SKILLFLOW_WRITES is deny");
 }
 
 function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyMap<string, boolean>): void {
@@ -209,7 +204,7 @@ function refuseMissing({ host }: Workspace, entries: SkillEntries, wanted: reado
     ? ", or approve only the other operations"
     : "";
   throw new SkillflowError("skills.missing", lacks.join("; "), {
-    hint: `nothing was applied: set what is missing and apply again${others}`,
+    hint: `set what is missing and apply again${others}: nothing was applied`,
   });
 }
 
@@ -228,7 +223,7 @@ function refuseUnreached(entries: SkillEntries): void {
     const reason = entry?.unavailable?.reason ?? entry?.withheld;
     if (reason === undefined) continue;
     throw new SkillflowError("server.failed", `the plan needs the skill ${id}: ${reason}`, {
-      hint: "nothing was applied: apply again when it can be reached",
+      hint: "apply again when it can be reached: nothing was applied",
     });
   }
 }

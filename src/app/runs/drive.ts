@@ -143,7 +143,7 @@ export async function recordResume(
     if (endOf(events) === undefined) {
       if (from === undefined) return;
       const hint: Hint = ["resume it without ", { option: "from" }];
-      throw usageError("a worker repeats no node of a run that was cut off", hint);
+      throw usageError("a worker cannot repeat a node of an interrupted run", hint);
     }
     const changes = changesNow(workspace, choices, { record, events });
     const day = await dayAgain(workspace, { record, events }, changes);
@@ -329,7 +329,7 @@ function changedError(count: number): RunError {
   return {
     code: "replay.changed",
     message: `${count} prompt${count === 1 ? "" : "s"} changed since the recording`,
-    hint: ["record the run again, or let the changes pass with ", { option: "allow-changes" }],
+    hint: ["record the run again, or accept the changes with ", { option: "allow-changes" }],
   };
 }
 

@@ -64,11 +64,11 @@ export function readInner(
       const refuse = (why: string) => findings.push(...from.place([refused(["nodes", id, field], why)]));
       const path = from.path === "" ? id : `${from.path}/${id}`;
       if (depth >= MOST_DEEP) {
-        refuse(`workflows are nested more than ${MOST_DEEP} deep here`);
+        refuse(`workflows are nested more than ${MOST_DEEP} deep`);
         continue;
       }
       if (inner.size >= MOST_WORKFLOWS) {
-        if (!isFull) refuse(`more than ${MOST_WORKFLOWS} workflows are run from here`);
+        if (!isFull) refuse(`this workflow runs more than ${MOST_WORKFLOWS} workflows`);
         isFull = true;
         return;
       }

@@ -54,7 +54,7 @@ export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   const most = found.visits.length;
   throw usageError(
     `run ${run} visited ${head} ${most === 1 ? "once" : `${most} times`}`,
-    most === 1 ? `${head}#1` : `${head}#1 to ${head}#${most}`,
+    most === 1 ? `write ${head}#1` : `write ${head}#1 to ${head}#${most}`,
   );
 }
 

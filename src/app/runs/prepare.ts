@@ -369,7 +369,7 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
     return reason === undefined ? [] : [`${id} (${reason})`];
   });
   if (lost.length === 0) return;
-  throw new SkillflowError("skills.missing", `skills that ${workflow.id} lists are unavailable: ${lost.join(", ")}`, {
+  throw new SkillflowError("skills.missing", `skills of ${workflow.id} are unavailable: ${lost.join(", ")}`, {
     hint: ["set what they need, or run without ", { option: "require-skills" }],
   });
 }

@@ -91,7 +91,7 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
     throw new SkillflowError(
       error.code,
       `${named}, which the run's record names, cannot be used: it is missing or not valid`,
-      { hint: "check the file, or put it back as it was when the run began" },
+      { hint: "check the file, or restore it as it was when the run started" },
     );
   }
 }
@@ -106,7 +106,7 @@ function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
   const gone = skill.tools.filter(({ name }) => !now.tools.some((tool) => tool.name === name));
   const isWithoutScripts = recorded.scripts !== undefined && !now.scripts;
   if (!recorded.available || (gone.length === 0 && !isWithoutScripts)) return { skill, changed: [], lost: [] };
-  const why = now.reason ?? "it does not have them any more";
+  const why = now.reason ?? "it no longer has them";
   const available = now.available && (gone.length < skill.tools.length || now.scripts !== undefined);
   const scripts = isWithoutScripts ? [RUN_SCRIPT] : [];
   const names = [...gone.map(({ exposed }) => exposed), ...scripts].join(", ");
@@ -121,7 +121,7 @@ function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
         lost: [...gone.map(({ name }) => name), ...scripts],
       },
     ],
-    lost: [`${recorded.id} has lost ${names} since the run began: ${why}`],
+    lost: [`${recorded.id} has lost ${names} since the run started: ${why}`],
   };
 }
 
@@ -152,12 +152,12 @@ export function checkResumable({ record, events }: StoredRun, from: string | und
     if (hasUnwritten({ record, events })) return;
     throw new SkillflowError(
       "run.finished",
-      `run ${run} has ${last.status === "skipped" ? "done nothing: it came within its cool-down" : "succeeded: there is nothing to carry on"}`,
+      `run ${run} has ${last.status === "skipped" ? "done nothing: it started within the cool-down" : "succeeded: there is nothing to continue"}`,
       {
         hint:
           last.status === "skipped"
             ? ["run it with ", { option: "no-cool-down" }]
-            : ["redo a part of it with ", { option: "from", value: "NODE" }],
+            : ["repeat a part of it with ", { option: "from", value: "NODE" }],
       },
     );
   }

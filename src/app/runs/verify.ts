@@ -70,12 +70,12 @@ function planProblems(events: readonly RunEvent[]): EventProblem[] {
       const { id, digest } = event.operation;
       planned.set(id, digest);
       const isHeld = operationDigest(event.operation) === digest;
-      return isHeld ? [] : [{ event, what: `the operation ${id} is not what its digest says` }];
+      return isHeld ? [] : [{ event, what: `the operation ${id} does not match its digest` }];
     }
     const isLater =
       event.type === "operation:begun" || event.type === "operation:ended" || event.type === "operation:resolved";
     if (!isLater || planned.get(event.operation) === event.digest) return [];
-    return [{ event, what: `${event.operation} is of another digest than the one that was planned` }];
+    return [{ event, what: `${event.operation} has a different digest than when it was planned` }];
   });
 }
 
@@ -101,8 +101,8 @@ function digestProblems({ run, digest, records }: RecordCheck, wanted: string | 
   const at = events.findIndex((event) => event.seal === wanted);
   const what =
     at === -1
-      ? `its last digest is ${digest ?? "none"}, not ${wanted}: the record was written anew, or cut`
-      : `${wanted} is the digest of line ${at + 2}, and the run was carried on or applied since`;
+      ? `its last digest is ${digest ?? "none"}, not ${wanted}: the record was rewritten or truncated`
+      : `${wanted} is the digest of line ${at + 2}, and the run was continued or applied since`;
   return [{ record: records, line: events.length + 1, what }];
 }
 

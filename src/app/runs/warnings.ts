@@ -37,14 +37,14 @@ export function skillWarnings(skills: RunRecord["skills"]): string[] {
   const held = skills.filter((skill) => skill.available && skill.reason !== undefined);
   return [
     ...(lost.length > 0 ? [`skills left out: ${named(lost)}`] : []),
-    ...(held.length > 0 ? [`skills held back in part: ${named(held)}`] : []),
+    ...(held.length > 0 ? [`skills offered in part: ${named(held)}`] : []),
   ];
 }
 
 /** Warns about skills that lack config but can plan writes, because the run could not read from them. */
 export function plannableWarnings(entries: SkillEntries): string[] {
   const named = [...entries].flatMap(([id, entry]) => (entry?.plannable ? [`${id} (${entry.plannable.reason})`] : []));
-  return named.length === 0 ? [] : [`skills that read nothing, as their writes are planned alone: ${named.join(", ")}`];
+  return named.length === 0 ? [] : [`skills that cannot read, but whose writes can be planned: ${named.join(", ")}`];
 }
 
 export function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {

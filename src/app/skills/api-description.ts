@@ -12,7 +12,7 @@ const LARGEST = 40_000_000;
 export function readApiDescription(path: string, shown: string): ApiDescription {
   const described = describeApi(readDocument(path, shown));
   if (typeof described !== "string") return described;
-  throw usageError(`${shown} is no API description: ${described}`);
+  throw usageError(`${shown} is not an API description: ${described}`);
 }
 
 function readDocument(path: string, shown: string): unknown {

@@ -114,7 +114,7 @@ const PINNED = /@[0-9a-f]{64}$/;
 
 function effectOf(place: string, effect: string): Effect {
   if ((effect === "read" || effect === "write") && /^[^.]+\../.test(place)) return effect;
-  throw usageError(`${place}=${effect} sets no effect of a tool`, [
+  throw usageError(`${place}=${effect} does not set the effect of a tool`, [
     "write ",
     { option: "effect", value: "ID.TOOL=read" },
     " or ID.TOOL=write",
@@ -187,8 +187,7 @@ function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): Module
 function pinnedOf(user: LoadedConfig | undefined): string[] {
   const pinned = (user?.config.skills?.trust ?? []).filter((entry) => /@[0-9a-f]{16}$/.test(entry));
   return pinned.map(
-    (entry) =>
-      `${user?.path}: skills.trust: ${entry} counts for nothing, because it is bound to no place: answer once more`,
+    (entry) => `${user?.path}: skills.trust: ${entry} is ignored, because it does not name a folder: answer again`,
   );
 }
 
@@ -208,5 +207,5 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
 
 /** Describes a setting that a file of the checkout must not make. */
 export function cannotCount(path: string, key: string): string {
-  return `${path}: ${key} does not count here: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`;
+  return `${path}: ${key} is ignored: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`;
 }

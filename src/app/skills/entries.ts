@@ -31,8 +31,8 @@ export async function gatherAll(
 }
 
 function twice(id: string): SkillflowError {
-  return new SkillflowError("workflow.invalid", `two of the workflows declare a skill ${id}, each another one`, {
-    hint: "give one of them another id",
+  return new SkillflowError("workflow.invalid", `two workflows declare different skills with the id ${id}`, {
+    hint: "rename one of them",
   });
 }
 

@@ -16,14 +16,14 @@ const MOST_BYTES = 1024 * 1024;
 /** Reads a text file of a skill's folder. */
 export async function readSkillFile({ source, skill }: SkillEntry, path: string): Promise<string> {
   const missing = (why: string) => new FileRefused("missing", `the file ${path} of ${skill.id} ${why}`);
-  if (source.path === null) throw missing("is not there: the skill has no folder");
+  if (source.path === null) throw missing("does not exist: the skill has no folder");
   const place = await resolveInside(source.path, path);
   if (!place.inside) throw missing(place.message);
   const opened = await openInside(place);
   if ("inside" in opened) throw missing(opened.message);
   try {
-    if (opened.stats.size > MOST_BYTES) throw new FileRefused("large", `the file ${path} has more than 1 MB`);
-    return decode(await opened.file.readFile()) ?? refuse(missing("is no text"));
+    if (opened.stats.size > MOST_BYTES) throw new FileRefused("large", `the file ${path} is larger than 1 MB`);
+    return decode(await opened.file.readFile()) ?? refuse(missing("is not text"));
   } finally {
     await opened.file.close();
   }

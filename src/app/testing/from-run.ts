@@ -33,7 +33,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   ];
   for (const taken of [test, recording]) {
     if (!existsSync(taken)) continue;
-    throw usageError(`${shownPath(host, taken)} is there already`, "remove it first, or keep it: nothing was written");
+    throw usageError(`${shownPath(host, taken)} already exists`, "remove it first: nothing was written");
   }
   const result = describeResult(record, stateOf({ record, events }));
   const exposed = (skill: string, tool: string) => exposedName(skill, tool);
@@ -93,7 +93,7 @@ function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["a
 
 /** Returns the path of the run's workflow. Throws if it is outside of the project, because a record is untrusted. */
 function placeOfWorkflow({ host }: Workspace, file: string | undefined): string {
-  if (file === undefined) throw usageError("the run's workflow was no file: no test can name it");
+  if (file === undefined) throw usageError("the run's workflow was not a file, so no test can refer to it");
   const path = resolve(documentsOf(host), file);
   const place = placeNamed(path, relative(documentsOf(host), path), rootOfTest(host, resolve(documentsOf(host), "x")));
   if ("path" in place) return place.path;
@@ -104,7 +104,7 @@ function placeOfWorkflow({ host }: Workspace, file: string | undefined): string 
 
 function checkedName(run: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$/.test(run)) return run;
-  throw new SkillflowError("recording.invalid", "the run's id is no name for a file");
+  throw new SkillflowError("recording.invalid", "the run's id is not a valid file name");
 }
 
 /** Collects the recorded results of skills' tools as fixtures, one per input. Longer patterns come first. */

@@ -45,7 +45,7 @@ export async function runTests(workspace: Workspace, request: TestRequest): Prom
   const wanted = tests.flatMap((ready) =>
     ready.test.cases.flatMap((which, index) => (isMeant(which, filter) ? [{ ready, which, index }] : [])),
   );
-  if (wanted.length === 0) throw usageError(`no case's name holds "${filter}"`);
+  if (wanted.length === 0) throw usageError(`no case's name contains "${filter}"`);
   const tested: TestedCase[] = [];
   for (const one of wanted) {
     for (const model of one.ready.models) {

@@ -48,7 +48,7 @@ export type Readable = Pick<Blobs, "info" | "read">;
 
 async function known(blobs: Readable, id: string): Promise<BlobInfo> {
   const info = await blobs.info(id);
-  if (info && isImage(info)) throw new SkillflowError("input.invalid", `${id} is an image, and holds no text`);
+  if (info && isImage(info)) throw new SkillflowError("input.invalid", `${id} is an image without text`);
   if (info) return info;
   throw new SkillflowError("blob.unknown", `there is no blob ${id}`);
 }
@@ -168,7 +168,7 @@ function patternFinder(source: string, flags: string): Finder {
     if (places) return places;
     throw new SkillflowError(
       "input.invalid",
-      `the pattern takes too long on these lines; search for a text (${PATTERN_TOO_SLOW})`,
+      `the pattern takes too long on these lines; search for a string (${PATTERN_TOO_SLOW})`,
     );
   };
 }
@@ -177,7 +177,7 @@ function readPattern(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags);
   } catch (error) {
-    throw new SkillflowError("input.invalid", `the pattern is no regular expression: ${(error as Error).message}`);
+    throw new SkillflowError("input.invalid", `the pattern is not a regular expression: ${(error as Error).message}`);
   }
 }
 

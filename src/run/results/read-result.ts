@@ -75,6 +75,6 @@ async function lines(stretches: readonly Stretch[], query: string): Promise<stri
   }
   const some = shown.slice(0, MOST_LINES);
   return total === 0
-    ? `(no line holds ${JSON.stringify(query)})`
+    ? `(no line contains ${JSON.stringify(query)})`
     : `${some.join("\n")}\n(${some.length} of ${total} lines)`;
 }

@@ -80,12 +80,7 @@ describe("an invocation of a skill", () => {
       "skill other cannot be called: no skill has this id",
       "tool.unknown",
     ],
-    [
-      "a version that is not there",
-      { version: "^3" },
-      "no skill notes.read has a version that fits ^3",
-      "tool.unknown",
-    ],
+    ["a version that is not there", { version: "^3" }, "no version of the skill notes.read matches ^3", "tool.unknown"],
     ["a tool that is not there", { tool: "write" }, "skill notes.read has no tool write", "tool.unknown"],
     [
       "a tool that may write, where only reading is allowed",

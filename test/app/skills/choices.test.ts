@@ -83,7 +83,7 @@ describe("what is said about skills", () => {
 
   test("an id with a digest in the user's file counts for nothing, and it is said", () => {
     const { findings } = choose({ user: { skills: { trust: ["d@0123456789abcdef", "name@home"] } } });
-    expect(findings).toEqual([expect.stringContaining("d@0123456789abcdef counts for nothing")]);
+    expect(findings).toEqual([expect.stringContaining("d@0123456789abcdef is ignored")]);
   });
 
   test("a project's file raises no trust, and each attempt is a finding", () => {
@@ -95,7 +95,7 @@ describe("what is said about skills", () => {
     });
     expect([trust.ids.size, defineTool, formats.allowScripts]).toEqual([0, false, false]);
     expect([...servers.values()].map(({ trusted }) => trusted)).toEqual([false, false]);
-    expect(findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1])).toEqual([
+    expect(findings.map((finding) => /config\.yml: (\S+) is ignored/.exec(finding)?.[1])).toEqual([
       "skills.trust",
       "skills.allowScripts",
       "skills.defineTool",
@@ -123,7 +123,7 @@ describe("what is said about skills", () => {
   test("what a project's file says of a server's tools is a finding where it loosens", () => {
     const server = { command: "x", effects: { look: "read", put: "write" }, origin: "team", reads: "private" } as const;
     const named = (said: Said) =>
-      choose(said).findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1]);
+      choose(said).findings.map((finding) => /config\.yml: (\S+) is ignored/.exec(finding)?.[1]);
     const keys = ["mcpServers.x.effects.look", "mcpServers.x.origin"];
     expect(named({ project: { mcpServers: { x: server } } })).toEqual(keys);
     expect(named({ user: { mcpServers: { x: server } }, trustsUser: false })).toEqual(keys);
@@ -149,7 +149,9 @@ describe("what is said about skills", () => {
     ["board.", "read"],
     [".look", "read"],
   ])("no effect is told by %s=%s", (place, effect) => {
-    expect(() => choose({ flags: { effect: [[place, effect]] } })).toThrow(`${place}=${effect} sets no effect`);
+    expect(() => choose({ flags: { effect: [[place, effect]] } })).toThrow(
+      `${place}=${effect} does not set the effect`,
+    );
   });
 
   test("variables for a skill add up", () => {
@@ -166,7 +168,7 @@ describe("what is said about skills", () => {
     for (const said of [{ project: config }, { user: config, trustsUser: false }]) {
       const { variables, findings } = choose(said);
       expect([...variables]).toEqual([]);
-      expect(findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1])).toEqual([
+      expect(findings.map((finding) => /config\.yml: (\S+) is ignored/.exec(finding)?.[1])).toEqual([
         "skills.env",
         "fetch.auth",
       ]);

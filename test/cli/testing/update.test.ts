@@ -134,7 +134,7 @@ describe("a recording", () => {
     rmSync(join(cwd, "app.log"));
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
     const again = await runTest(cwd, ["--from", "first"]);
-    expect([again.code, again.stderr.includes("triage.first.test.yml is there already")]).toEqual([2, true]);
+    expect([again.code, again.stderr.includes("triage.first.test.yml already exists")]).toEqual([2, true]);
   });
 
   it("answers the approvals of its run, by whoever gave them and with their notes", async () => {
@@ -160,7 +160,7 @@ describe("a recording", () => {
     writeFileSync(join(cwd, "triage.yml"), LOGGED.replace("Judge.", "Judge fairly."));
     const changed = await runTest(cwd);
     expect(changed.code).toBe(1);
-    expect(changed.stderr).toContain("prompts: the prompts of 2 steps are not as they were recorded");
+    expect(changed.stderr).toContain("prompts: the prompts of 2 steps differ from the recording");
     expect(changed.stderr).toMatch(/-Judge\.[\s\S]*\+Judge fairly\./);
     expect(await runTest(cwd, ["-u"])).toMatchObject({ code: 0 });
     expect(await runTest(cwd)).toMatchObject({ code: 0 });

@@ -70,7 +70,7 @@ describe("a step", () => {
     [{ ...RUN, args: "--input 'x" }, 2, /not closed/],
     [{ ...RUN, args: "--env-file .env" }, 2, /--env-file is not taken/],
     [{ ...RUN, args: "other.yml" }, 2, /too many arguments|other\.yml/],
-    [{ ...RUN, model: "--json\n--writes=allow" }, 2, /names no provider/],
+    [{ ...RUN, model: "--json\n--writes=allow" }, 2, /has no provider/],
     [{ ...RUN, workflow: "--help" }, 2, /no file --help/],
     [{ ...RUN, workflow: "nothing.yml\n::error::mine" }, 2, /there is no file/],
     [{ ...RUN, input: "[1]" }, 2, /input/],

@@ -118,7 +118,7 @@ describe("a file that a node runs", () => {
         }),
       );
     expect(await problems(chain(8))).toEqual([]);
-    expect(await problems(chain(9))).toEqual(["workflows are nested more than 8 deep here"]);
+    expect(await problems(chain(9))).toEqual(["workflows are nested more than 8 deep"]);
   });
 
   it("that is broken is told with its own file and line", async () => {

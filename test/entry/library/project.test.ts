@@ -293,13 +293,13 @@ describe("a run from code", () => {
 
   it("goes no further with a store that records nothing, and says what it lacks", async () => {
     const journals: [journal: unknown, message: string][] = [
-      [undefined, "the store: it gave no journal"],
-      [{}, "the store: it gave no journal"],
-      [{ epoch: 0, record: async () => undefined, close: async () => undefined }, "the store: it gave no record"],
-      [{ epoch: 0, record: async () => [], close: async () => undefined }, "the store: it gave no record"],
+      [undefined, "the store: it returned no journal"],
+      [{}, "the store: it returned no journal"],
+      [{ epoch: 0, record: async () => undefined, close: async () => undefined }, "the store: it returned no record"],
+      [{ epoch: 0, record: async () => [], close: async () => undefined }, "the store: it returned no record"],
       [
         { epoch: 0, record: (_: string, work: () => unknown) => work(), close: async () => undefined },
-        "the store: it gave no record",
+        "the store: it returned no record",
       ],
     ];
     for (const [journal, message] of journals) {
@@ -475,7 +475,7 @@ describe("a run from code", () => {
     hints.push((await failure(project.resume(await run.id).result)).hint);
     expect(hints.join("\n")).not.toMatch(/--[a-z]/);
     expect(hints[0]).toContain("name one: `model` openai-compatible:NAME");
-    expect(hints.at(-1)).toBe("redo a part of it with `from` NODE");
+    expect(hints.at(-1)).toBe("repeat a part of it with `from` NODE");
   });
 
   it("names options, not flags, in what skills and workflows lack", async () => {
@@ -545,7 +545,7 @@ describe("a recorded run", () => {
       { onEvent: () => undefined, onWarning: (told: { message: string }) => warnings.push(told.message) },
     ];
     await poorer.resume(await run.id, { limits: { max_steps: 9 }, observers }).result;
-    expect(warnings).toEqual(["pager has lost pager_page since the run began: PAGER_TOKEN is not set"]);
+    expect(warnings).toEqual(["pager has lost pager_page since the run started: PAGER_TOKEN is not set"]);
   });
 
   it("that asks another thing on replay ends changed, unless that is allowed", async () => {
@@ -557,13 +557,13 @@ describe("a recorded run", () => {
     writeFileSync(join(directory, "flow.yml"), JSON.stringify({ ...FLOW, nodes: { ...FLOW.nodes, tell } }));
     const changed = await project.replay(await run.id).result;
     expect([changed.exitCode, changed.error?.code]).toEqual([1, "replay.changed"]);
-    expect(changed.error?.hint).toBe("record the run again, or let the changes pass with `allowChanges`");
+    expect(changed.error?.hint).toBe("record the run again, or accept the changes with `allowChanges`");
     const warnings: string[] = [];
     const observers = [
       { onEvent: () => undefined, onWarning: (told: { message: string }) => warnings.push(told.message) },
     ];
     expect((await project.replay(await run.id, { allowChanges: true, observers }).result).exitCode).toBe(0);
-    expect(warnings).toEqual([expect.stringMatching(/^the prompt of tell is not as it was recorded$/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^the prompt of tell differs from the recording$/)]);
   });
 });
 

@@ -98,7 +98,7 @@ describe("searching in a blob", () => {
 
   test("says what is wrong with a pattern", async () => {
     const { blobs, blob_id } = await hold("x");
-    await expect(searchBlob(blobs, { blob_id, query: "(", regex: true })).rejects.toThrow("no regular expression");
+    await expect(searchBlob(blobs, { blob_id, query: "(", regex: true })).rejects.toThrow("not a regular expression");
   });
 
   test("bounds what it shows of one endless line", async () => {

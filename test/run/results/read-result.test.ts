@@ -41,7 +41,7 @@ test(`a result of ${MEGABYTES} MB is read in pages, and by the lines that hold a
   const body = (page: string) => page.slice(HEAD.length).replace(/\n\(bytes.*$/, "");
   expect(text.startsWith(body(first) + body(second))).toBe(true);
   expect(await readResult(large, { ref: "r7", offset: 1e9 }, blobs)).toContain("ends at byte");
-  expect(await readResult(large, { ref: "r7", search: "nothing such" }, blobs)).toContain("no line holds");
+  expect(await readResult(large, { ref: "r7", search: "nothing such" }, blobs)).toContain("no line contains");
 });
 
 test("what of a result is kept as blobs follows the rest of it", async () => {
