@@ -105,7 +105,7 @@ describe("runs show of a node", () => {
 
   it.each([
     ["lok", "did you mean look?"],
-    ["nothing-like-it", "its nodes are look, post"],
+    ["nothing-like-it", "choose one of its nodes: look, post"],
   ])("names the nodes that there are in place of %s", async (node, hint) => {
     const { code, stderr } = await runHere(["runs", "show", "r", node], { cwd: await project(["r"]) });
     expect([code, stderr]).toEqual([2, expect.stringContaining(hint)]);

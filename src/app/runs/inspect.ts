@@ -43,7 +43,7 @@ export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   const { run } = stored.record;
   if (!isNode(head)) {
     const near = didYouMean(head, [...Object.keys(nodes), ...visited]);
-    const hint = near ?? `its nodes are ${Object.keys(nodes).slice(0, 12).join(", ")}`;
+    const hint = near ?? `choose one of its nodes: ${Object.keys(nodes).slice(0, 12).join(", ")}`;
     throw usageError(`the workflow of run ${run} has no node "${head}"`, hint);
   }
   const found = nodeVisits({ ...reportOf(stored), digest: digestPrompt }, head);

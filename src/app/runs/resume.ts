@@ -144,7 +144,9 @@ export function checkResumable({ record, events }: StoredRun, from: string | und
   const visited = new Set(stateOf({ record, events }).path.map((step) => step.node));
   if (from !== undefined && !visited.has(from)) {
     const path: Hint =
-      visited.size > 0 ? `its path is ${[...visited].join(", ")}` : ["resume it without ", { option: "from" }];
+      visited.size > 0
+        ? `choose a node on its path: ${[...visited].join(", ")}`
+        : ["resume it without ", { option: "from" }];
     throw usageError(`run ${run} has no node "${from}" on its path`, didYouMean(from, visited) ?? path);
   }
   const last = events.findLast(({ type }) => type === "workflow:end" || type === "run:resume");

@@ -14,7 +14,7 @@ export function describeLikeSources(input: JsonObject, host: Pick<Host, "writeOp
   const fields = likeSources(input);
   if (fields.length === 0) return [];
   const option = hintText(host, [{ option: "input-sources" }]);
-  return [`data, although it looks like files or addresses to read: ${fields.join(", ")} (${option} reads them)`];
+  return [`not read, although it looks like files or addresses: ${fields.join(", ")} (${option} reads them)`];
 }
 
 /** Describes problems in a skill's own files, which may explain why a tool is missing. */

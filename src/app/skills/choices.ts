@@ -140,7 +140,7 @@ function oneOf<Choice extends string>(what: string, choices: readonly [Choice, .
   if (given === undefined || given === "") return choices[0];
   const found = choices.find((choice) => choice === given);
   if (found) return found;
-  throw usageError(`the skills' ${what} is ${choices.join(" or ")}, not "${given}"`);
+  throw usageError(`the skills' ${what} must be ${choices.join(" or ")}, not "${given}"`);
 }
 
 /** Reads a variable that lists values, separated by commas. */

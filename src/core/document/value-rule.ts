@@ -55,7 +55,7 @@ interface Comparison {
 function compare(match: OutputMatch, value: unknown): Comparison {
   if (match.equals !== undefined) {
     const text = JSON.stringify(match.equals);
-    return { holds: deepEqual(value, match.equals), wanted: { missed: `not ${text}`, excluded: `and may not be` } };
+    return { holds: deepEqual(value, match.equals), wanted: { missed: `not ${text}`, excluded: `and must not be` } };
   }
   if (match.in !== undefined) {
     const text = JSON.stringify(match.in);

@@ -125,7 +125,7 @@ describe("comparisons", () => {
     [{ at_most: 3, not: true }, 4, undefined],
     [{ at_most: 3, not: true }, 3, "x.n is 3, which is at most 3"],
     [{ equals: "a", not: true }, "b", undefined],
-    [{ equals: "a", not: true }, "a", 'x.n is "a", and may not be'],
+    [{ equals: "a", not: true }, "a", 'x.n is "a", and must not be'],
     [{ in: ["a"], not: true }, "a", 'x.n is "a", one of ["a"]'],
     [{ matches: "^5", not: true }, "404", undefined],
     [{ matches: "^5", not: true }, "503", 'x.n is "503", which matches ^5'],

@@ -108,7 +108,7 @@ function checkPath(
   if (!roots.has(root.key)) {
     const roof = roots.has("skills") ? "input, skills" : "input";
     const [only] = roots;
-    const missed = roots.size === 1 ? `does not begin with ${only}` : `begins with neither ${roof} nor a node`;
+    const missed = roots.size === 1 ? `does not begin with ${only}` : `does not begin with ${roof} or a node`;
     const message = `"${path}" of ${of} ${missed}`;
     const owners = [from, ...nodes.slice(0, MOST_OWNERS)];
     const owner = owners.find((id) => roots.has(id) && hasField(shapes(id), root.key));

@@ -102,7 +102,7 @@ function nothingToDecide(events: readonly RunEvent[], node: string, waiting: rea
   const near = nearest(node, nodes);
   return wrong(
     `the run is not waiting for a decision at "${node}"`,
-    near === undefined ? `it waits at ${nodes.join(", ")}` : `did you mean ${near}?`,
+    near === undefined ? `choose a node that waits: ${nodes.join(", ")}` : `did you mean ${near}?`,
   );
 }
 

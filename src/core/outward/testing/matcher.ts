@@ -65,12 +65,12 @@ function unmatched({ not, ...rest }: Matcher, actual: Json | undefined, comparin
   const complaint = first(names.map((name) => TESTS[name](rest[name] as Json, actual, comparing)));
   if (not === true && names.length > 0) {
     if (complaint?.startsWith(PATTERN_TOO_SLOW)) return complaint;
-    return complaint === undefined ? `${shown(actual)} may not be ${shown(rest as JsonObject)}` : undefined;
+    return complaint === undefined ? `${shown(actual)} must not be ${shown(rest as JsonObject)}` : undefined;
   }
   if (complaint !== undefined || not === undefined) return complaint;
   const excluded = complaintAbout(not, actual, comparing);
   if (excluded?.includes(PATTERN_TOO_SLOW)) return excluded;
-  return excluded === undefined ? `${shown(actual)} may not be ${shown(not)}` : undefined;
+  return excluded === undefined ? `${shown(actual)} must not be ${shown(not)}` : undefined;
 }
 
 type Test = (wanted: Json, actual: Json | undefined, comparing: Comparing) => string | undefined;
@@ -183,15 +183,15 @@ export function matcherProblems(expected: Json, path: readonly (string | number)
 
 function wrongUse(name: Name, wanted: Json, path: readonly (string | number)[]): MatcherProblem[] {
   const wrong = (message: string) => [{ path, message: `${name} ${message}` }];
-  if (name === "in") return Array.isArray(wanted) ? matcherProblems(wanted, path) : wrong("takes a list");
-  if (name === "exists") return typeof wanted === "boolean" ? [] : wrong("takes true or false");
-  if (name === "at_least" || name === "at_most") return typeof wanted === "number" ? [] : wrong("takes a number");
+  if (name === "in") return Array.isArray(wanted) ? matcherProblems(wanted, path) : wrong("must be a list");
+  if (name === "exists") return typeof wanted === "boolean" ? [] : wrong("must be true or false");
+  if (name === "at_least" || name === "at_most") return typeof wanted === "number" ? [] : wrong("must be a number");
   if (name === "length" && typeof wanted !== "number" && !isMatcher(wanted))
-    return wrong("takes a number or a matcher");
+    return wrong("must be a number or a matcher");
   if (name === "matches") {
-    if (typeof wanted !== "string") return wrong("takes a pattern");
+    if (typeof wanted !== "string") return wrong("must be a pattern");
     const fault = patternFault(wanted);
-    return fault === undefined ? [] : wrong(`takes a pattern: ${fault}`);
+    return fault === undefined ? [] : wrong(`is not a pattern: ${fault}`);
   }
   return name === "equals" ? [] : matcherProblems(wanted, path);
 }

@@ -27,9 +27,9 @@ describe("what came", () => {
     ["existence", { exists: true }, null, "is missing"],
     ["absence", { exists: false }, undefined, undefined],
     ["something where nothing may be", { exists: false }, 1, "1 exists"],
-    ["not a value", { not: "x" }, "x", '"x" may not be "x"'],
+    ["not a value", { not: "x" }, "x", '"x" must not be "x"'],
     ["not a matcher", { not: { matches: "^a" } }, "b", undefined],
-    ["a matcher turned round", { equals: 1, not: true }, 1, '1 may not be {"equals":1}'],
+    ["a matcher turned round", { equals: 1, not: true }, 1, '1 must not be {"equals":1}'],
     ["a matcher inside of a value", { a: { at_least: 2 } }, { a: 1 }, "a: 1 is not at least 2"],
     ["a key beside a matcher's makes it a value", { length: 1, unit: "m" }, { length: 1, unit: "m" }, undefined],
   ])("%s", (_what, expected, actual, complaint) => {
@@ -71,7 +71,7 @@ describe("a mistaken matcher", () => {
     ["an unknown one", { at_leest: 2 }, { path: ["x", "at_leest"], hint: "did you mean at_least?" }],
     ["one of two", { at_least: 2, at_mots: 3 }, { path: ["x", "at_mots"], hint: "did you mean at_most?" }],
     ["a pattern that is none", { matches: "(" }, { path: ["x", "matches"] }],
-    ["a bound that is no number", { at_most: "3" }, { path: ["x", "at_most"], message: "at_most takes a number" }],
+    ["a bound that is no number", { at_most: "3" }, { path: ["x", "at_most"], message: "at_most must be a number" }],
     ["deep inside", [{ a: { lenght: 1 } }], { path: ["x", 0, "a", "lenght"], hint: "did you mean length?" }],
   ])("is told: %s", (_what, expected, problem) => {
     expect(matcherProblems(expected, ["x"])).toMatchObject([problem]);
