@@ -153,7 +153,7 @@ async function checkContent(file: FileHandle, { blob_id, kind, size_bytes }: Blo
     read = (await file.read(chunk, 0, CHUNK, size)).bytesRead;
     hash.update(chunk.subarray(0, read));
   }
-  if (size !== size_bytes || idOf(hash) !== blob_id) changedBlob(blob_id, "its content is another");
+  if (size !== size_bytes || idOf(hash) !== blob_id) changedBlob(blob_id, "its content changed");
 }
 
 /** Minimum age for caching a check: a second change within one clock tick does not alter the file's times. */
@@ -165,7 +165,7 @@ function standOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
 }
 
 export function changedBlob(id: string, why: string): never {
-  throw new SkillflowError("blob.unknown", `the blob ${id} is not what was kept: ${why}`);
+  throw new SkillflowError("blob.unknown", `the blob ${id} is not what was stored: ${why}`);
 }
 
 /** Tracks the quota. Reserves space before a write and frees it if the write fails. */
@@ -220,6 +220,6 @@ async function write(path: string, content: Uint8Array | string): Promise<void> 
   try {
     await replaceFile(path, content, { root: dirname(dirname(path)) });
   } catch (error) {
-    throw new SkillflowError("blob.refused", `a blob could not be kept: ${messageOf(error)}`, { cause: error });
+    throw new SkillflowError("blob.refused", `a blob could not be stored: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -102,17 +102,17 @@ function beginsChain(event: Line | undefined): string | undefined {
   return event.seal === sealFor(event.bytes, named) ? named : undefined;
 }
 
-const CHANGED = "it is not what was written";
+const CHANGED = "it was changed";
 
 function describeBreak({ value, seal }: Pick<Line, "value" | "seal">, index: number): string {
-  if (value === undefined) return `${CHANGED}: it is no event any more`;
-  if (value.seq !== index) return `it is not what followed here: lines were added, moved or taken out`;
-  return seal === undefined ? `${CHANGED}: its seal is gone` : CHANGED;
+  if (value === undefined) return `${CHANGED}: it is no longer an event`;
+  if (value.seq !== index) return `it is out of order: lines were added, moved or removed`;
+  return seal === undefined ? `${CHANGED}: its seal is missing` : CHANGED;
 }
 
 function checkJson(events: readonly Line[]): RecordProblem[] {
   return events.flatMap(({ value, record }, index) =>
-    value === undefined ? [{ record, line: index + 2, what: "it is no event" }] : [],
+    value === undefined ? [{ record, line: index + 2, what: "it is not an event" }] : [],
   );
 }
 

@@ -218,7 +218,7 @@ describe("runs", () => {
     expect(listed.code).toBe(0);
     expect(parse(listed.stdout).runs).toMatchObject([{ id: "good" }]);
     expect(listed.stderr).toMatch(/bad.* is damaged in line 2/);
-    expect(listed.stderr).toMatch(/empty is no recorded run/);
+    expect(listed.stderr).toMatch(/empty is not a recorded run/);
     for (const command of ["resume", "replay"]) {
       const ended = await runHere([command, "bad"], { cwd });
       expect(ended).toMatchObject({ code: 4, stdout: "" });

@@ -53,7 +53,7 @@ describe("runs verify", () => {
     const ended = await verify(cwd, "--json");
     expect(ended.code).toBe(4);
     expect(verified(ended)).toMatchObject({ ok: false, ended: true, problems: [{ line: 5 }] });
-    expect((await verify(cwd)).stdout).toMatch(/altered: run r\n {2}line 5 \(record \d+\): it is not what was written/);
+    expect((await verify(cwd)).stdout).toMatch(/altered: run r\n {2}line 5 \(record \d+\): it was changed/);
   });
 
   it("ends with 4 where a line is no event any more, was taken out or put behind the end", async () => {
@@ -142,7 +142,7 @@ describe("runs verify", () => {
     expect(changed.code).toBe(4);
     const line = 2 + readEvents(cwd, "r").findIndex(({ type }) => type === "tool:result");
     expect(verified(changed).problems).toEqual([
-      { record: expect.any(Number), line, what: expect.stringContaining("its content is another") },
+      { record: expect.any(Number), line, what: expect.stringContaining("its content changed") },
     ]);
     rmSync(folder, { recursive: true });
     expect(verified(await verify(cwd, "--json")).problems).toMatchObject([

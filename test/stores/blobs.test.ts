@@ -48,7 +48,7 @@ describe("blobs in files", () => {
     const path = directory();
     const blobs = fileBlobs(path, { mostBytes: 10, quotaBytes: 25 });
     writeFileSync(path, "");
-    for (let n = 0; n < 5; n++) await expect(blobs.create(Buffer.alloc(10, n), "text/plain")).rejects.toThrow("kept");
+    for (let n = 0; n < 5; n++) await expect(blobs.create(Buffer.alloc(10, n), "text/plain")).rejects.toThrow("stored");
     rmSync(path);
     for (const n of [0, 1]) await blobs.create(Buffer.alloc(10, n), "text/plain");
     await expect(blobs.create(Buffer.alloc(10, 2), "text/plain")).rejects.toThrow("together");
@@ -59,7 +59,7 @@ describe("blobs in files", () => {
     writeFileSync(path, "a file in the way");
     await expect(fileBlobs(path).create(Buffer.from("x"), "text/plain")).rejects.toMatchObject({
       code: "blob.refused",
-      message: expect.stringContaining("could not be kept"),
+      message: expect.stringContaining("could not be stored"),
     });
   });
 });

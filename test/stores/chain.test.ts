@@ -80,15 +80,15 @@ describe("a record of a run", () => {
 
   it("names the line that was changed and no other, in the words of what was done to it", () => {
     const changed = check(lines.with(3, (lines[3] ?? "").replace("🚒", "🚑")));
-    expect(changed.problems).toEqual([{ record: 3, line: 4, what: "it is not what was written" }]);
+    expect(changed.problems).toEqual([{ record: 3, line: 4, what: "it was changed" }]);
     const beginning = check(lines.with(0, (lines[0] ?? "").replace('"run":"a"', '"run":"b"')));
-    expect(beginning.problems).toEqual([{ record: 1, line: 1, what: "it is not what was written" }]);
+    expect(beginning.problems).toEqual([{ record: 1, line: 1, what: "it was changed" }]);
     const garbled = check(lines.with(2, "garbage"));
-    expect(garbled.problems[0]).toEqual({ record: 3, line: 3, what: expect.stringContaining("no event any more") });
+    expect(garbled.problems[0]).toEqual({ record: 3, line: 3, what: expect.stringContaining("no longer an event") });
     const bare = check(lines.with(4, (lines[4] ?? "").replace(/,"seal":"\w+"/, "")));
-    expect(bare.problems[0]).toEqual({ record: 4, line: 5, what: expect.stringContaining("its seal is gone") });
+    expect(bare.problems[0]).toEqual({ record: 4, line: 5, what: expect.stringContaining("its seal is missing") });
     const moved = check(lines.toSpliced(2, 1));
-    expect(moved.problems[0]).toEqual({ record: 3, line: 3, what: expect.stringContaining("taken out") });
+    expect(moved.problems[0]).toEqual({ record: 3, line: 3, what: expect.stringContaining("out of order") });
   });
 
   it("whose end was cut off is sound and without an end, wherever the cut is", () => {

@@ -41,7 +41,7 @@ export function databaseBlobs(
     if (!row) return unknownBlob(id);
     if (!whole.has(`${id} ${row.version}`)) {
       const [found] = await database.rows<{ readonly digest: string }>(DIGEST, run, id);
-      if (`blob:${found?.digest.slice(0, 32)}` !== id) changedBlob(id, "its content is another");
+      if (`blob:${found?.digest.slice(0, 32)}` !== id) changedBlob(id, "its content changed");
       whole.add(`${id} ${row.version}`);
     }
     return row.part;

@@ -272,7 +272,7 @@ function ended(child: ChildProcess): Promise<number | null> {
 
 function failed({ folder }: Pick<EmbeddedPlace, "folder">, why: string): SkillflowError {
   return new SkillflowError("store.failed", `the embedded Postgres in ${folder}: ${why}`, {
-    hint: `${join(folder, "log")} tells more`,
+    hint: `see ${join(folder, "log")}`,
   });
 }
 

@@ -82,7 +82,7 @@ export function openEngine(place: EnginePlace, queue?: Queue): Promise<Engine> {
   const { database } = place;
   if (working) {
     if (working.place === database.place && !queue) return working.engine;
-    throw new SkillflowError("usage.invalid", "one process drives the runs of one database", {});
+    throw new SkillflowError("usage.invalid", "a process can use only one database", {});
   }
   const engine = launch(place, queue);
   working = { place: database.place, engine };

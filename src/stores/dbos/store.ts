@@ -175,7 +175,7 @@ async function examine(database: Database, clock: () => Date) {
   const before = clock().getTime();
   const [found] = await database.rows<ExaminedRow>(EXAMINED, APPLICATION, `${LOCKING}%`);
   const after = clock().getTime();
-  if (!found) throw new SkillflowError("internal.fault", "the database says nothing of itself");
+  if (!found) throw new SkillflowError("internal.fault", "the database returned no status");
   const { version, queued, under_way, workers } = found;
   const clockMs = Math.round(Number(found.clock) - (before + after) / 2);
   return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
@@ -319,7 +319,7 @@ async function caughtUp(seat: Seat, segments: readonly Segment[]): Promise<Seat>
 }
 
 async function missing(): Promise<never> {
-  throw new SkillflowError("internal.fault", "a step that was recorded is gone");
+  throw new SkillflowError("internal.fault", "a recorded step is missing");
 }
 
 /** Engine errors that mean that another process has taken the run. */
@@ -332,6 +332,6 @@ async function recorded(run: string, step: Promise<unknown>): Promise<void> {
     if (!(error instanceof Error) || !NOT_OURS.has(error.constructor.name)) {
       throw storeError(error, `run ${run} cannot be recorded`);
     }
-    throw new SkillflowError("store.locked", `another process has taken up run ${run}`, { cause: error });
+    throw new SkillflowError("store.locked", `another process has resumed run ${run}`, { cause: error });
   }
 }

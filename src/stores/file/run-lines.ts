@@ -46,7 +46,7 @@ export function verifyBytes(bytes: Buffer, path: string, run: string): CheckedRe
 
 function altered(run: string, { record, line, what }: RecordProblem): SkillflowError {
   return new SkillflowError("run.altered", `run ${run} was altered: line ${line} (record ${record}): ${what}`, {
-    hint: `skillflow runs verify ${run} tells all that is known; nothing is taken from such a record`,
+    hint: `run skillflow runs verify ${run} for details; an altered record is never used`,
   });
 }
 
@@ -58,7 +58,7 @@ export function damaged(
   const { line, what: how } = at;
   const what = `the recording of ${run} is damaged in line ${line}${how === undefined ? "" : `: ${how}`}`;
   return new SkillflowError("recording.invalid", what, {
-    hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
+    hint: `remove that line and all that follow from ${path} to resume the run; another program changed the file`,
   });
 }
 
@@ -128,6 +128,6 @@ export function openStored(path: string, access: "r" | "r+"): number {
 }
 
 export function noRun(path: string, run: string): SkillflowError {
-  const message = `${run} is no recorded run: its first line is not a run's record`;
+  const message = `${run} is not a recorded run: its first line is not a run's record`;
   return new SkillflowError("recording.invalid", message, { hint: `see ${path}` });
 }

@@ -204,7 +204,7 @@ function checkDirectory(directory: string, root: string | undefined): string {
     return directory;
   } catch (error) {
     throw new SkillflowError("store.failed", `the run directory ${messageOf(error)}`, {
-      hint: ["name the place itself with ", { option: "store" }],
+      hint: ["name the directory itself with ", { option: "store" }],
       cause: error,
     });
   }
@@ -222,7 +222,7 @@ function readDirectory(directory: string): string[] {
 
 export function checkRunId(run: string): string {
   if (RUN_ID.test(run)) return run;
-  throw new SkillflowError("usage.invalid", `"${run}" is no run id`, {
+  throw new SkillflowError("usage.invalid", `"${run}" is not a run id`, {
     hint: "use up to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
   });
 }

@@ -87,7 +87,8 @@ async function redo(directory: string, root: string | undefined): Promise<void> 
   const files = isObject(read) && isObject(read.files) ? Object.entries(read.files) : [];
   const isSound =
     files.length > 0 && files.every(([file, text]) => stateOf(file) !== undefined && typeof text === "string");
-  if (!isSound) throw new SkillflowError("store.failed", `${place} is none of ours`, { hint: "delete it" });
+  if (!isSound)
+    throw new SkillflowError("store.failed", `${place} was not written by skillflow`, { hint: "delete it" });
   await writeFiles(directory, root, files as [string, string][]);
 }
 
@@ -116,7 +117,7 @@ function checkDirectory(directory: string, root: string | undefined): void {
     realFolder(directory, root);
   } catch (error) {
     throw new SkillflowError("store.failed", `the state directory ${messageOf(error)}`, {
-      hint: ["name the place itself with ", { option: "state" }],
+      hint: ["name the directory itself with ", { option: "state" }],
       cause: error,
     });
   }

@@ -81,11 +81,11 @@ function settingsIn(told: string): Setting[] {
 
 /** Resolves the address. Rejects a folder inside the checkout: its hooks would come from an untrusted author. */
 function addressOf(url: string, root: string): string {
-  if (url.startsWith("-") || /^[\w.+-]+::/.test(url)) throw unreachable("the address of origin is none that is taken");
+  if (url.startsWith("-") || /^[\w.+-]+::/.test(url)) throw unreachable("the address of origin is not supported");
   const path = pathOf(url);
   if (path === undefined) return url;
   const place = isAbsolute(path) ? path : resolve(root, path);
-  if (isWithin(real(root), real(place))) throw unreachable("origin is a folder of the checkout itself");
+  if (isWithin(real(root), real(place))) throw unreachable("origin is a folder inside the checkout");
   return place;
 }
 
@@ -113,7 +113,7 @@ function authorOf(named: ReadonlyMap<string, string>, env: Checkout["env"]): [st
 }
 
 function beyond(): SkillflowError {
-  const message = "the state was not fetched from origin, which is another machine's: the run is offline";
+  const message = "the state was not fetched from origin, which is on another machine: the run is offline";
   return new SkillflowError("offline.refused", message, {
     hint: ["run without ", { option: "offline" }, ", or name a folder: ", { option: "state", value: "DIR" }],
   });
@@ -131,7 +131,7 @@ export function checkBranch(branch: string): string {
     branch !== "HEAD" &&
     !branch.startsWith("refs/");
   if (isSound) return branch;
-  throw new SkillflowError("usage.invalid", `"${branch}" is no branch that states can be kept on`, {
+  throw new SkillflowError("usage.invalid", `"${branch}" is not a branch that can store states`, {
     hint: "write git:BRANCH with letters, digits, dots, hyphens, underscores and slashes, such as git:skillflow-state",
   });
 }

@@ -60,7 +60,7 @@ export function gitState({ branch, now, ...checkout }: GitOptions): StateStore {
   );
 }
 
-const NOT_PUSHED = "may this push there? what a run wrote is kept with it: skillflow resume RUN pushes it";
+const NOT_PUSHED = "check your permission to push there, then push the changes of the run with skillflow resume RUN";
 
 /** Temporary repository that holds only the fetched branch. */
 interface Clone {
@@ -80,10 +80,11 @@ async function fetchTip({ git, remote, ref, branch }: Clone): Promise<Tip> {
   const { address } = remote;
   const end = otherEnd(remote, "upload-pack");
   const heads = await git(["ls-remote", ...end, "--", address, ref, "HEAD"]);
-  if (heads.status !== 0) throw unreachable(`origin cannot be reached: ${heads.said}`, "nothing was asked");
+  if (heads.status !== 0)
+    throw unreachable(`origin cannot be reached: ${heads.said}`, "check the address of origin and the network");
   const lines = heads.stdout.toString("utf8").split("\n");
   const format = lines.some((line) => /^[0-9a-f]{64}\t/.test(line)) ? "sha256" : "sha1";
-  demand(await git(["init", "--quiet", "--bare", `--object-format=${format}`, "."]), "a repository cannot be made");
+  demand(await git(["init", "--quiet", "--bare", `--object-format=${format}`, "."]), "a repository cannot be created");
   if (!lines.some((line) => line.endsWith(`\t${ref}`))) return { commit: undefined, files: new Map() };
   const wanted = ["--quiet", "--no-tags", "--depth=1", ...end, "--", address, `+${ref}:refs/heads/tip`];
   const fetched = await git(["fetch", ...wanted]);
@@ -104,7 +105,7 @@ function filesIn(listed: string, branch: string): Tip["files"] {
     const isOurs = mode === "100644" && (stateOf(name) !== undefined || BESIDE.test(name));
     if (!isOurs) {
       throw unreachable(
-        `branch ${branch} of origin holds ${JSON.stringify(name.slice(0, 80))}, which is no state`,
+        `branch ${branch} of origin holds ${JSON.stringify(name.slice(0, 80))}, which is not a state`,
         OWN,
       );
     }
@@ -113,7 +114,7 @@ function filesIn(listed: string, branch: string): Tip["files"] {
   return files;
 }
 
-const OWN = "name a branch that holds states alone, or one that is not there yet";
+const OWN = "name a branch that holds only states, or a new one";
 
 async function readStates({ git, branch }: Clone, { files }: Tip, names: readonly string[]): Promise<States> {
   const states = new Map();

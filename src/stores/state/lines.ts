@@ -39,14 +39,14 @@ export function readLines(text: string, place: string): StateEntry[] {
 }
 
 function brokenLine(place: string, line: number): SkillflowError {
-  return new SkillflowError("store.failed", `${place}:${line}: the line is no entry of a state`, {
-    hint: "repair it or delete the line: nothing was read, and nothing is written over it",
+  return new SkillflowError("store.failed", `${place}:${line}: the line is not an entry of a state`, {
+    hint: "repair or delete the line: until then, the state is neither read nor written",
   });
 }
 
 export function tooLarge(place: string, size: number): SkillflowError {
   const [is, most] = [size, MOST_BYTES].map((bytes) => `${Math.ceil(bytes / 1024 / 1024)} MiB`);
   return new SkillflowError("store.failed", `${place} has ${is}: a state has at most ${most}`, {
-    hint: "declare max_entries or keep, and forget what is not needed",
+    hint: "declare max_entries or keep, and delete entries that are not needed",
   });
 }

@@ -196,7 +196,7 @@ describe("a branch of states", () => {
     "a@{1}",
     "*",
   ])("is not called %j", (branch) => {
-    expect(() => stateOf("/", branch)).toThrow(/is no branch/);
+    expect(() => stateOf("/", branch)).toThrow(/is not a branch/);
   });
 });
 
@@ -300,7 +300,7 @@ describe("a hostile checkout", () => {
     ] as const) {
       git(checkout, "config", "remote.origin.url", join(checkout, "inner.git"));
       git(checkout, "config", key, value);
-      await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/folder of the checkout/);
+      await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/folder inside the checkout/);
     }
   });
 });
