@@ -37,7 +37,7 @@ function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
   if (!moved) return;
   throw new SkillflowError(
     "sandbox.failed",
-    `${program} wants to see ${moved.source} as ${moved.target}, which needs a sandbox that isolates`,
+    `${program} needs ${moved.source} mounted as ${moved.target}, which requires an isolating sandbox`,
     { hint: "install bubblewrap (apt-get install bubblewrap)" },
   );
 }
@@ -47,7 +47,7 @@ function checkNetwork({ argv: [program], network }: ForeignCommand): void {
   if (typeof network === "boolean") return;
   throw new SkillflowError(
     "sandbox.failed",
-    `${program} may reach ${network.join(", ") || "no host"} alone, which needs a sandbox that isolates`,
+    `${program} may only reach ${network.join(", ") || "no host"}, which requires an isolating sandbox`,
     { hint: "install bubblewrap (apt-get install bubblewrap)" },
   );
 }

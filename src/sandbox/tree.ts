@@ -304,6 +304,6 @@ async function killAll(host: SandboxHost, tree: ProcessTree): Promise<void> {
   }
   throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${tree.vital()}`, {
     acted: "unknown",
-    hint: "end them by hand: they became another user's, or wait for a disk or network share that does not answer",
+    hint: "end them by hand: they changed users, or are waiting for a disk or network share that does not answer",
   });
 }

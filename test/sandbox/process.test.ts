@@ -18,7 +18,7 @@ it("has no place of its own to show a folder at", async () => {
 
 it.each([[["api.example.com"]], [[]]])("cannot keep a program to the hosts %j, and runs nothing", async (network) => {
   const run = processSandbox(sandboxHost).run(commandOf({ argv: nodeProgram(""), network }));
-  const message = expect.stringContaining("a sandbox that isolates");
+  const message = expect.stringContaining("an isolating sandbox");
   await expect(run).rejects.toMatchObject({ code: "sandbox.failed", message });
 });
 

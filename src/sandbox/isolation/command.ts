@@ -15,14 +15,14 @@ export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand
     ...Object.entries(env).flat(),
     ...mounts.flatMap(({ source, target }) => [source, target]),
   ];
-  if (texts.some((text) => text.includes("\0"))) fail("an argument, a path or a variable holds a NUL character");
+  if (texts.some((text) => text.includes("\0"))) fail("an argument, a path or a variable contains a NUL character");
   const name = Object.keys(env).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
-  if (name !== undefined) fail(`${JSON.stringify(name)} is no name of an environment variable`);
+  if (name !== undefined) fail(`${JSON.stringify(name)} is not the name of an environment variable`);
   const path = mounts.flatMap(({ source, target }) => [source, target]).find((each) => !isPlainPath(each));
   if (path !== undefined) fail(`the mount ${path} is not an absolute path without . and ..`);
   const hosts = typeof network === "boolean" ? [] : network;
   const host = hosts.find((each) => !parseDeclaredHost(each));
-  if (host !== undefined) fail(`${JSON.stringify(host)} is no host that it could reach`);
+  if (host !== undefined) fail(`${JSON.stringify(host)} is not a valid host`);
 }
 
 function isPlainPath(path: string): boolean {

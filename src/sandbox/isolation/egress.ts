@@ -146,7 +146,7 @@ async function tunnel(
 const NO_ENDPOINT: Refusal = {
   status: 400,
   reason: "Bad Request",
-  message: "a proxy is asked with CONNECT host:port, or with an absolute http address",
+  message: "send CONNECT host:port or an absolute http address to this proxy",
 };
 
 function bodyOf({ message }: Refusal): string {
@@ -218,7 +218,7 @@ async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> 
   };
   if (!isDeclared(door.declared, endpoint)) {
     const what = declarationOf(endpoint);
-    return refuse("Host not declared", `the skill does not declare this host; "${what}" in its network allows it`);
+    return refuse("Host not declared", `the skill does not declare this host; add "${what}" to its network`);
   }
   const signal = AbortSignal.any([door.signal, AbortSignal.timeout(door.connectMs)]);
   try {
@@ -226,7 +226,7 @@ async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> 
     const mayBeAny = endpoint.isAddress || isLocalName(endpoint.host);
     if (mayBeAny || !addresses.some(isRefusedAddress))
       return await open(door, { addresses, port: endpoint.port ?? 0 }, signal);
-    const why = "it leads to a private, local or metadata address, which has to be declared as the address itself";
+    const why = "it leads to a private, local or metadata address: declare that address itself";
     return refuse("Private address", why);
   } catch {
     // The program does not learn why the connection failed.

@@ -166,7 +166,7 @@ function processLimit({ limits: { processes } }: ForeignCommand, uid: number | u
 function notBegun(program: string, { stderr, code, signalled }: TreeEnd): SkillflowError {
   const why = stderr.trim() || `the launcher ended with ${signalled ?? code}`;
   return new SkillflowError("sandbox.failed", `${program} could not be started in a sandbox: ${why}`, {
-    hint: "check its mounts and its folder; in a container, user namespaces must be allowed",
+    hint: "check its mounts and its folder; in a container, allow user namespaces",
   });
 }
 

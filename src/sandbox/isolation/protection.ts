@@ -49,7 +49,7 @@ export function protectNames(
 /** Explains the refusal of links: a link could point elsewhere by the time of the mount. */
 function isLink(program: string, { target }: Mount, name: string): SkillflowError {
   const message = `${program} was not run: ${target} cannot be made writable, because ${name} in it is a link`;
-  return new SkillflowError("sandbox.failed", message, { hint: "put a folder or a file in the link's place" });
+  return new SkillflowError("sandbox.failed", message, { hint: "replace the link with a folder or a file" });
 }
 
 function emptyFolder(folder: string): string {
@@ -80,7 +80,7 @@ function hold({ self }: SandboxHost, path: string): Held {
       if (!hasCode(error, "ENOENT")) throw error;
     }
   }
-  throw new SkillflowError("sandbox.failed", `${path} cannot be kept from being made: it comes and goes`);
+  throw new SkillflowError("sandbox.failed", `${path} cannot be blocked: other programs keep creating and deleting it`);
 }
 
 function makePlaceholder(path: string): void {

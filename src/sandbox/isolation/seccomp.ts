@@ -107,7 +107,7 @@ export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
 export function filterLoader(filter: Buffer, machine = MACHINES[arch()]): readonly string[] {
   const loader = LOADERS.find(([program]) => existsSync(program));
   if (!machine || !loader) {
-    throw new SkillflowError("sandbox.failed", "nothing here can load a filter of system calls: perl and python3 can", {
+    throw new SkillflowError("sandbox.failed", "cannot load a system call filter without perl or python3", {
       hint: "install bubblewrap (apt-get install bubblewrap), perl or python3",
     });
   }
@@ -123,7 +123,7 @@ const LOADERS = [
     my $filter = pack "H*", $code;
     my $program = pack "Sx6P", length($filter) / 8, $filter;
     syscall($keyctl + 0, 1, 0, 0, 0);
-    syscall($prctl + 0, 22, 2, $program) == 0 or die "no filter of system calls: $!\n";
+    syscall($prctl + 0, 22, 2, $program) == 0 or die "cannot load the system call filter: $!\n";
     exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\n";`,
     "--",
   ],
@@ -138,7 +138,7 @@ data = bytes.fromhex(code)
 held = ctypes.create_string_buffer(data, len(data))
 program = ctypes.create_string_buffer(struct.pack("Hxxxxxx" + "P", len(data) // 8, ctypes.addressof(held)))
 libc.syscall(int(keyctl), 1, None, 0, 0)
-if libc.syscall(int(prctl), 22, 2, program): sys.exit("no filter of system calls: " + os.strerror(ctypes.get_errno()))
+if libc.syscall(int(prctl), 22, 2, program): sys.exit("cannot load the system call filter: " + os.strerror(ctypes.get_errno()))
 os.execv(argv[0], argv)`,
   ],
 ] as const;

@@ -58,7 +58,7 @@ show() {
     case $place in "$2"|"$2"/*) mount -o "remount,bind,\${options#r[ow],},$3,nosuid,nodev" -- "$place";; esac
   done < "$root/proc/self/mountinfo"
 }
-# As perl tells it to the kernel: the number of SIOCSIFFLAGS, and the flags "up" and "running".
+# perl sets the flags "up" and "running" by the number of SIOCSIFFLAGS.
 loopback() {
   ip link set lo up || ifconfig lo up || perl -e '$up = pack("a16 s x22", "lo", 65); socket(S, 2, 2, 0) && ioctl(S, 0x8914, $up) || exit 1'
 }

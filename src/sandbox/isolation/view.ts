@@ -49,7 +49,7 @@ function checkMount({ argv: [program], mounts }: ForeignCommand, mount: Mount): 
   if (!around) return;
   // The program can change the folder around this mount, so the mount point must exist and must not be a link.
   const place = join(realpathSync(around.source), mount.target.slice(around.target.length));
-  if (!existsSync(place) || realpathSync(place) !== place) fail(`has no place of its own inside ${around.target}`);
+  if (!existsSync(place) || realpathSync(place) !== place) fail(`does not exist or is a link inside ${around.target}`);
 }
 
 function systemFolders(): ViewStep[] {

@@ -94,7 +94,7 @@ describe("the proxy of a program in a sandbox", () => {
       expect(body).toContain("does not declare this host");
       expect(await get(`http://${place}/`)).toMatch(/^HTTP\/1\.1 403 Host not declared: /);
       expect(egress.report()).toMatch(
-        /^skillflow: \S+ was refused: the skill does not declare this host; ".*" in its network allows it\n$/,
+        /^skillflow: \S+ was refused: the skill does not declare this host; add ".*" to its network\n$/,
       );
       expect(asked).toEqual([]);
     },
@@ -105,7 +105,7 @@ describe("the proxy of a program in a sandbox", () => {
     await tunnelTo("API.example.com:443");
     await tunnelTo("api.example.com:8443");
     await tunnelTo("api.example.com:8443");
-    const declared = [...egress.report().matchAll(/"(.*)" in its network/g)].map(([, what]) => what);
+    const declared = [...egress.report().matchAll(/add "(.*)" to its network/g)].map(([, what]) => what);
     expect(declared).toEqual(["api.example.com", "api.example.com:8443"]);
   });
 
@@ -123,7 +123,7 @@ describe("the proxy of a program in a sandbox", () => {
     const egress = await open({ hosts: [`api.example.com:${port}`], lookup: async () => addresses });
     expect(await tunnelTo(`api.example.com:${port}`)).toMatch(/^HTTP\/1\.1 403 Private address: /);
     expect(await get(`http://api.example.com:${port}/`)).toMatch(/^HTTP\/1\.1 403 Private address: /);
-    expect(egress.report()).toContain("has to be declared as the address itself");
+    expect(egress.report()).toContain("declare that address itself");
     expect(egress.report()).not.toContain(addresses[0]);
   });
 
