@@ -37,7 +37,7 @@ export interface Asked {
 /** Answers a POST's body with JSON, or with 204 for undefined. The signal aborts when the caller disconnects. */
 export type Endpoint = (body: string, signal: AbortSignal) => Promise<string | undefined>;
 
-/** Answers a request, whose signal aborts when the caller disconnects or the server stops. */
+/** Answers a request, whose signal aborts when the caller disconnects or the server is stopping. */
 export type Handler = (request: Request) => Promise<Response>;
 
 export interface HttpServer {
@@ -74,7 +74,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
     close: (graceMs) =>
       new Promise((resolve) => {
         const cutOff = setTimeout(() => {
-          for (const caller of callers) caller.abort(new Error("the server stops"));
+          for (const caller of callers) caller.abort(new Error("the server is stopping"));
           server.closeAllConnections();
         }, graceMs);
         server.close(() => {
@@ -111,7 +111,7 @@ async function serve(
   if (refusal) return refuse(response, ...refusal);
   if (pathOf(request) === "/health") return send(response, 200, '{"status":"ok"}');
   const body = (await readBody(request, options.mostBytes))?.toString("utf8");
-  if (body === undefined) return refuse(response, 413, `a body has at most ${options.mostBytes} bytes`);
+  if (body === undefined) return refuse(response, 413, `a body may have at most ${options.mostBytes} bytes`);
   const caller = callerOf(response, callers);
   try {
     const handler = options.handlers?.get(pathOf(request));
@@ -156,7 +156,7 @@ const PAGE_METHODS: ReadonlySet<string | undefined> = new Set([
 function callerOf(response: ServerResponse, callers: Set<AbortController>): AbortController {
   const caller = new AbortController();
   callers.add(caller);
-  response.once("close", () => caller.abort(new Error("the caller is gone")));
+  response.once("close", () => caller.abort(new Error("the client disconnected")));
   return caller;
 }
 
@@ -165,7 +165,7 @@ type Refusal = readonly [status: number, message: string, headers?: Readonly<Rec
 function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | undefined {
   const { headers, method } = request;
   const path = pathOf(request);
-  if (isForeign(headers.host, headers.origin, options)) return [403, "pages of other sites are not served"];
+  if (isForeign(headers.host, headers.origin, options)) return [403, "requests from pages of other sites are refused"];
   if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
   const isHandled = options.handlers?.has(path) === true;
   if (!isHandled && !options.endpoints.has(path)) return [404, "there is nothing here"];
@@ -175,7 +175,7 @@ function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | un
   if (isHandled) return undefined;
   if (method !== "POST") return [405, "POST only", { allow: "POST" }];
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json") return [415, "the content type is application/json"];
+  if (type !== "application/json") return [415, "the content type must be application/json"];
   return undefined;
 }
 
@@ -228,7 +228,7 @@ function readBody(request: IncomingMessage, most: number): Promise<Buffer | unde
     request.on("error", reject);
     request.on("close", () => {
       clearTimeout(dropping);
-      reject(new Error("the caller is gone"));
+      reject(new Error("the client disconnected"));
     });
   });
 }

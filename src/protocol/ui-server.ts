@@ -42,13 +42,13 @@ interface Door {
 async function guarded(request: Request, door: Door): Promise<Response> {
   const { pages, host, token } = door;
   const url = new URL(request.url);
-  if (request.headers.get("host") !== host) return plain(421, "this is served at 127.0.0.1 alone");
+  if (request.headers.get("host") !== host) return plain(421, "this server answers only at 127.0.0.1");
   if (request.method !== "GET") return plain(405, "GET only", { allow: "GET" });
   const given = url.searchParams.get("token");
   if (given !== null && isSame(given, token) && !url.pathname.startsWith("/api/")) return welcome(url, door);
   if (!isSame(given ?? tokenOf(request, host), token)) {
-    const message = "Open the address that skillflow ui printed when it began.";
-    return page(401, pages.problem("Not without the token", message));
+    const message = "Open the address that skillflow ui printed when it started.";
+    return page(401, pages.problem("The token is missing or wrong", message));
   }
   try {
     return await answer(url, request, door);
@@ -56,7 +56,10 @@ async function guarded(request: Request, door: Door): Promise<Response> {
     if (!(error instanceof SkillflowError)) throw error;
     const status = error.code === "run.unknown" || exitCodeOf(error.code) === 2 ? 404 : 500;
     if (url.pathname.startsWith("/api/")) return json(status, { error: { code: error.code, message: error.message } });
-    return page(status, pages.problem(status === 404 ? "There is no such run" : "It cannot be shown", error.message));
+    return page(
+      status,
+      pages.problem(status === 404 ? "There is no such run" : "The run cannot be shown", error.message),
+    );
   }
 }
 
@@ -89,7 +92,7 @@ async function answer(url: URL, request: Request, { site, pages }: Door): Promis
   if (pathname === "/") return drawn(pages.runs(await site.list(number)));
   if (pathname === "/api/runs") return json(200, { schema: "skillflow.runs/1", ...(await site.list(number)) });
   if (id === undefined || (rest && !pathname.startsWith("/api/")))
-    return page(404, pages.problem("Nothing is here", pathname));
+    return page(404, pages.problem("Page not found", pathname));
   const run = percentDecoded(id);
   if (rest) return stream(site, run, request, afterOf(request, searchParams));
   if (pathname.startsWith("/api/")) return json(200, await site.result(run));
@@ -114,7 +117,7 @@ async function stream(site: Site, run: string, { signal }: Request, after: numbe
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(encoder.encode(`retry: 1000\n\n${text(first.value)}`));
-      alive = setInterval(() => controller.enqueue(encoder.encode(": at work\n\n")), KEEP_ALIVE_MS);
+      alive = setInterval(() => controller.enqueue(encoder.encode(": keep-alive\n\n")), KEEP_ALIVE_MS);
     },
     async pull(controller) {
       const { done, value } = await events.next().catch((error: unknown) => {

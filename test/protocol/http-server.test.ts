@@ -169,7 +169,7 @@ describe("the server", () => {
     });
     leaving.on("error", () => undefined);
     leaving.end("forever");
-    expect(await gone).toMatchObject({ message: "the caller is gone" });
+    expect(await gone).toMatchObject({ message: "the client disconnected" });
   });
 
   test("says in words when its port is taken", async () => {

@@ -42,7 +42,7 @@ export const TEMPLATES: ResourceTemplateType[] = [
     uriTemplate: `${BLOBS}{blob_id}{?offset,length}`,
     name: "blob",
     title: "Large result",
-    description: `What a result was too large for, by its blob_id: whole up to ${MOST_READ} bytes, or some bytes of it`,
+    description: `A part of a result that was too large to return, by its blob_id: all of it up to ${MOST_READ} bytes, or a range`,
   },
 ];
 
@@ -121,7 +121,7 @@ function numberIn(query: URLSearchParams, name: string): number | undefined {
   const given = query.get(name);
   if (given === null) return undefined;
   if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new ReadRefused(`${name} is a number of bytes, not "${given.slice(0, 40)}"`);
+  throw new ReadRefused(`${name} must be a number of bytes, not "${given.slice(0, 40)}"`);
 }
 
 /** Reason why an existing resource is not returned as requested. */

@@ -58,7 +58,7 @@ export async function openMcpService(workspace: Workspace, options: McpOptions):
     offer,
     createServer: () => createServer(service),
     async close(graceMs) {
-      stopping.abort(new Error("interrupted (the server stops)"));
+      stopping.abort(new Error("interrupted (the server is stopping)"));
       await Promise.race([Promise.allSettled([offer, ...underWay]), pause(graceMs, undefined, { ref: false })]);
       await forget();
     },
@@ -74,7 +74,7 @@ interface Serving {
 }
 
 const INSTRUCTIONS =
-  "Tools of skills, and workflows as tools whose names begin with run_. A skill's instruction, as a prompt or a resource, says how to use its tools. A run is recorded: its id comes with the result.";
+  "Tools of skills, and workflows as tools whose names begin with run_. A skill's instruction, as a prompt or a resource, explains how to use its tools. Runs are recorded: the result has the run's id.";
 
 function createServer(service: Serving): Server {
   const { sdk, options, blobs, underWay } = service;
@@ -138,7 +138,7 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
   } catch (error) {
     if (isBusy(error)) throw new sdk.ProtocolError(BUSY, error.message);
     if (!interrupt.aborted) options.onFault(error);
-    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} could not be carried out`);
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} failed with an internal error`);
   }
 }
 

@@ -94,7 +94,7 @@ function createTransport(
       requests.asked(message);
       transport.onmessage?.(message);
     } catch (error) {
-      onProblem(`a line is no message: ${messageOf(error)}`);
+      onProblem(`a line is not a message: ${messageOf(error)}`);
     }
     return true;
   };

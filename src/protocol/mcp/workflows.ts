@@ -175,7 +175,7 @@ async function finishRun(
   });
   const { run, workflow } = prepared.record;
   try {
-    note(`run ${run} of ${workflow.id} began`);
+    note(`run ${run} of ${workflow.id} started`);
     const onPromptChanged = () => undefined;
     const watch = { signal, observers, onPromptChanged, loggerFor };
     const finished = await startRun(workspace, prepared, watch);
@@ -221,11 +221,9 @@ function summaryOf(finished: FinishedRun): string {
   return [
     `${workflow}: ${status} (run ${run})`,
     ...(error ? [error.message] : []),
-    ...(status === "interrupted" || status === "stopped"
-      ? [`It can be carried on: skillflow ${resumeCommand(finished)}`]
-      : []),
+    ...(status === "interrupted" || status === "stopped" ? [`Resume it: skillflow ${resumeCommand(finished)}`] : []),
     ...waiting.map(({ node, ask }) => {
-      return `It waits for a person's word at ${node} (${ask}): skillflow signal ${run} ${shellWord(node)} --approve, or --deny`;
+      return `It waits for a decision at ${node} (${ask}): skillflow signal ${run} ${shellWord(node)} --approve, or --deny`;
     }),
     ...degraded.map(
       ({ skill, node, reason }) => `${skill === undefined ? "degraded" : `without ${skill}`} at ${node}: ${reason}`,

@@ -32,7 +32,7 @@ export interface RpcOptions {
 /** Answers a request or a batch. Returns undefined if it held only notifications. */
 export async function answerRpc(text: string, options: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
   const body = parseJson(text);
-  if (body === undefined) return failure(null, new RpcError(-32700, "ParseError", "the body is no JSON"));
+  if (body === undefined) return failure(null, new RpcError(-32700, "ParseError", "the body is not JSON"));
   if (!Array.isArray(body)) return answerOne(body, options, signal);
   const fault = batchFault(body, options.mostCalls);
   if (fault) return failure(null, fault);
@@ -43,7 +43,7 @@ export async function answerRpc(text: string, options: RpcOptions, signal: Abort
 
 function batchFault(batch: readonly Json[], most: number): RpcError | undefined {
   if (batch.length === 0) return invalidRequest("the batch is empty");
-  return batch.length > most ? invalidRequest(`a batch holds at most ${most} calls`) : undefined;
+  return batch.length > most ? invalidRequest(`a batch may hold at most ${most} calls`) : undefined;
 }
 
 function invalidRequest(message: string): RpcError {
@@ -59,7 +59,9 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
     return id === undefined ? undefined : { jsonrpc: "2.0", id, result };
   } catch (error) {
     // A failure after the caller disconnected is not a fault, and no one reads the answer.
-    const told = signal.aborted ? new RpcError(-32000, "Cancelled", "the caller is gone") : asRpcError(error, options);
+    const told = signal.aborted
+      ? new RpcError(-32000, "Cancelled", "the client disconnected")
+      : asRpcError(error, options);
     return id === undefined ? undefined : failure(id, told);
   }
 }
@@ -72,13 +74,15 @@ interface Request {
 }
 
 function readRequest(call: Json): Request | { readonly id: Id; readonly fault: RpcError } {
-  if (!isObject(call)) return { id: null, fault: invalidRequest("a call is an object") };
+  if (!isObject(call)) return { id: null, fault: invalidRequest("a call must be an object") };
   const { jsonrpc, method, params = {}, id } = call as JsonObject;
   const known = isId(id) ? id : null;
-  if (id !== undefined && !isId(id)) return { id: null, fault: invalidRequest("an id is a string, a number or null") };
+  if (id !== undefined && !isId(id))
+    return { id: null, fault: invalidRequest("an id must be a string, a number or null") };
   if (jsonrpc !== "2.0") return { id: known, fault: invalidRequest('jsonrpc is not "2.0"') };
-  if (typeof method !== "string") return { id: known, fault: invalidRequest("method is no string") };
-  if (typeof params !== "object" || params === null) return { id: known, fault: invalidRequest("params is no object") };
+  if (typeof method !== "string") return { id: known, fault: invalidRequest("method is not a string") };
+  if (typeof params !== "object" || params === null)
+    return { id: known, fault: invalidRequest("params is not an object") };
   return { method, params, id };
 }
 
@@ -91,7 +95,7 @@ async function perform({ method, params }: Request, { methods }: RpcOptions, sig
   if (!carryOut) throw new RpcError(-32601, "MethodNotFound", `there is no method ${method}`);
   // Some clients send an empty list for no parameters.
   const named = Array.isArray(params) && params.length === 0 ? {} : params;
-  if (!isObject(named)) throw invalidParams("params are given by name, as an object");
+  if (!isObject(named)) throw invalidParams("params must be an object");
   return carryOut(named as JsonObject, signal);
 }
 
@@ -108,7 +112,7 @@ function asRpcError(error: unknown, { onFault }: RpcOptions): RpcError {
     return new RpcError(code, type, error.message, error.hint ? { hint: error.hint } : {});
   }
   onFault(error);
-  return new RpcError(-32603, "InternalError", "something went wrong inside");
+  return new RpcError(-32603, "InternalError", "internal error");
 }
 
 function failure(id: Id, { code, message, type, data }: RpcError): Json {

@@ -75,7 +75,7 @@ function readCursor(cursor: string | undefined): string | undefined {
   const text = Buffer.from(cursor, "base64url").toString("utf8");
   if (text.startsWith("after:") && writeCursor(text.slice("after:".length)) === cursor)
     return text.slice("after:".length);
-  throw invalidParams("cursor is none that list_skills gave");
+  throw invalidParams("cursor did not come from list_skills");
 }
 
 function nameOf({ name, version }: ServedSkill): JsonObject {
@@ -176,7 +176,7 @@ function fromEnvelope(params: JsonObject): JsonObject {
     ["name", rest.name],
     ["args", rest.args],
   ].find(([, value]) => value !== undefined);
-  if (twice) throw invalidParams(`${twice[0]} is said twice: write name and args, or skill and arguments`);
+  if (twice) throw invalidParams(`${twice[0]} is given twice: write name and args, or skill and arguments`);
   return { ...rest, name: skill, ...(args === undefined ? {} : { args }) };
 }
 
@@ -185,7 +185,7 @@ function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string
   if (kind === "instruction") throw refuse("it is an instruction; read it with read_skill_file");
   const fault = faultOf(entry);
   if (fault !== undefined) throw refuse(fault);
-  if (tool === undefined && entry.skill.mcp) throw refuse("name one of its tools, as describe_skill lists them");
+  if (tool === undefined && entry.skill.mcp) throw refuse("name one of its tools; describe_skill lists them");
   const tools = entry.skill.tools.map((each) => `${name}.${each.name}`);
   if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
 }

@@ -24,20 +24,22 @@ export async function answerApproval(
     const found = await links.find(token);
     return found.kind === "open" ? page(200, pages.ask(found)) : tell(...describeClosed(found));
   }
-  if (method !== "POST") return page(405, pages.tell("Not so", "GET shows the question, POST answers it."), ALLOWED);
+  if (method !== "POST")
+    return page(405, pages.tell("Method not allowed", "GET shows the question, POST answers it."), ALLOWED);
   const form = new URLSearchParams((await asked.body())?.toString("utf8") ?? "");
   const word = form.get("word");
-  if (word !== "approve" && word !== "deny") return tell(400, "No word", "Say approve or deny. Nothing was changed.");
+  if (word !== "approve" && word !== "deny")
+    return tell(400, "No decision", "Choose approve or deny. Nothing was changed.");
   const approved = word === "approve";
   const note = form.get("note")?.trim().slice(0, MOST_NOTE) || undefined;
   try {
     const found = await links.decide(token, { approved, note });
     if (found.kind !== "open") return tell(...describeClosed(found));
     const { run, by } = found.link;
-    return tell(200, approved ? "Approved" : "Denied", `by ${by}. The run ${run} goes on.`);
+    return tell(200, approved ? "Approved" : "Denied", `by ${by}. The run ${run} continues.`);
   } catch (error) {
     if (!(error instanceof SkillflowError) || error.code !== "store.locked") throw error;
-    return tell(409, "Not now", "The run is at work. Nothing was changed: try again in a moment.");
+    return tell(409, "Try again later", "The run is busy. Nothing was changed: try again in a moment.");
   }
 }
 
@@ -46,7 +48,7 @@ const ALLOWED = { allow: "GET, HEAD, POST" };
 function describeClosed(asked: Exclude<AskedFor, { readonly kind: "open" }>): [number, string, string] {
   switch (asked.kind) {
     case "unknown":
-      return [404, "No such link", "It is none of this listener's, or too old. Nothing was changed."];
+      return [404, "No such link", "It is not from this listener, or it is too old. Nothing was changed."];
     case "late":
       return [410, "Too late", `The run waited until ${asked.until}. Nothing was changed.`];
     case "over":

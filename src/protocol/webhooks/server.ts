@@ -69,7 +69,7 @@ export async function openWebhooks(
         // The webhook was not accepted, so ask the sender to retry.
         if (request.signal.aborted) throw error;
         onFault(error);
-        return json(503, { error: "it could not be taken in" }, { "retry-after": String(FAULT_AFTER_S) });
+        return json(503, { error: "it could not be accepted" }, { "retry-after": String(FAULT_AFTER_S) });
       }
     },
   });
@@ -115,18 +115,18 @@ async function answerWebhook(
   const kind = KINDS[source.said.kind];
   const headers: Headers = { get: (name) => request.headers.get(name) || undefined };
   if (request.method !== "POST") return refused(405, "POST only", { allow: "POST" });
-  if (isDraining) return refused(503, "it is about to end", { "retry-after": String(DRAIN_AFTER_S) });
+  if (isDraining) return refused(503, "the listener is stopping", { "retry-after": String(DRAIN_AFTER_S) });
   if (kind.proof.by === "token" && !isBearer(headers, source.secret)) {
     return refused(401, "the token is missing or wrong: Authorization: Bearer …", { "www-authenticate": "Bearer" });
   }
   const body = await asked.body();
-  if (body === undefined) return refused(413, `a body has at most ${mostBytes} bytes`, { connection: "close" });
+  if (body === undefined) return refused(413, `a body may have at most ${mostBytes} bytes`, { connection: "close" });
   if (kind.proof.by === "signature" && !kind.proof.isGenuine({ headers, body }, source.secret)) {
     return refused(401, "the signature is missing or wrong");
   }
   if (!isRecent(kind, headers, Date.now())) return refused(401, "it was not sent within the last five minutes");
   const value = parseBody(body);
-  if (value === undefined) return refused(400, "the body is no JSON in UTF-8, or nested too deep");
+  if (value === undefined) return refused(400, "the body is not JSON in UTF-8, or is nested too deeply");
   if (kind.isGreeting?.(headers, value)) return { status: 200, body: { ok: true }, text: "is set up" };
   const id = kind.delivery?.(headers, value);
   if (id === undefined && kind.deliveryHeader) return refused(400, `the header ${kind.deliveryHeader} is missing`);

@@ -264,7 +264,7 @@ describe("over the standard streams", () => {
     const read = async (uri: string) => (await client.readResource({ uri })).contents[0];
     expect(await read(link.uri)).toMatchObject({ mimeType: "text/plain", text });
     expect(await read(`${link.uri}?offset=${text.length - 7}&length=3`)).toMatchObject({ text: "the" });
-    await expect(read(`${link.uri}?offset=-1`)).rejects.toThrow(/number of bytes/);
+    await expect(read(`${link.uri}?offset=-1`)).rejects.toThrow(/must be a number of bytes/);
     await expect(read(`${link.uri}?length=99999999`)).rejects.toThrow(/at most/);
     const found = await client.callTool({ name: "search_blob", arguments: { blob_id: link.name, query: "the end" } });
     expect(JSON.parse(textOf(found))).toMatchObject({ total: 1 });
@@ -378,7 +378,7 @@ describe("over the standard streams", () => {
       .map((line) => JSON.parse(line) as { id: number; result?: object });
     expect(new Set(answers.map(({ id }) => id))).toEqual(new Set([1, 2, 3]));
     expect(answers.find(({ id }) => id === 2)?.result).toMatchObject({ structuredContent: { status: "succeeded" } });
-    expect(ended.stderr).toContain("a line is no message");
+    expect(ended.stderr).toContain("a line is not a message");
   });
 
   it("records what runs when the client leaves, and exits with 0", async () => {
