@@ -72,7 +72,7 @@ function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault
     case "model.auth":
       return fault.status === 403 ? `${service.name} refused access${reason}` : `${service.name} refused the API key`;
     case "model.unknown":
-      return `${service.name} knows no model "${model}"${reason}`;
+      return `${service.name} has no model "${model}"${reason}`;
     case "model.quota":
       return `The quota or credit at ${service.name} is used up${reason}`;
     case "model.overloaded":

@@ -29,7 +29,7 @@ export function replayModel({ recording, resumed, digest, onChanged }: ReplayOpt
       const answer = answers.get(stepOf(key));
       if (!answer) {
         throw new SkillflowError("replay.missing", `the recording has no reply for step ${key} at node ${node}`, {
-          hint: "the run took another way than the recorded one; record it again with a live model",
+          hint: "record it again with a live model: this run diverged from the recording",
         });
       }
       if (answer.type === "model:error") throw errorOf(answer);
@@ -47,5 +47,5 @@ type Answer = RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">);
 
 function errorOf({ code, message, hint }: EventOf<"model:error">): SkillflowError {
   if (isErrorCode(code)) return new SkillflowError(code, message, { hint });
-  return new SkillflowError("model.garbled", `${message} (recorded as ${code}, which is no code of this version)`);
+  return new SkillflowError("model.garbled", `${message} (recorded as ${code}, which this version does not have)`);
 }

@@ -121,9 +121,13 @@ function checkAddress(service: Service): void {
   }
   // A header cannot carry such a key, and the resulting error would quote it.
   if (service.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(service.apiKey)) {
-    throw new SkillflowError("model.auth", `The API key for ${service.name} is empty or holds blanks or line breaks`, {
-      hint: `Check ${service.keyName}.`,
-    });
+    throw new SkillflowError(
+      "model.auth",
+      `The API key for ${service.name} is empty or contains spaces or line breaks`,
+      {
+        hint: `Check ${service.keyName}.`,
+      },
+    );
   }
 }
 
@@ -181,7 +185,7 @@ async function faultOfResponse(service: Service, response: Response): Promise<Fa
 async function openAnswer(service: Service, model: string, response: Response, touch: () => void): Promise<Answer> {
   touch();
   const garbled = (what: string) =>
-    new SkillflowError("model.garbled", `${service.name} sent what is no answer of its API: ${what}`, {
+    new SkillflowError("model.garbled", `${service.name} sent an invalid response: ${what}`, {
       repeatable: {},
     });
   const told = { garbled, failureIn: (body: Fields) => failureIn(service, model, body) };

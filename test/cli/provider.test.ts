@@ -40,14 +40,14 @@ const TROUBLES: readonly Trouble[] = [
     answer: json("<html>Bad gateway</html>"),
     code: 4,
     error: "model.garbled",
-    says: /sent what is no answer of its API: <html>Bad gateway/,
+    says: /sent an invalid response: <html>Bad gateway/,
   },
   {
     when: "answers half a JSON document",
     answer: json('{"id":"chat_1","choices":[{"mess'),
     code: 4,
     error: "model.garbled",
-    says: /sent what is no answer of its API: \{"id"/,
+    says: /sent an invalid response: \{"id"/,
   },
   { when: "answers nothing", answer: json(""), code: 4, error: "model.garbled", says: /an empty body/ },
   {
@@ -77,7 +77,7 @@ const TROUBLES: readonly Trouble[] = [
     answer: { fault: "model" },
     code: 4,
     error: "model.unknown",
-    says: /knows no model "test"/,
+    says: /has no model "test"/,
   },
   { when: "wants to be paid", answer: { fault: "quota" }, code: 4, error: "model.quota", says: /quota or credit/ },
   {
