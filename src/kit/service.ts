@@ -120,7 +120,7 @@ export function keyOf(config: ToolContext["config"], name: string): string | und
   const key = config[name]?.trim();
   if (!key) return undefined;
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new Error(`${name} holds characters that no header carries: copy it again.`);
+  throw new Error(`${name} contains characters that a header cannot carry: copy it again.`);
 }
 
 /** Reads a secret without which the service cannot be used. */
@@ -147,8 +147,9 @@ export function serviceUrl({ name, address, usual, url }: Address, config: ToolC
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new Error(`${address} is not an http or https address.`);
   const { username, password, search, hash } = new URL(text);
-  if (username || password) throw new Error(`${address} holds a user or a password: they have variables of their own.`);
-  if (search || hash) throw new Error(`${address} is an address without ? and #.`);
+  if (username || password)
+    throw new Error(`${address} must not contain a user or a password: they have their own variables.`);
+  if (search || hash) throw new Error(`${address} must not contain ? or #.`);
   return text.replace(/(?<!\/)\/+$/, "");
 }
 
@@ -292,11 +293,11 @@ function parse({ name, address }: Service, asking: Asking<z.ZodType>, text: stri
     const line = lineOf(asking);
     if (start.startsWith("<"))
       throw new ServiceFault(
-        `${name} answered ${line} with a web page in place of JSON: check ${address}, and what stands before it, such as a login page.`,
+        `${name} answered ${line} with a web page instead of JSON: check ${address}, and any login page in front of it.`,
       );
     if (/^[[{]/.test(start))
       throw new ServiceFault(
-        `${name}'s answer to ${line} broke off in the middle of its JSON. Try again, or ask for less.`,
+        `${name}'s answer to ${line} ended in the middle of its JSON. Try again, or ask for less.`,
       );
     throw new ServiceFault(`${name} answered ${line} with something that is not JSON: check ${address}.`);
   }
@@ -319,27 +320,28 @@ async function refusal({ service, asking, context }: Call, { status, headers, te
 function advice({ service, asking, context }: Call, refused: Refusal, headers: Headers): string {
   const { name, address } = service;
   const { status, what, said } = refused;
-  if (status === 401) return `${name} did not let in (${what}): ${said} ${keyAdvice(service, context.config)}`;
+  if (status === 401)
+    return `${name} did not authenticate the request (${what}): ${said} ${keyAdvice(service, context.config)}`;
   if (status === 403)
     return `${name} does not allow this (${what}): ${said}${asking.needs ? ` It takes ${asking.needs}.` : ""}`;
   if (status === 404 || status === 405)
     return `Not found in ${name} (${what}): ${said} ${asking.instead ?? service.instead ?? `Check the name, and ${address}.`}`;
   if (status >= 500) return `${name} failed (${what}): ${said}${outcome(asking)}`;
   if (status >= 300 && status < 400)
-    return `${name} sends this elsewhere (${what}), to ${originOf(headers)}: set ${address} to the address that answers.`;
+    return `${name} redirects this (${what}) to ${originOf(headers)}: set ${address} to the final address.`;
   return `${name} found the request invalid (${what}): ${said}`;
 }
 
 function keyAdvice({ keys, address }: Service, config: ToolContext["config"]): string {
   const set = keys.filter((key) => config[key]?.trim());
   if (set.length === 0) return `${keys.join(" and ")} ${keys.length > 1 ? "are" : "is"} not set.`;
-  return `${set.join(" or ")} is wrong, expired or revoked, or for another server than ${address}.`;
+  return `${set.join(" or ")} is wrong, expired or revoked, or not for the server at ${address}.`;
 }
 
 /** Explains a rate limit that ends after a number of milliseconds. */
 export function limitAdvice(name: string, pause: number): string {
   const until = new Date(Date.now() + pause).toISOString();
-  return `${name}'s rate limit is used up until ${until}. Nothing was done; go on without it, or ask again after that.`;
+  return `${name}'s rate limit is used up until ${until}. Nothing was done: continue without it, or try again after that.`;
 }
 
 function outcome({ effect = "read" }: Asking<z.ZodType>): string {

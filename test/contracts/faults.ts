@@ -45,7 +45,7 @@ export function describeFaults(
   describe.each(spreadOf(reads, 3))(`%s of ${skill.id} tells in words`, (tool) => {
     it("that the key is wrong (401)", async () => {
       const told = await failing(tool, answering(401, { message: "bad credentials" }));
-      expect(told).toMatch(new RegExp(`${name} did not let in \\(401 for .*bad credentials`));
+      expect(told).toMatch(new RegExp(`${name} did not authenticate the request \\(401 for .*bad credentials`));
       for (const key of keys) expect(told).toContain(key);
       expect(service?.requests).toHaveLength(1);
     });
@@ -86,13 +86,13 @@ export function describeFaults(
     it("that a web page came in place of data", async () => {
       if (texts.includes(tool)) return;
       const told = await failing(tool, page);
-      expect(told).toMatch(new RegExp(`${name} answered .* with a web page in place of JSON: check ${address}`));
+      expect(told).toMatch(new RegExp(`${name} answered .* with a web page instead of JSON: check ${address}`));
     });
 
     it("that the answer broke off, or has another form", async () => {
       if (texts.includes(tool)) return;
       const half = await failing(tool, async (_, response) => void response.end('{"status": "success", "data": {"res'));
-      expect(half).toMatch(/broke off in the middle of its JSON/);
+      expect(half).toMatch(/ended in the middle of its JSON/);
       await service?.close();
       for (const other of [null, 7, { data: 7, items: 7, hits: 7 }]) {
         expect(await failing(tool, answering(200, other))).toMatch(/in an unexpected form \(/);
@@ -113,7 +113,7 @@ export function describeFaults(
       for (const key of keys) {
         const context = toolContext({ config: { ...config("http://127.0.0.1:1"), [key]: "canary\u0007bell" } });
         const { message } = await failureOf(() => callTool(skill, tool, inputs[tool] ?? {}, context));
-        expect(message).toBe(`${key} holds characters that no header carries: copy it again.`);
+        expect(message).toBe(`${key} contains characters that a header cannot carry: copy it again.`);
       }
     });
   });

@@ -99,7 +99,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     const context = await start();
     const config = { ...context.config, BETTERSTACK_API_TOKEN: "another" };
     await expect(call(name, { ...context, config })).rejects.toThrow(
-      /did not let in \(401 for .*BETTERSTACK_API_TOKEN is wrong/,
+      /did not authenticate the request \(401 for .*BETTERSTACK_API_TOKEN is wrong/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -170,7 +170,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
   it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(always({ text: '{"data": [{"id' }));
     await expect(call(name, context)).rejects.toThrow(
-      /broke off in the middle of its JSON|not rows of JSON: check BETTERSTACK_QUERY_ENDPOINT/,
+      /ended in the middle of its JSON|not rows of JSON: check BETTERSTACK_QUERY_ENDPOINT/,
     );
   });
 
@@ -346,8 +346,8 @@ describe("query_logs", () => {
     ["BETTERSTACK_SOURCE", "t1_app); SELECT 1", /is not a source: it is written like t123456_my_app/],
     ["BETTERSTACK_QUERY_ENDPOINT", undefined, /needs BETTERSTACK_QUERY_ENDPOINT/],
     ["BETTERSTACK_QUERY_ENDPOINT", "file:///etc/passwd", /not an http or https address/],
-    ["BETTERSTACK_QUERY_ENDPOINT", "https://a:b@x.example", /holds a user or a password/],
-    ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /an address without \? and #/],
+    ["BETTERSTACK_QUERY_ENDPOINT", "https://a:b@x.example", /must not contain a user or a password/],
+    ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /must not contain \? or #/],
     ["BETTERSTACK_QUERY_USERNAME", undefined, /needs BETTERSTACK_QUERY_USERNAME/],
     ["BETTERSTACK_QUERY_PASSWORD", undefined, /needs BETTERSTACK_QUERY_PASSWORD, which is not set.*other tools work/],
   ])("says what is wrong with %s as %o", async (name, value, expected) => {
@@ -437,7 +437,7 @@ describe("the connection", () => {
   it("follows no redirect: the token would go along", async () => {
     const elsewhere = await startBetterStack();
     const context = await start(always({ status: 307, body: {}, headers: { location: `${elsewhere.url}/x` } }));
-    await expect(call("get_monitor", context)).rejects.toThrow(/sends this elsewhere .*set BETTERSTACK_API_URL/);
+    await expect(call("get_monitor", context)).rejects.toThrow(/redirects this .*set BETTERSTACK_API_URL/);
     expect(elsewhere.requests).toHaveLength(0);
     await elsewhere.close();
   });

@@ -75,7 +75,9 @@ describe("every cloudwatch tool, against the published contract", () => {
   it("is live when it shows alarms", async () => {
     expect(await cloudwatch.probe?.(await start())).toBe("it shows alarms of eu-west-1");
     const wrong = await start(undefined, { AWS_SESSION_TOKEN: "other" });
-    await expect(cloudwatch.probe?.(wrong)).rejects.toThrow(/did not let in \(401 .*The security token is invalid/);
+    await expect(cloudwatch.probe?.(wrong)).rejects.toThrow(
+      /did not authenticate the request \(401 .*The security token is invalid/,
+    );
   });
 
   it.each([
@@ -83,7 +85,10 @@ describe("every cloudwatch tool, against the published contract", () => {
       "AccessDeniedException",
       /does not allow this \(403 .*not authorized\. It takes the permission logs:DescribeLogGroups/,
     ],
-    ["com.amazon.coral.service#ExpiredTokenException", /did not let in \(401 .*AWS_SESSION_TOKEN is wrong, expired/],
+    [
+      "com.amazon.coral.service#ExpiredTokenException",
+      /did not authenticate the request \(401 .*AWS_SESSION_TOKEN is wrong, expired/,
+    ],
     ["ThrottlingException", /rate limit is used up/],
     ["ResourceNotFoundException", /Not found in CloudWatch \(404 /],
     ["InvalidParameterException", /found the request invalid \(400 /],

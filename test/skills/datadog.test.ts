@@ -97,7 +97,7 @@ describe("every datadog tool, against Datadog's published contract", () => {
   it.each(turnOf(NAMES))("%s says that a key is wrong when Datadog answers 401", async (name) => {
     const context = await start(always({ status: 401, body: { errors: ["Unauthorized"] } }));
     await expect(call(name, context)).rejects.toThrow(
-      /did not let in \(401 .*DD_API_KEY or DD_APP_KEY is wrong.* DD_SITE/,
+      /did not authenticate the request \(401 .*DD_API_KEY or DD_APP_KEY is wrong.* DD_SITE/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -167,7 +167,7 @@ describe("every datadog tool, against Datadog's published contract", () => {
 
   it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(always({ text: '{"data": [{"id' }));
-    await expect(call(name, context)).rejects.toThrow(/broke off in the middle of its JSON/);
+    await expect(call(name, context)).rejects.toThrow(/ended in the middle of its JSON/);
   });
 
   it.each(NAMES)("%s does not fall over when the answer is JSON of another form", async (name) => {
@@ -295,7 +295,7 @@ describe("the site", () => {
   it("follows no redirect: the keys would go along", async () => {
     const elsewhere = await startDatadog();
     const context = await start(always({ status: 302, body: {}, headers: { location: `${elsewhere.url}/x` } }));
-    await expect(call("get_monitor", context)).rejects.toThrow(/sends this elsewhere .*set DD_SITE or DD_API_URL/);
+    await expect(call("get_monitor", context)).rejects.toThrow(/redirects this .*set DD_SITE or DD_API_URL/);
     expect(elsewhere.requests).toHaveLength(0);
     await elsewhere.close();
   });

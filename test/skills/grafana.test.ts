@@ -54,7 +54,9 @@ describe("every grafana tool, against the published contract", () => {
   it("is live when it answers a search", async () => {
     expect(await grafana.probe?.(await start())).toBe("it shows dashboards");
     const config = { ...configFor(service.url), GRAFANA_TOKEN: "other" };
-    await expect(grafana.probe?.(toolContext({ config }))).rejects.toThrow(/did not let in \(401 .*Invalid API key/);
+    await expect(grafana.probe?.(toolContext({ config }))).rejects.toThrow(
+      /did not authenticate the request \(401 .*Invalid API key/,
+    );
     await service.close();
     expect(await grafana.probe?.(await answering([]))).toMatch(/no dashboard/);
   });

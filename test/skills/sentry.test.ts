@@ -136,7 +136,7 @@ describe("every sentry tool, when Sentry refuses", () => {
   it.each(turnOf(NAMES))("%s says that the token is wrong at 401", async (name) => {
     const context = await start(() => ({ status: 401, body: { detail: "Invalid token" } }));
     await expect(call(name, context)).rejects.toThrow(
-      /did not let in \(401.*SENTRY_AUTH_TOKEN is wrong, expired or revoked/,
+      /did not authenticate the request \(401.*SENTRY_AUTH_TOKEN is wrong, expired or revoked/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -185,7 +185,7 @@ describe("every sentry tool, when Sentry refuses", () => {
 
   it.each(turnOf(NAMES))("%s says so when the answer is not JSON, or JSON of another form", async (name) => {
     await expect(call(name, await start(() => ({ text: '[{"id": 1' })))).rejects.toThrow(
-      /broke off in the middle of its JSON/,
+      /ended in the middle of its JSON/,
     );
     await service.close();
     for (const text of ["null", "3", "{}"]) {

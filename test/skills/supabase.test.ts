@@ -759,7 +759,7 @@ describe("on a service that answers as told", () => {
     [
       "SUPABASE_SERVICE_ROLE_KEY",
       "canary\nx: y",
-      "SUPABASE_SERVICE_ROLE_KEY holds characters that no header carries: copy it again.",
+      "SUPABASE_SERVICE_ROLE_KEY contains characters that a header cannot carry: copy it again.",
     ],
   ])("%s %j is refused without being shown", async (field, value, message) => {
     const context = await start(flood);
@@ -930,7 +930,7 @@ describe("what Supabase knows beside the database", () => {
   });
 
   it.each([
-    [401, /did not let in \(401 .*nope\. SUPABASE_ACCESS_TOKEN is wrong, expired or revoked/],
+    [401, /did not authenticate the request \(401 .*nope\. SUPABASE_ACCESS_TOKEN is wrong, expired or revoked/],
     [403, /does not allow this \(403 .*nope/],
     [404, /\(404 .*nope\. Check SUPABASE_PROJECT/],
     [400, /invalid \(400 .*nope/],
