@@ -91,11 +91,11 @@ describe("the digest of a skill covers what its code would load", () => {
     try {
       const written = checkedContents(root);
       write(root, changed, "3");
-      expect(() => written.check()).toThrow("changed after it was opened");
+      expect(() => written.check()).toThrow("changed after it was loaded");
       rmSync(join(root, changed));
       const absent = checkedContents(root);
       write(root, changed, "4");
-      expect(() => absent.check()).toThrow("changed after it was opened");
+      expect(() => absent.check()).toThrow("changed after it was loaded");
     } finally {
       later.mockRestore();
     }
@@ -407,7 +407,7 @@ describe("code that was rewritten after the start does not run", () => {
     const call = async () => tool?.handler({} as never, toolContext({ workDir: root, config: { SECRET: "canary" } }));
     if (canRun) await call();
     write(root, join("skills/x", rewritten), 'throw new Error("it ran");');
-    await expect(call()).rejects.toThrow(/its files changed after it was opened/);
+    await expect(call()).rejects.toThrow(/its files changed after it was loaded/);
   });
 
   it("of a skill that nobody called before, or that was only named", async () => {

@@ -211,6 +211,6 @@ describe("variables that change what programs load", () => {
     const listed = await runInside(["skills", "list", "--json", "--skill-env", "pager=PATH"], { cwd, env });
     const { diagnostics } = JSON.parse(listed.stdout) as { diagnostics: { code: string; message: string }[] };
     const refused = diagnostics.filter(({ code }) => code === "VARIABLE_REFUSED").map(({ message }) => message);
-    for (const name of ["PATH", "BASH_ENV"]) expect(refused.join("\n")).toContain(`the variable ${name} is not handed`);
+    for (const name of ["PATH", "BASH_ENV"]) expect(refused.join("\n")).toContain(`the variable ${name} is not passed`);
   });
 });

@@ -108,8 +108,8 @@ describe("the private copy of what is trusted", () => {
     contents.pin();
     contents.digest();
     contents.verify(join(root, "x/run.mjs"), "good");
-    expect(() => contents.verify(join(root, "x/run.mjs"), "evil")).toThrow(/changed after it was opened/);
+    expect(() => contents.verify(join(root, "x/run.mjs"), "evil")).toThrow(/changed after it was loaded/);
     writeFileSync(join(root, "x/run.mjs"), "evil");
-    expect(() => contents.sourceOf(join(root, "x"), copier)).toThrow(/changed after it was opened/);
+    expect(() => contents.sourceOf(join(root, "x"), copier)).toThrow(/changed after it was loaded/);
   });
 });

@@ -106,7 +106,7 @@ describe("the exit code", () => {
     });
     const ended = await runHere([...RUN, "--dry-run", "--trust-skill", "served"], { cwd });
     expect(ended.code).toBe(0);
-    expect(ended.stderr).toContain("a dry run connects no MCP server");
+    expect(ended.stderr).toContain("a dry run does not connect to MCP servers");
     const real = await runHere([...RUN, "--trust-skill", "served"], { cwd });
     expect(real.code).toBe(3);
   });

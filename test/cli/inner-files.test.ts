@@ -23,7 +23,7 @@ describe("the workflows that nodes run", () => {
     execFileSync("mkfifo", [join(cwd, "pipe.yml")]);
     const { code, stderr } = await runHere(["validate", "w.yml"], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain("./pipe.yml is no file");
+    expect(stderr).toContain("./pipe.yml is not a file");
   });
 
   it("can be looked at and gone on with after a script that ended inside one", async () => {

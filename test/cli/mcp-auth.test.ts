@@ -73,7 +73,7 @@ describe("an auth of a server", () => {
   it("asks a person at a terminal to log in, keeps that in the user's folder, and asks nobody else", async () => {
     const { rig, run, home } = await project(() => ({ type: "authorization_code", clientId: "desk" }), "user");
     const nobody = await run("nobody");
-    expect(nobody.stderr).toContain("log in once, by a run on a terminal");
+    expect(nobody.stderr).toContain("log in once with a run in a terminal");
     const ci = await run("ci", { isTerminal: true, answers: [], env: { CI: "true" } });
     expect(ci.stderr).toContain("log in once");
     expect(rig.as.requests).toEqual([]);

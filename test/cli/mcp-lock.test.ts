@@ -221,7 +221,7 @@ describe("a run with a lock", () => {
     offer([LOOK], [POST]);
     const { stderr } = await run();
     expect(offeredTools(cwd)).toEqual(["look"]);
-    expect(stderr).toContain('offers the tool "post", which skillflow.lock does not hold: it is left out');
+    expect(stderr).toContain('offers the tool "post", which is not in skillflow.lock: it is left out');
   });
 
   it("leaves servers alone that the lock does not know", async () => {
@@ -307,7 +307,7 @@ describe("--frozen", () => {
         servers.remote.url = `${url}/elsewhere`;
         writeFileSync(join(cwd, "skillflow.lock"), JSON.stringify({ ...rest, servers }));
       },
-      "is another one than in skillflow.lock",
+      "differs from the one in skillflow.lock",
     ],
   ])("runs nothing where %s", async (_what, prepare, said) => {
     const made = await rig();

@@ -95,9 +95,9 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
     );
     expect(callsAt(ended, "a")).toEqual([
       "the file ../notes/SKILL.md of maps holds `..`",
-      "SKILL.md is no file that maps bundles for reading",
-      "tools/.secret is no file that maps bundles for reading",
-      "references/photo.png is no text: a binary file of 6 bytes",
+      "SKILL.md is not a file that maps bundles for reading",
+      "tools/.secret is not a file that maps bundles for reading",
+      "references/photo.png is not text: a binary file of 6 bytes",
       "the file /etc/passwd of maps is outside of the directory",
     ]);
   });

@@ -57,12 +57,12 @@ describe("run_script", () => {
       "checker",
     );
     expect(found).toEqual([
-      "notes.txt is no file in scripts/ of checker",
-      "SKILL.md is no file in scripts/ of checker",
+      "notes.txt is not a file in scripts/ of checker",
+      "SKILL.md is not a file in scripts/ of checker",
       expect.stringContaining("holds `..`"),
       expect.stringContaining("is outside of the directory"),
       expect.stringContaining("does not exist"),
-      "scripts is no file in scripts/ of checker",
+      "scripts is not a file in scripts/ of checker",
     ]);
   });
 

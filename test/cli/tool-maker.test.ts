@@ -190,7 +190,7 @@ describe("a tool that a run defines", () => {
       expect.stringContaining('"Add-Up" is no tool name'),
       expect.stringContaining("read_skill is the name of a tool"),
       "the parameters are no JSON",
-      expect.stringContaining("the code is no function body"),
+      expect.stringContaining("the code is not a function body"),
     ]);
     expect(readEvents(project, "r").some((event) => event.type === "tool:defined")).toBe(false);
   });
@@ -252,7 +252,7 @@ describe("a tool that is kept", () => {
   ])("does not replace %s, nor removes it", async (_, files) => {
     const project = projectOf([keep, done("make"), done("plain"), remove, done("use")], files);
     const ended = await runIn(project, ALLOWED);
-    expect(callsAt(ended, "make")?.[0]).toContain("was not made by define_tool: it stays");
+    expect(callsAt(ended, "make")?.[0]).toContain("was not made by define_tool: it is not replaced");
     expect(callsAt(ended, "use")).toEqual(["unknown tool: add_up"]);
     for (const [path, content] of Object.entries(files))
       expect(readFileSync(join(project, path), "utf8")).toBe(content);

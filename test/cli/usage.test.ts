@@ -53,12 +53,12 @@ describe("a command line", () => {
     [["run", "flow.yml", ...OK, "--set", "KEY"], /--set takes KEY=VALUE, not "KEY"/],
     [["run", "flow.yml", ...OK, "-i", "service"], /-i takes KEY=VALUE, not "service"/],
     [["run", "flow.yml", ...OK, "--report", "htm=x.html"], /--report takes KIND=PATH[\s\S]*did you mean html=PATH/],
-    [["run", "flow.yml", ...OK, "--run-id", "../../etc/cron"], /"\.\.\/\.\.\/etc\/cron" is no run id/],
+    [["run", "flow.yml", ...OK, "--run-id", "../../etc/cron"], /"\.\.\/\.\.\/etc\/cron" is not a run id/],
     [["run", "flow.yml", "--model", "script:nowhere.json"], /there is no script .*nowhere\.json/],
     [["run", "flow.yml", "--model", "script:."], /there is no script/],
     [["run", "flow.yml", "--model", "script:flow.yml"], /flow\.yml is not a script: line 2, column 1: replies/],
     [["run", "flow.yml", "--model", "replay:nowhere.jsonl"], /there is no recording .*nowhere\.jsonl/],
-    [["run", "flow.yml", "--model", "replay:flow.yml"], /no recorded run/],
+    [["run", "flow.yml", "--model", "replay:flow.yml"], /not a recorded run/],
     [["resume", "nobody"], /there is no run "nobody"/],
     [["replay", "nobody"], /there is no run "nobody"/],
     [["resume", "../../etc/passwd"], /there is no run/],
@@ -91,7 +91,7 @@ describe("a workflow file", () => {
   it.each([
     ["that is missing", "nowhere.yml", /there is no file nowhere\.yml/],
     ["that is a folder", "folder", /folder is a directory, not a workflow\n +name a workflow's file in it/],
-    ["that is no text", "binary.yml", /binary\.yml is no UTF-8 text/],
+    ["that is no text", "binary.yml", /binary\.yml is not UTF-8 text/],
     ["of 10 MB", "large.yml", /large\.yml has 9\.5 MB; a workflow may have 5 MB at most/],
     ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow is a map/],
     [

@@ -6,9 +6,9 @@ import { isWithin } from "../../files/files.ts";
 export function locateInner(written: string, baseDir: string, root: string): { readonly real: string } | string {
   try {
     const real = realpathSync(join(baseDir, written));
-    if (!isWithin(realpathSync(root), real)) return `${written} lies outside the project`;
-    return statSync(real).isFile() ? { real } : `${written} is no file`;
+    if (!isWithin(realpathSync(root), real)) return `${written} is outside the project`;
+    return statSync(real).isFile() ? { real } : `${written} is not a file`;
   } catch {
-    return `there is no file ${written}`;
+    return `there is not a file ${written}`;
   }
 }

@@ -134,7 +134,7 @@ function shapeFindings(value: unknown): Diagnostic[] {
   const names = cases.map((each) => (isObject(each) ? each.name : undefined));
   const twice = names.flatMap((name, index) => {
     if (typeof name !== "string" || names.indexOf(name) === index) return [];
-    return [wrong(["cases", index, "name"], `there is a case "${name}" before it`)];
+    return [wrong(["cases", index, "name"], `an earlier case has the name "${name}"`)];
   });
   return [...shape, ...matchers, ...twice];
 }
@@ -179,7 +179,7 @@ function fillIn(value: unknown, read: (named: string) => { readonly value: Json;
     if (!isObject(each) || typeof each.input !== "string") return each;
     const path = ["cases", index, "input"];
     const input = filled(each.input, path);
-    if (input !== null && !isObject(input)) problems.push(wrong(path, `${each.input} holds no map`));
+    if (input !== null && !isObject(input)) problems.push(wrong(path, `${each.input} does not contain a map`));
     return { ...each, input };
   });
   return { value: { ...value, ...(value.tools === undefined ? {} : { tools }), cases }, problems };
@@ -228,7 +228,7 @@ export function placeNamed(path: string, named: string, root: string): { readonl
   const outside: Problem = {
     code: "SOURCE_FILE_OUTSIDE_ROOT",
     message: `${named} is outside ${root}`,
-    hint: "a test names files of its own project alone, links followed",
+    hint: "name a file in the test's own project, after links are resolved",
   };
   if (path.includes("\0")) return outside;
   const real = realpathSync(root);
@@ -269,7 +269,7 @@ function readNamed(
       closeSync(file);
     }
   } catch (error) {
-    return unreadable(error instanceof TypeError ? "it is no UTF-8 text" : messageOf(error));
+    return unreadable(error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error));
   }
 }
 

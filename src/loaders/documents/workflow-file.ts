@@ -69,7 +69,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return refuse(`there is no file ${file}`, nearFile(path, file));
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse(`${file} is no UTF-8 text, so no workflow`);
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse(`${file} is not UTF-8 text, so not a workflow`);
     return refuse(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
@@ -87,7 +87,7 @@ export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: str
 
 function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
   if (!isObject(value)) {
-    const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
+    const message = "a workflow must be a map of fields, such as id, entry, nodes and edges";
     return { workflow: undefined, diagnostics: [{ severity: "error", code: "SCHEMA", path: [], message }] };
   }
   const other = otherDocument(value);

@@ -67,7 +67,7 @@ export async function readBundled(skill: string, directory: string, path: string
   const place = await resolveInside(directory, path);
   if (!place.inside) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${place.message}`);
   if (!bundledIn(entriesOf(directory).map((entry) => entry.name))(place.relative)) {
-    throw new SkillflowError("input.invalid", `${path} is no file that ${skill} bundles for reading`);
+    throw new SkillflowError("input.invalid", `${path} is not a file that ${skill} bundles for reading`);
   }
   const read = await readPlace(place, MOST_BYTES);
   if ("inside" in read) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${read.message}`);
@@ -78,7 +78,7 @@ function textOf(path: string, bytes: Uint8Array, size: number): string {
   const left = size - bytes.length;
   const { text, start } = wholeText(bytes);
   if (start > 0 || text.includes("\0") || text.includes("\uFFFD")) {
-    throw new SkillflowError("input.invalid", `${path} is no text: a binary file of ${size} bytes`);
+    throw new SkillflowError("input.invalid", `${path} is not text: a binary file of ${size} bytes`);
   }
   const whole = text.replace(/^\uFEFF/, "");
   return left > 0 ? `${whole}\n[… ${left} bytes left out: the file has ${size} …]` : whole;

@@ -11,7 +11,7 @@ interface DeclaredNetwork {
 export function readNetwork({ metadata }: { readonly [key: string]: unknown }): DeclaredNetwork {
   const network = isObject(metadata) ? metadata.network : undefined;
   if (network === undefined || network === null) return { hosts: [], fault: undefined };
-  if (typeof network !== "string") return { hosts: [], fault: "is no text: write hosts with spaces between them" };
+  if (typeof network !== "string") return { hosts: [], fault: "is not text: separate hosts with spaces" };
   const named = network.split(/\s+/).filter(Boolean);
   const stray = named.find((host) => !parseDeclaredHost(host));
   const hosts = named.filter((host) => parseDeclaredHost(host));

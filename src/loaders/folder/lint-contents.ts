@@ -53,11 +53,11 @@ const SECRETS: readonly (readonly [pattern: RegExp, what: string])[] = [
 
 function checkSecrets(file: string, name: string): Diagnostic[] {
   const problem = (message: string, line?: number): Diagnostic => {
-    const hint = "take it out, revoke it, and read it from an environment variable";
+    const hint = "remove it, revoke it, and read it from an environment variable";
     return { severity: "error", code: "SKILL_SECRET", path: [], message, hint, file, ...(line ? { line } : {}) };
   };
   if (/^\.env(?!\.(?:example|sample|template)$)(?:\.|$)/.test(name)) {
-    return [problem("a file of environment variables must not lie in a skill's folder")];
+    return [problem("a file of environment variables must not be in a skill's folder")];
   }
   if (statSync(file).size > MOST_BYTES) return [];
   const text = readFileSync(file, "latin1");

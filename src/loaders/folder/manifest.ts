@@ -53,7 +53,7 @@ export function openManifest(
   const file = join(directory, name);
   try {
     const text = read(name);
-    if (text === undefined) return { file, fault: "it is no file", place: {} };
+    if (text === undefined) return { file, fault: "it is not a file", place: {} };
     const parsed = PARSERS[syntax](text);
     if ("fault" in parsed) return { file, ...parsed };
     const problem = complainer(file, parsed.position);

@@ -78,7 +78,7 @@ export function openContents(parts: Parts): Contents {
 }
 
 function fileChanged(file: string): Error {
-  return new Error(`its files changed after it was opened (${file}): nothing of it runs before it is opened again`);
+  return new Error(`its files changed after it was loaded (${file}): start the run again to use them`);
 }
 
 function copyOf({ path }: Parts, { files, outside }: Reading, copier: Copier): ReadonlyMap<string, string> {

@@ -87,7 +87,7 @@ function decode(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new Error(`${file} is no UTF-8 text`);
+    throw new Error(`${file} is not UTF-8 text`);
   }
 }
 
@@ -202,7 +202,7 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
 function nameFault(name: unknown): string | undefined {
   if (typeof name !== "string" || name === "") return "its frontmatter has no name";
   if (isSkillId(name)) return undefined;
-  return `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`;
+  return `"${name}" is not a skill id: use lowercase letters, digits and single hyphens, 64 at most`;
 }
 
 /** Code of the finding for an invalid name. Depending on the place, the folder's name replaces it. */
@@ -216,7 +216,7 @@ export function isSkillId(name: string): boolean {
 }
 
 function repairedYaml(file: string, problem: Place & { readonly message: string }): Diagnostic {
-  const message = `the frontmatter is no YAML (${problem.message}); it was read with the values that hold a colon quoted`;
+  const message = `the frontmatter is not YAML (${problem.message}); it was read as if values with a colon were quoted`;
   const hint = 'put quotes around such values: description: "Use it when: …"';
   return { severity: "warning", code: "SKILL_YAML_REPAIRED", path: [], message, hint, file, ...placeOf(problem) };
 }
@@ -264,10 +264,10 @@ function ignoredParts(fields: Frontmatter["fields"], warn: Warn): Diagnostic[] {
 
 function configProblems(config: unknown, warn: Warn): Diagnostic[] {
   if (config === undefined || config === null) return [];
-  if (!isObject(config)) return [warn("SKILL_CONFIG", ["config"], "config is no map of fields: it is ignored")];
+  if (!isObject(config)) return [warn("SKILL_CONFIG", ["config"], "config is not a map of fields: it is ignored")];
   return Object.entries(config).flatMap(([key, field]) => {
     if (!isObject(field)) {
-      return [warn("SKILL_CONFIG", ["config", key], `the config field ${key} is no map: it is left out`)];
+      return [warn("SKILL_CONFIG", ["config", key], `the config field ${key} is not a map: it is left out`)];
     }
     const { format } = field;
     if (format === undefined || CONFIG_FORMATS.some((known) => known === format)) return [];

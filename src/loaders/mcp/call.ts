@@ -6,7 +6,7 @@ import type { CallMcp, McpInvocation } from "../folder/host.ts";
 import type { McpOptions } from "./client.ts";
 
 /** Reason why no server is called without a connection. */
-export const UNCONNECTED = "a dry run connects no MCP server";
+export const UNCONNECTED = "a dry run does not connect to MCP servers";
 
 /** Creates a function that calls MCP tools. Each call has its own connection. */
 export function mcpCaller(processes: McpOptions["processes"]): CallMcp {

@@ -107,8 +107,8 @@ async function authOf(
   signal: AbortSignal,
 ): Promise<Auth | undefined> {
   if (config.auth === undefined) return undefined;
-  if (config.command !== undefined) throw new Error("its auth is for a server at an address, and it is a command");
-  if (!places) throw new Error("its auth counts in your own config file alone");
+  if (config.command !== undefined) throw new Error("auth is only for servers with a url, and this one is a command");
+  if (!places) throw new Error("auth is only allowed in your own config file");
   return openAuth({ ...places, id, config: config.auth, server: httpUrl(config.url), env, fetch, signal });
 }
 
@@ -161,6 +161,6 @@ function checkStillThere(session: Session, tool: ListedTool, input: JsonObject):
 }
 
 function changed({ name }: ListedTool): SkillflowError {
-  const what = `the MCP server has changed the tool ${quote(name)} since the run began, and skillflow.lock holds it as it was`;
+  const what = `the MCP server has changed the tool ${quote(name)} since the run began, and skillflow.lock pins the earlier one`;
   return new SkillflowError("call.refused", what);
 }

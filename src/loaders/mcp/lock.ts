@@ -11,7 +11,7 @@ import { quote } from "./offer/tools.ts";
 
 /** `skillflow.lock`: the tools that MCP servers offered when the file was written. */
 
-const hex = () => z.string().regex(/^[0-9a-f]{64}$/, "it is no sha256 in hex");
+const hex = () => z.string().regex(/^[0-9a-f]{64}$/, "it is not a sha256 in hex");
 const tools = () => z.record(z.string(), hex());
 const lockSchema = lazy(() =>
   z.strictObject({
@@ -72,7 +72,7 @@ function deepest(issues: readonly Issue[]): Issue | undefined {
 function broken(path: string, { line, column }: { line?: number; column?: number }, what: string): SkillflowError {
   const place = line === undefined ? path : `${path}:${line}:${column ?? 1}`;
   return new SkillflowError("config.invalid", `${place}: ${what}`, {
-    hint: "take it back from version control, or remove it and write it anew: skillflow mcp-lock",
+    hint: "restore it from version control, or delete it and run skillflow mcp-lock",
   });
 }
 
@@ -118,13 +118,13 @@ export function holdToLock<Tool extends { readonly name: string; readonly digest
     differences: [
       ...(deepEqual(place, lockedPlace(config))
         ? []
-        : [`is another one than in ${LOCK_FILE}, where it is at ${quote(Object.values(place)[0] ?? "")}`]),
+        : [`differs from the one in ${LOCK_FILE}, which is at ${quote(Object.values(place)[0] ?? "")}`]),
       ...others.map(({ name }) =>
         lockedDigest(name) === undefined
-          ? `offers the tool ${quote(name)}, which ${LOCK_FILE} does not hold: it is left out`
+          ? `offers the tool ${quote(name)}, which is not in ${LOCK_FILE}: it is left out`
           : `has changed the tool ${quote(name)} since ${LOCK_FILE} was written: it is left out`,
       ),
-      ...gone.map((name) => `no longer offers the tool ${quote(name)}, which ${LOCK_FILE} holds`),
+      ...gone.map((name) => `no longer offers the tool ${quote(name)}, which is in ${LOCK_FILE}`),
     ],
   };
 }

@@ -99,7 +99,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
 }
 
 function describeLoss(fault: string, words: string, noise: string): string {
-  const said = [fault, words && `its last words: ${words}`, noise && `on its standard output it printed: ${noise}`];
+  const said = [fault, words && `its last output: ${words}`, noise && `on its standard output it printed: ${noise}`];
   return said.filter((part) => part !== "").join("; ");
 }
 

@@ -50,6 +50,6 @@ function lost(loss: string, isHarmless: boolean): SkillflowError {
   if (isHarmless) return new SkillflowError("server.failed", `the MCP server was lost: ${loss}`, { acted: "no" });
   return new SkillflowError(
     "call.in_doubt",
-    `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
+    `in doubt: the MCP server was lost during this call, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
   );
 }

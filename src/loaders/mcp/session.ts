@@ -152,8 +152,8 @@ function serverHeaders({ config, env, onWarning }: SessionOptions): Record<strin
     const names = variablesIn(value);
     const undeclared = names.find((name) => !Object.hasOwn(config.env ?? {}, name));
     const unset = names.find((name) => !env[name]);
-    if (undeclared) onWarning(`is asked without the header ${header}: its mcp.env does not declare ${undeclared}`);
-    else if (unset) onWarning(`is asked without the header ${header}: ${unset} is not set`);
+    if (undeclared) onWarning(`is called without the header ${header}: its mcp.env does not declare ${undeclared}`);
+    else if (unset) onWarning(`is called without the header ${header}: ${unset} is not set`);
     else headers[header] = fillVariables(value, env);
   }
   return headers;
@@ -163,7 +163,7 @@ export function httpUrl(text: string | undefined): URL {
   if (text === undefined) throw new Error("its mcp has the type http and no url");
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw new Error(`its url is not one of http or https: ${quote(text)}`);
+  throw new Error(`its url is not http or https: ${quote(text)}`);
 }
 
 /** Connects by the first route that the server accepts. If all fail, throws the first error. */
@@ -309,7 +309,7 @@ const LOST_MARK = randomUUID();
 async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void) {
   if (!client.getServerCapabilities()?.tools) return [];
   const { listed, isCut } = await readPages(client, "tools", { most: MOST_TOOLS, signal });
-  if (isCut) warn("lists its tools without an end: the rest is left out");
+  if (isCut) warn("lists its tools endlessly: the rest is left out");
   return listed;
 }
 
@@ -346,14 +346,14 @@ function describeFailure(config: McpServerConfig, error: unknown, said: string):
   if (status === 401 || status === 403) return explainDenial(config, status);
   if (isClosed(error) && said !== "") return said;
   const version = /protocol version is not supported: (.*)/.exec(messageOf(error))?.[1];
-  if (version !== undefined) return `it speaks the protocol version ${quote(version)}, which is unknown here`;
+  if (version !== undefined) return `it speaks the protocol version ${quote(version)}, which is not supported`;
   const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : "";
   const text = `${messageOf(error)}${cause}`.slice(0, 1000);
   return said === "" ? text : `${text}; ${said}`;
 }
 
 function explainDenial({ headers = {}, auth }: McpServerConfig, status: number): string {
-  if (auth) return `it answers HTTP ${status} to the token that its authorization server gave for it`;
+  if (auth) return `it answers HTTP ${status} to the token that its authorization server issued`;
   const [name, value = ""] = Object.entries(headers).find(([key]) => /^authorization$|key|token/i.test(key)) ?? [];
   if (name === undefined) {
     return `it answers HTTP ${status}: give its mcp the header it wants, such as headers: { Authorization: "Bearer \${TOKEN}" } with TOKEN under env`;

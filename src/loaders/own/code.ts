@@ -17,7 +17,7 @@ export function codeSkill(registry: () => Registry): Skill {
   return {
     id: CODE,
     name: "Code",
-    description: "Runs Python that the model writes, isolated: calculations, and large results that no prompt holds.",
+    description: "Runs Python that the model writes, in a sandbox: calculations, and results too large for a prompt.",
     category: "general",
     config: {},
     tools: [{ ...CODE_TOOL, handler }],

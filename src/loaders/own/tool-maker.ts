@@ -18,12 +18,12 @@ import { callScript } from "../programs/script-handler.ts";
 /** Returns the skill for the registry. The run itself handles its tools, because their effects are part of the run. */
 export function toolMakerSkill(): Skill {
   const refuse = () => {
-    throw new Error("tools are defined and removed by a node's model alone");
+    throw new Error("only a node's model may define and remove tools");
   };
   return {
     id: TOOL_MAKER,
     name: "Tool maker",
-    description: "Defines tools while a run goes on, and keeps those that should last as skills of the project.",
+    description: "Defines tools during a run, and keeps those that should last as skills of the project.",
     category: "general",
     config: {},
     tools: MAKER_TOOLS.map((tool) => ({ ...tool, handler: refuse })),
@@ -53,7 +53,7 @@ function checkSyntax(code: string): void {
   try {
     new AsyncFunction("args", `"use strict";\n${code}`);
   } catch (error) {
-    throw new Error(`the code is no function body in JavaScript: ${messageOf(error)}`);
+    throw new Error(`the code is not a function body in JavaScript: ${messageOf(error)}`);
   }
 }
 
@@ -62,7 +62,7 @@ const MARK = "skillflow tool-maker";
 /** Writes a tool's skill to a temporary folder and renames that, so that no incomplete skill is ever visible. */
 async function keepTool(made: MadeTool, shelf: Shelf): Promise<string> {
   const { target, owner, path } = await placeOf(made.tool.name, shelf);
-  if (owner === "other") throw new Error(`${path} is there already and was not made by define_tool: it stays`);
+  if (owner === "other") throw new Error(`${path} exists and was not made by define_tool: it is not replaced`);
   if (owner === "nobody" && shelf.ids.has(skillOf(made.tool.name))) {
     throw new Error(`a skill has the id ${skillOf(made.tool.name)} already: keep the tool under another name`);
   }

@@ -198,13 +198,13 @@ async function withMade(outcome: CompletedRun, workspace: string): Promise<RunOu
   if (!existsSync(join(workspace, MADE))) return outcome;
   const names = await readdir(join(workspace, MADE)).catch(() => []);
   const found = names.filter((name) => /^[0-9a-f]{32}$/.test(name)).sort();
-  if (found.length > MOST_MADE) return refuse(`a run hands back at most ${MOST_MADE} blobs, not ${found.length}`);
+  if (found.length > MOST_MADE) return refuse(`a run may return at most ${MOST_MADE} blobs, not ${found.length}`);
   const made: MadeBlob[] = [];
   let room = MOST_MADE_BYTES;
   for (const name of found) {
     const id = `blob:${name}`;
     const content = await readMade(workspace, name, room);
-    if (!content) return refuse(`a run hands back at most ${MOST_MADE_BYTES} bytes in files; ${id} is beyond that`);
+    if (!content) return refuse(`a run may return at most ${MOST_MADE_BYTES} bytes in files; ${id} is beyond that`);
     const kind = (await readMade(workspace, `${name}.kind`, MOST_KIND))?.toString("utf8") ?? "";
     if (!isBlobKind(kind)) return refuse(`the kind of ${id} must be a MIME type such as text/plain`);
     room -= content.length;
@@ -249,7 +249,7 @@ function commandOf(run: RunParts, program: Program, place: PackagePlace): Foreig
 
 function checkHandle(id: string): string {
   if (/^[A-Za-z0-9:_-]+$/.test(id)) return id;
-  throw new Error(`${JSON.stringify(id)} is no handle of a blob`);
+  throw new Error(`${JSON.stringify(id)} is not the handle of a blob`);
 }
 
 /** Returns the path of a package's code inside the sandbox. Resolved at each run because the folder may change. */
@@ -311,7 +311,7 @@ const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>>
   processes: ({ processes }) => ["ProcessLimitError", `the code started more than ${processes} processes`],
   disk: () => ["DiskLimitError", "the code wrote too much to disk"],
   output: (limits) => ["OutputLimitError", tooMuch(limits)],
-  aborted: () => ["AbortError", "the run was ended from outside"],
+  aborted: () => ["AbortError", "the run was canceled"],
 };
 
 interface Failing {

@@ -33,7 +33,7 @@ export function findRequiredPrograms(
 }
 
 function describe(name: string): string {
-  return isPath(name) ? `${name} is no file` : `${name} is not on the PATH`;
+  return isPath(name) ? `${name} is not a file` : `${name} is not on the PATH`;
 }
 
 function isPath(name: string): boolean {

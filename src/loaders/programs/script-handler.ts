@@ -147,8 +147,10 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
     case ".sh":
       return { program: "sh", argv: ["sh", path], needs: [] };
     default:
-      if (isExecutable(path)) return { program: "what it names in its first line", argv: [path], needs: [] };
-      throw new Error(`the script ${file} cannot be run: it is no .js, .mjs, .ts, .py or .sh file, and not executable`);
+      if (isExecutable(path)) return { program: "the program that its first line names", argv: [path], needs: [] };
+      throw new Error(
+        `the script ${file} cannot be run: it is not a .js, .mjs, .ts, .py or .sh file, and not executable`,
+      );
   }
 }
 
@@ -234,7 +236,7 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
   if (result.ended !== "exit") throw ended(result.ended);
   if (outcome) return settle(outcome, result.stderr);
   if (result.truncated) throw ended("output");
-  if (marked !== -1) throw invalidOutput(`the script ${file} gave a result that is nested too deep`);
+  if (marked !== -1) throw invalidOutput(`the script ${file} returned a result that is nested too deeply`);
   if (result.code !== 0) throw failureOf(result, file);
   return printedResult(result, file);
 }
@@ -283,7 +285,7 @@ function printedResult({ stdout, stderr }: ForeignResult, file: string): Json {
   }
   const value = parseJson(text);
   if (value !== undefined) return value;
-  throw invalidOutput(`the script ${file} printed what is no JSON: ${text}`);
+  throw invalidOutput(`the script ${file} printed text that is not JSON: ${text}`);
 }
 
 function invalidOutput(message: string): SkillflowError {

@@ -42,7 +42,7 @@ export async function runSkillScript(
   const place = await resolveInside(directory, path);
   if (!place.inside) throw new SkillflowError("input.invalid", `the script ${path} of ${skill.id} ${place.message}`);
   if (!place.relative.startsWith("scripts/"))
-    throw new SkillflowError("input.invalid", `${path} is no file in scripts/ of ${skill.id}`);
+    throw new SkillflowError("input.invalid", `${path} is not a file in scripts/ of ${skill.id}`);
   scripts.contents.check();
   const { workDir, signal } = context;
   const result = await host.runForeign({
@@ -87,7 +87,7 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
       if (isExecutable(path)) return [path];
       throw new SkillflowError(
         "input.invalid",
-        `the script ${name} cannot be run: it is no .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,
+        `the script ${name} cannot be run: it is not a .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,
       );
   }
 }

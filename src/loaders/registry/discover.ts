@@ -136,7 +136,7 @@ export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): Skil
   };
   visit(() => openSkillFolder(level.path), level.path, 0);
   if (seen > MOST_FOLDERS)
-    diagnostics.push(skipped(level.path, `only the first ${MOST_FOLDERS} folders were looked at`));
+    diagnostics.push(skipped(level.path, `only the first ${MOST_FOLDERS} folders were searched`));
   return folders;
 }
 

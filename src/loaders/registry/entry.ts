@@ -204,7 +204,7 @@ async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined)
       for (const schema of [input_schema, output_schema]) if (schema) compileSchema(schema);
       return true;
     } catch (error) {
-      const message = `the tool ${name} is left out: its schema is no JSON Schema: ${messageOf(error)}`;
+      const message = `the tool ${name} is left out: its schema is not a JSON Schema: ${messageOf(error)}`;
       unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
       return false;
     }
@@ -300,7 +300,7 @@ const PLAIN: ReadonlySet<Format> = new Set(["agent-skills", "sweny", "mcp"]);
 
 function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
   const allowed = names.filter((name) => !isReservedVariable(name));
-  return Object.fromEntries(allowed.map((name) => [name, { description: "handed over by the operator", env: name }]));
+  return Object.fromEntries(allowed.map((name) => [name, { description: "supplied by the operator", env: name }]));
 }
 
 function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {

@@ -70,7 +70,7 @@ export function refusedVariables({ variables }: Pick<SkillSetOptions, "variables
 }
 
 function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" | "file"> = { path: [] }): Diagnostic {
-  const message = `skill "${id}": the variable ${name} is not handed to a skill, because it changes what programs load`;
+  const message = `skill "${id}": the variable ${name} is not passed to a skill, because it changes what programs load`;
   return { severity: "warning", code: "VARIABLE_REFUSED", message, ...at };
 }
 
@@ -177,6 +177,6 @@ function shadowing(id: string, { path, priority }: Layer, loser: string): Diagno
 
 function toolsLeftOut(id: string, { path }: Layer): Diagnostic {
   const message = `skill "${id}": the tools of ${path} are left out, because the built-in skill keeps its own`;
-  const hint = "a skill with tools of its own needs an id of its own";
+  const hint = "rename the skill: a skill with its own tools needs its own id";
   return { severity: "warning", code: "SKILL_TOOLS_LEFT_OUT", path: [], message, hint, file: path };
 }

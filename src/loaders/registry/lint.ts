@@ -92,7 +92,7 @@ function sharedName({ skill, directory }: LintedSkill, name: string, ids: readon
   const hint =
     new Set(full).size < full.length
       ? `at a node that lists both, the second is offered as ${full[0]}_2; rename one of them`
-      : `at a node that lists both, write ${full.join(" or ")}: tools.allow and evaluators take ${name} as the first skill's, tools.deny as that of each`;
+      : `at a node that lists both, write ${full.join(" or ")}: in tools.allow and evaluators, ${name} means the first skill's tool, in tools.deny both`;
   return {
     severity: "warning",
     code: "TOOL_NAME_SHARED",

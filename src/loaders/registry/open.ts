@@ -194,7 +194,7 @@ function withGiven(options: SkillSetOptions): SkillSetOptions {
 function hiddenBy(layers: ReadonlyMap<string, readonly Layer[]>): Diagnostic[] {
   return [...layers].flatMap(([id, found]) =>
     found.map(({ path }) => {
-      const message = `skill "${id}": the one that the program brings along shadows ${path}`;
+      const message = `skill "${id}": the program's own skill shadows ${path}`;
       return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: path };
     }),
   );
@@ -250,7 +250,7 @@ function saysId(file: string, id: string): boolean {
 
 function inlineShadows(id: string, inline: InlineSkills | undefined, ids: ReadonlySet<string>): Diagnostic[] {
   if (!inlineOf(id, inline) || !ids.has(id)) return [];
-  const message = `skill "${id}": the workflow's own shadows the one that is installed, whose tools stay`;
+  const message = `skill "${id}": the workflow's skill shadows the installed one, which keeps its tools`;
   return [{ severity: "warning", code: "SKILL_SHADOWED", path: ["skills", id], message }];
 }
 

@@ -76,7 +76,7 @@ function describeServer(server: McpServerConfig): readonly string[] {
   const { command, args = [], url = "", env = {} } = server;
   const [start, variables, receiver] =
     command === undefined
-      ? [`asks ${url}`, handedVariables(server), url]
+      ? [`connects to ${url}`, handedVariables(server), url]
       : [`runs command ${[command, ...args].join(" ")}`, Object.keys(env), "it"];
-  return variables.length === 0 ? [start] : [start, `hands ${variables.join(", ")} to ${receiver}`];
+  return variables.length === 0 ? [start] : [start, `passes ${variables.join(", ")} to ${receiver}`];
 }

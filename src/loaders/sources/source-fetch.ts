@@ -65,7 +65,7 @@ interface Trip extends EgressOptions {
 type Hop = Fetched | { readonly location: string };
 
 async function visit(address: string, trip: Trip): Promise<Hop> {
-  if (!URL.canParse(address)) return blocked(`${shown(address)} is no address that can be fetched`);
+  if (!URL.canParse(address)) return blocked(`${shown(address)} is not an address that can be fetched`);
   const url = new URL(address);
   if (url.protocol !== "http:" && url.protocol !== "https:") return blocked(`${shown(address)} is not http or https`);
   if (url.username !== "" || url.password !== "") return blocked(`${shown(address)} carries a user name or password`);
@@ -78,7 +78,7 @@ type Checked = { readonly addresses: readonly string[] } | { readonly problem: S
 /** Resolves a host once. A single refused address refuses the whole request. */
 async function checkAddresses(url: URL, trip: Trip): Promise<Checked> {
   const host = bareHost(url);
-  if (isLocalName(host)) return blocked(`${shown(url.href)} names this machine`);
+  if (isLocalName(host)) return blocked(`${shown(url.href)} is an address of this machine`);
   const addresses = isIP(host) ? [host] : await inTime(trip.network.lookup(host), trip.signal);
   const refused = addresses.find((address) => isIP(address) === 0 || isRefusedAddress(address));
   if (refused !== undefined) {
@@ -106,7 +106,7 @@ function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value
 async function exchange(url: URL, addresses: readonly string[], trip: Trip): Promise<Hop> {
   const token = tokenFor(url, trip);
   if (token !== undefined && !/^[!-~]+$/.test(token)) {
-    const message = `the token of ${url.host} holds characters that a header cannot carry`;
+    const message = `the token of ${url.host} contains characters that a header cannot carry`;
     return problem("SOURCE_URL_AUTH_REQUIRED", message, authHint(url, true));
   }
   const connection = await trip.network.connect(targetOf(url, addresses, trip.signal));
@@ -179,8 +179,8 @@ function joined(location: string, base: URL): string {
 }
 
 function authHint(url: URL, hadToken: boolean): string {
-  if (hadToken) return `The token of ${url.host} was not accepted: see its variable under fetch.auth.`;
-  const clear = url.protocol === "http:" ? " Tokens are sent by https only." : "";
+  if (hadToken) return `The token of ${url.host} was not accepted: check its variable under fetch.auth.`;
+  const clear = url.protocol === "http:" ? " Tokens are sent only over https." : "";
   return `Under fetch.auth in your own config file, name the variable that holds a token for ${url.host}.${clear}`;
 }
 
@@ -204,7 +204,11 @@ function unreachable(
   { trip, deadlineMs }: { trip: Trip; deadlineMs: number },
 ): Fetched {
   if (trip.signal.aborted) {
-    return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} gave no whole answer in ${deadlineMs} ms`, REACH_HINT);
+    return problem(
+      "SOURCE_URL_UNREACHABLE",
+      `${shown(address)} did not answer completely in ${deadlineMs} ms`,
+      REACH_HINT,
+    );
   }
   if (!(error instanceof Error) || !("code" in error) || error instanceof TypeError) throw error;
   const reason = error.message || String(error.code);

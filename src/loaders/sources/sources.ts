@@ -216,7 +216,7 @@ async function readText(realPath: string): Promise<Text> {
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) return { reason: "it is a directory" };
-    if (!stats.isFile()) return { reason: "it is no regular file" };
+    if (!stats.isFile()) return { reason: "it is not a regular file" };
     const bytes = stats.size > MAX_BYTES ? undefined : await file.readFile();
     return bytes && bytes.length <= MAX_BYTES ? decode(bytes) : { reason: "it is larger than 5 MiB" };
   } finally {
@@ -241,23 +241,23 @@ function isSystemError(error: unknown): error is Error & { readonly code: string
 }
 
 function notFound(path: string, from: string): SourceProblem {
-  const hint = `Paths start in ${from}. Text that begins like a path is written {inline: …}.`;
+  const hint = `Paths start in ${from}. Write text that begins like a path as {inline: …}.`;
   return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${path}`, hint };
 }
 
 function unreadable(path: string, reason: string): SourceProblem {
-  const hint = "A file Source is readable UTF-8 text of at most 5 MiB.";
+  const hint = "A file Source must be readable UTF-8 text of at most 5 MiB.";
   return { code: "SOURCE_FILE_READ_FAILED", message: `${path} cannot be read: ${reason}`, hint };
 }
 
 function outsideRoot(path: string, root: string, from: SourceField["from"]): SourceProblem {
   const what = from === "input" ? "Files named by the input" : "Files named by the document";
   const option = { option: "file-root", value: "DIR" } as const;
-  const hint: Hint = [`${what} must lie in ${root}, links followed. Name another folder with `, option, "."];
+  const hint: Hint = [`${what} must be in ${root} after links are resolved. Name another folder with `, option, "."];
   return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is outside ${root}`, hint };
 }
 
 function hiddenFile(path: string): SourceProblem {
-  const hint = "The input names no file by .. or by a name that begins with a dot.";
-  return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is no file for the input to name`, hint };
+  const hint = "Name a file without .. and without a name that begins with a dot.";
+  return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is not a file that the input may name`, hint };
 }

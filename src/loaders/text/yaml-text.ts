@@ -162,7 +162,7 @@ function keyProblems(document: Document, problem: Complain): YamlProblem[] {
     if (isAlias(node) && !anchors.has(node.source)) {
       found.push(problem(`the alias *${node.source} names nothing before it`, node.range?.[0]));
     } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
-      found.push(problem(`the alias *${node.source} stands inside of what it names`, node.range?.[0]));
+      found.push(problem(`the alias *${node.source} is inside the value that it names`, node.range?.[0]));
     }
     if (isMap(node)) found.push(...badKeys(node, problem));
   });
@@ -178,7 +178,7 @@ function badKeys(map: YAMLMap, problem: Complain): YamlProblem[] {
     const again = seen.has(name);
     seen.add(name);
     if (name === "__proto__") return [problem('the key "__proto__" is not allowed', offset)];
-    return again ? [problem(`the key "${name}" stands twice in one map`, offset)] : [];
+    return again ? [problem(`the key "${name}" occurs twice in one map`, offset)] : [];
   });
 }
 

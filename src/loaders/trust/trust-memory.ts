@@ -46,7 +46,7 @@ export function readTrustMemory(env: Environment): TrustMemory {
   if (file === undefined || !existsSync(file)) return { entries: [], findings: [] };
   try {
     const listed: unknown = JSON.parse(readFileSync(file, "utf8"));
-    if (!Array.isArray(listed)) throw new Error("it is no list");
+    if (!Array.isArray(listed)) throw new Error("it is not a list");
     const entries = listed.filter(isEntry);
     const findings = listed.filter((entry) => !isEntry(entry)).map((entry) => `${file}: ${describeLoose(entry)}`);
     return { entries, findings };
@@ -63,7 +63,7 @@ function isEntry(value: unknown): value is TrustEntry {
 
 function describeLoose(value: unknown): string {
   const id = isObject(value) && typeof value.id === "string" ? value.id : JSON.stringify(value);
-  return `the entry for ${id} counts for nothing, because it has no path and digest: answer once more`;
+  return `the entry for ${id} is ignored, because it has no path and digest: answer again`;
 }
 
 /** Checks whether exactly these files were approved. */

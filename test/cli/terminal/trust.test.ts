@@ -242,7 +242,7 @@ describe("elsewhere", () => {
       "an entry without a path",
       "trust.json",
       JSON.stringify([{ id: "pager", digest: "0".repeat(64) }]),
-      "the entry for pager counts for nothing",
+      "the entry for pager is ignored",
     ],
     ["a file that is no list", "trust.json", "{}", "is not read, so nothing in it is trusted"],
     [

@@ -370,7 +370,7 @@ describe("a file that is wrong", () => {
     ["a file without quotes", caseOf("{}", "    input: @alerts/leak.json\n"), 'a file is named in quotes: "@file"'],
     ["a workflow that is not there", caseOf("{}").replace("./triage.yml", "./triaeg.yml"), "did you mean triage.yml?"],
     ["a script that is not there", caseOf("{}").replace("triage.script", "triage.scrpt"), "did you mean"],
-    ["two cases of one name", `${caseOf("{}")}  - name: a leak is filed once\n`, "there is a case"],
+    ["two cases of one name", `${caseOf("{}")}  - name: a leak is filed once\n`, "an earlier case has the name"],
     ["prompts without a recording", caseOf("{ prompts: unchanged }"), "the test needs model: replay:FILE"],
     [
       "an output beside an error",

@@ -94,12 +94,12 @@ describe("a file that a node runs", () => {
     });
     const project = await open(join(directory, "near"));
     const outside = await project.validate("outer.yml");
-    expect(outside.map(({ message }) => message)).toEqual(["../far/in.yml lies outside the project"]);
+    expect(outside.map(({ message }) => message)).toEqual(["../far/in.yml is outside the project"]);
     mkdirSync(join(directory, "near", "flows"));
     symlinkSync(join(directory, "far", "in.yml"), join(directory, "near", "in.yml"));
     writeFileSync(join(directory, "near", "outer.yml"), JSON.stringify(calling("./in.yml")));
     const linked = await project.validate("outer.yml");
-    expect(linked.map(({ message }) => message)).toEqual(["./in.yml lies outside the project"]);
+    expect(linked.map(({ message }) => message)).toEqual(["./in.yml is outside the project"]);
   });
 
   it("does not run itself, nor by way of another", async () => {

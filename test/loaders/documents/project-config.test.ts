@@ -79,7 +79,7 @@ describe("what it holds", () => {
     ["model: [", ".skillflow.yml:1:8: what this quote or bracket opens is not closed"],
     ["model:\n\t- a", ".skillflow.yml:2:1: the indentation has a tab: use spaces only"],
     ["limits:\n  max_stps: 1", ".skillflow.yml:2:3: limits.max_stps is not a known setting"],
-    ["model: a\nmodel: b", '.skillflow.yml:2:1: the key "model" stands twice in one map'],
+    ["model: a\nmodel: b", '.skillflow.yml:2:1: the key "model" occurs twice in one map'],
   ])("%j is refused with a reason", (text, reason) => {
     expect(() => load(text)).toThrow(
       expect.objectContaining({ code: "config.invalid", message: expect.stringContaining(reason) }),

@@ -59,7 +59,7 @@ describe("files", () => {
       /is a directory/,
     ],
     ["a file in a file", () => join(fileOf("plain", "x"), "x.yml"), /cannot be read/],
-    ["an image", () => fileOf("image.yml", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0])), /no UTF-8 text/],
+    ["an image", () => fileOf("image.yml", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0])), /not UTF-8 text/],
     ["a text with NUL", () => fileOf("nul.yml", "id: a\0b"), /binary file/],
     ["more than 5 MB", () => fileOf("big.yml", Buffer.alloc(5 * 1024 * 1024 + 1, "#")), /5 MB at most/],
   ])("%s is told with IO", (_, make, message) => {
@@ -82,7 +82,7 @@ describe("files", () => {
     expect(workflow).toBeUndefined();
     expect(codes(diagnostics)).toEqual(["SCHEMA"]);
     expect(diagnostics[0]).toMatchObject({ line: expect.any(Number) });
-    expect(diagnostics[0]?.message).toContain("a workflow is a map of fields");
+    expect(diagnostics[0]?.message).toContain("a workflow must be a map of fields");
   });
 });
 
@@ -103,11 +103,11 @@ describe("YAML (D1)", () => {
     ["an open bracket", "id: f\nnodes: {a: ", "2:"],
     ["an unknown alias", "id: *nope", "1:5 PARSE the alias *nope names nothing before it"],
     ["a second document", `${minimal()}---\nid: g\n`, "7:1 PARSE"],
-    ["a duplicate key", "id: f\nname: F\nid: g", '3:1 PARSE the key "id" stands twice in one map'],
+    ["a duplicate key", "id: f\nname: F\nid: g", '3:1 PARSE the key "id" occurs twice in one map'],
     [
       "a duplicate key deep inside",
       minimal().replace("name: A", "name: A, name: B"),
-      '5:17 PARSE the key "name" stands twice in one map',
+      '5:17 PARSE the key "name" occurs twice in one map',
     ],
     ["a duplicate node", "id: f\nnodes:\n  a: {}\n  a: {}", '4:3 PARSE the key "a" stands twice'],
     ["a duplicate in JSON", '{"id": "f", "id": "g"}', "1:13 PARSE"],
@@ -121,7 +121,7 @@ describe("YAML (D1)", () => {
     [
       "an alias inside of what it names",
       minimal("x: &x { y: *x }"),
-      "7:12 PARSE the alias *x stands inside of what it names",
+      "7:12 PARSE the alias *x is inside the value that it names",
     ],
   ])("%s is told with its place", (_, text, finding) => {
     const loaded = parse(text);

@@ -55,7 +55,7 @@ describe("the files that a skill bundles for reading", () => {
   ])("a file %s is refused by name", async (_, content) => {
     const directory = makeFolder();
     writeFileSync(join(directory, "pic.png"), content);
-    await expect(read(directory, "pic.png")).rejects.toThrow(`pic.png is no text: a binary file of ${content.length}`);
+    await expect(read(directory, "pic.png")).rejects.toThrow(`pic.png is not text: a binary file of ${content.length}`);
   });
 
   test.each([

@@ -162,16 +162,16 @@ describe("a server that cannot be used", () => {
     ["a command that is not there", { command: "no-such-server" }, /^no-such-server was not found on the PATH$/],
     ["no command", { type: "stdio", url: "http://127.0.0.1:1" }, /type stdio and no command/],
     ["no url", { type: "http", command: "node" }, /type http and no url/],
-    ["an address of another kind", { url: "file:///etc/passwd" }, /not one of http or https/],
+    ["an address of another kind", { url: "file:///etc/passwd" }, /not http or https/],
     [
       "an end at once",
       { command: "node", args: ["-e", "console.error('first'); console.error('no licence'); process.exit(7)"] },
-      /^it ended with exit code 7; its last words: first \| no licence$/,
+      /^it ended with exit code 7; its last output: first \| no licence$/,
     ],
     [
       "a fault of its own",
       { command: "node", args: ["-e", "throw new RangeError('no memory of that')"] },
-      /^it ended with exit code 1; its last words: .*RangeError: no memory of that/,
+      /^it ended with exit code 1; its last output: .*RangeError: no memory of that/,
     ],
     [
       "another language",
@@ -187,7 +187,7 @@ describe("a server that cannot be used", () => {
           serverInfo: { name: "a", version: "1" },
         }),
       }),
-      /^it speaks the protocol version "1999-01-01", which is unknown here$/,
+      /^it speaks the protocol version "1999-01-01", which is not supported$/,
     ],
     [
       "a refusal",
@@ -262,13 +262,13 @@ describe("what a hostile server lists", () => {
       'lists the tool "bare", whose input schema is missing: it is left out',
       "lists a tool without a name: it is left out",
       "lists a tool without a name: it is left out",
-      'lists the tool "text", whose input schema is not that of an object: it is left out',
+      'lists the tool "text", whose input schema is not the schema of an object: it is left out',
       expect.stringMatching(/^lists the tool "typo", whose input schema cannot be used/),
       expect.stringMatching(/^lists the tool "lost", whose input schema cannot be used/),
       'lists the tool "large", whose input schema is larger than 64 kB: it is left out',
-      'lists the tool "deep", whose input schema is nested too deep: it is left out',
+      'lists the tool "deep", whose input schema is nested too deeply: it is left out',
       'lists the tool "bomb", whose input schema refers to itself too often: it is left out',
-      expect.stringMatching(/^lists a tool with an endless name/),
+      expect.stringMatching(/^lists a tool whose name is too long/),
     ]);
   });
 
@@ -312,7 +312,7 @@ describe("what a hostile server lists", () => {
       "tools/list": ({ cursor = "a" }) => ({ tools: [], nextCursor: cursor === "a" ? "b" : "a" }),
     });
     expect(circle.connection.tools).toEqual([]);
-    expect(circle.warnings).toEqual(["lists its tools without an end: the rest is left out"]);
+    expect(circle.warnings).toEqual(["lists its tools endlessly: the rest is left out"]);
   });
 
   it("is nothing where it offers no tools at all", async () => {
@@ -357,7 +357,7 @@ describe("a result", () => {
 
   it.each<[string, Answers["x"], RegExp]>([
     ["its text", () => ({ isError: true, content: [{ type: "text", text: "no such cat" }] }), /^no such cat$/],
-    ["that it says nothing", () => ({ isError: true, content: [] }), /did not say why/],
+    ["that it says nothing", () => ({ isError: true, content: [] }), /gave no reason/],
     [
       "what the protocol says, and not what was printed",
       () => {
@@ -436,7 +436,7 @@ describe("a call", () => {
       notes,
     );
     await expect(call("look")).rejects.toThrow(
-      /^in doubt: .* may have been carried out \(it ended with exit code 9; its last words: out of memory\)/,
+      /^in doubt: .* may have been carried out \(it ended with exit code 9; its last output: out of memory\)/,
     );
     expect(await call("look")).toBe("done");
     expect(readFileSync(notes, "utf8")).toBe("called\ncalled\n");
@@ -496,7 +496,7 @@ describe("a call", () => {
   });
 
   it.each([
-    [true, /has changed the tool "look" since the run began, and skillflow.lock holds it/, 1],
+    [true, /has changed the tool "look" since the run began, and skillflow.lock pins the earlier one/, 1],
     [false, /was lost/, 2],
   ])("of a tool that comes back changed is not made where the tool is locked: %s", async (isLocked, said, calls) => {
     const notes = join(temporaryFolder(), "notes");
@@ -580,8 +580,8 @@ describe("a server over HTTP", () => {
     }
     expect(service.requests.at(-1)).toMatchObject({ method: "DELETE", headers: { "mcp-session-id": "s1" } });
     expect(warnings).toEqual([
-      "is asked without the header X-Unset: UNSET is not set",
-      "is asked without the header X-Other: its mcp.env does not declare HOME",
+      "is called without the header X-Unset: UNSET is not set",
+      "is called without the header X-Other: its mcp.env does not declare HOME",
     ]);
   });
 

@@ -48,5 +48,5 @@ it("what a server said last is heard before it is told to be gone, however busy 
   await started;
   await closed;
   expect(heard).toEqual(["first", "last"]);
-  expect(server.describe()).toBe("it ended with exit code 0; its last words: why");
+  expect(server.describe()).toBe("it ended with exit code 0; its last output: why");
 });

@@ -47,7 +47,7 @@ describe("defining a tool", () => {
     "return 1; /*",
   ])("refuses %j, and keeps nothing", async (code) => {
     const root = makeFolder();
-    await expect(defineMade(made({ code }), shelf(root))).rejects.toThrow("the code is no function body");
+    await expect(defineMade(made({ code }), shelf(root))).rejects.toThrow("the code is not a function body");
     expect(readdirSync(root)).toEqual([]);
   });
 });
@@ -95,7 +95,7 @@ describe("keeping a tool", () => {
   ])("does not replace %s, nor removes it", async (_, files) => {
     const inside = Object.entries(files).map(([name, content]) => [`skills/fetch-weather/${name}`, content]);
     const root = makeFolder(Object.fromEntries(inside));
-    await expect(defineMade(made(), shelf(root))).rejects.toThrow("was not made by define_tool: it stays");
+    await expect(defineMade(made(), shelf(root))).rejects.toThrow("was not made by define_tool: it is not replaced");
     await expect(removeMade("fetch_weather", undefined, shelf(root))).rejects.toThrow("unknown tool: fetch_weather");
     expect(await removeMade("fetch_weather", made(), shelf(root))).toEqual({ removed: "fetch_weather" });
     for (const [name, content] of Object.entries(files)) expect(text(root, name)).toBe(content);
@@ -185,6 +185,6 @@ describe("running a tool", () => {
 
 test("outside of a run nothing is defined or removed", () => {
   for (const { handler } of toolMakerSkill().tools) {
-    expect(() => handler({} as never, toolContext())).toThrow("by a node's model alone");
+    expect(() => handler({} as never, toolContext())).toThrow("only a node's model may");
   }
 });

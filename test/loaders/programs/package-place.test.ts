@@ -116,7 +116,7 @@ describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that is
     writeFileSync(join(target.directory, "code/main.py"), "def main(args):\n    return 'changed'\n");
     expect(await run(target)).toMatchObject({
       status: "failed",
-      error: { message: expect.stringContaining("its files changed after it was opened") },
+      error: { message: expect.stringContaining("its files changed after it was loaded") },
     });
     expect(await starts[1]?.ended).toMatchObject({ ended: "aborted" });
   });

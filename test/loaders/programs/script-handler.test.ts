@@ -96,13 +96,13 @@ describe("a JavaScript handler", () => {
   test.each(
     spreadOf(
       [
-        ["() => 1", "the result is no JSON: a function is no JSON"],
-        ["({ a: [() => 1] })", 'the result is no JSON: a function at "0" is no JSON'],
-        ["10n", "the result is no JSON: a bigint is no JSON"],
-        ["Symbol('x')", "the result is no JSON: a symbol is no JSON"],
-        ["(() => { const a = {}; a.a = a; return a; })()", "the result is no JSON: it refers to itself"],
-        ["({ toJSON() { throw new Error('not me'); } })", "the result is no JSON: not me"],
-        ["JSON.parse('['.repeat(900) + ']'.repeat(900))", "nested too deep"],
+        ["() => 1", "the result is not JSON: a function is not JSON"],
+        ["({ a: [() => 1] })", 'the result is not JSON: a function at "0" is not JSON'],
+        ["10n", "the result is not JSON: a bigint is not JSON"],
+        ["Symbol('x')", "the result is not JSON: a symbol is not JSON"],
+        ["(() => { const a = {}; a.a = a; return a; })()", "the result is not JSON: it refers to itself"],
+        ["({ toJSON() { throw new Error('not me'); } })", "the result is not JSON: not me"],
+        ["JSON.parse('['.repeat(900) + ']'.repeat(900))", "nested too deeply"],
       ],
       3,
     ),
@@ -276,10 +276,10 @@ def handler(args):
   test.each(
     spreadOf(
       [
-        ["return float('nan')", "the result is no JSON: it holds NaN or Infinity, which JSON does not have"],
-        ["return {'a': [float('inf')]}", "the result is no JSON: it holds NaN or Infinity, which JSON does not have"],
-        ["return {1, 2}", "the result is no JSON: Object of type set is not JSON serializable"],
-        ["a = []; a.append(a); return a", "the result is no JSON: it refers to itself"],
+        ["return float('nan')", "the result is not JSON: it holds NaN or Infinity, which JSON does not have"],
+        ["return {'a': [float('inf')]}", "the result is not JSON: it holds NaN or Infinity, which JSON does not have"],
+        ["return {1, 2}", "the result is not JSON: Object of type set is not JSON serializable"],
+        ["a = []; a.append(a); return a", "the result is not JSON: it refers to itself"],
         ["raise ValueError('no such city')", "no such city"],
         ["raise ValueError()", "ValueError"],
         ["return args['text']", "KeyError: 'text'"],
@@ -300,8 +300,8 @@ def handler(args):
       [
         ["def handler(args:\n    pass", "SyntaxError"],
         ["import nothing_like_it\ndef handler(args): pass", "No module named 'nothing_like_it'"],
-        ["print('half {')", "the script h.py printed what is no JSON: half {"],
-        ["print(float('nan'))", "the script h.py printed what is no JSON: nan"],
+        ["print('half {')", "the script h.py printed text that is not JSON: half {"],
+        ["print(float('nan'))", "the script h.py printed text that is not JSON: nan"],
         ["raise ValueError('top')", "ValueError: top"],
       ],
       2,
@@ -340,16 +340,16 @@ describe("a shell script", () => {
     ["kill -9 $$", "the script h.sh was ended by a signal"],
     ["true", "the script h.sh ended without a result"],
     ["echo why >&2", "the script h.sh ended without a result: why"],
-    ["echo '{\"a\": '", 'the script h.sh printed what is no JSON: {"a":'],
-    ["echo NaN", "the script h.sh printed what is no JSON: NaN"],
-    ["echo 1; echo 2", "the script h.sh printed what is no JSON: 1\n2"],
+    ["echo '{\"a\": '", 'the script h.sh printed text that is not JSON: {"a":'],
+    ["echo NaN", "the script h.sh printed text that is not JSON: NaN"],
+    ["echo 1; echo 2", "the script h.sh printed text that is not JSON: 1\n2"],
   ])("%s fails clearly", async (text, message) => {
     expect(await failure(run("h.sh", text))).toBe(message);
   });
 
   test("tells all that was printed: whoever calls it cuts it once it is redacted", async () => {
     const told = await failure(run("h.sh", "yes text | head -c 100000"));
-    expect(told).toHaveLength("the script h.sh printed what is no JSON: ".length + 99_999);
+    expect(told).toHaveLength("the script h.sh printed text that is not JSON: ".length + 99_999);
     const many = await failure(run("h.sh", "yes line | head -n 1000 >&2; exit 1"));
     expect(many.split("\n")).toHaveLength(1000);
   });
@@ -365,7 +365,7 @@ describe("a script of another kind", () => {
 
   test("is refused where it is not", async () => {
     expect(await failure(run("count.rb", "puts 1"))).toBe(
-      "the script count.rb cannot be run: it is no .js, .mjs, .ts, .py or .sh file, and not executable",
+      "the script count.rb cannot be run: it is not a .js, .mjs, .ts, .py or .sh file, and not executable",
     );
   });
 });

@@ -468,7 +468,7 @@ describe("a skill as code", () => {
     [`[defineTool(${tool("a")}), defineTool(${tool("a")})]`, ["skill.mjs: two tools are named a"]],
     [`[{ ...${tool("a")}, name: prefix + "a" }, ${tool("a")}]`, []],
     ["tools.map(build)", []],
-    [`[...more, ${tool("a", ", output_schema: { type: 'object', $ref: '#/nowhere' }")}]`, [/is no JSON Schema/]],
+    [`[...more, ${tool("a", ", output_schema: { type: 'object', $ref: '#/nowhere' }")}]`, [/is not a JSON Schema/]],
   ])("tells what the loader refuses of the tools %s", (tools, says) => {
     const code = `export default { id: "${ID}", name: "n", description: "d", category: "general", config: {}, tools: ${tools} };`;
     write(`${ID}/skill.mjs`, code);

@@ -251,7 +251,7 @@ describe("tokens", () => {
     const { code, message } = await problemOf("https://example.test/", options(web.network, { auth: broken }));
     expect([code, message]).toEqual([
       "SOURCE_URL_AUTH_REQUIRED",
-      "the token of example.test holds characters that a header cannot carry",
+      "the token of example.test contains characters that a header cannot carry",
     ]);
     await fetchText("https://other.test/", options(web.network, { auth: broken }));
     expect(authorizations(web)).toEqual(["Bearer token-1"]);
@@ -339,7 +339,7 @@ describe("the deadline", () => {
     const { network } = await openWeb(handler);
     expect(await problemOf("http://example.test/", options(network, soon))).toMatchObject({
       code: "SOURCE_URL_UNREACHABLE",
-      message: expect.stringContaining("http://example.test/ gave no whole answer in 40 ms"),
+      message: expect.stringContaining("http://example.test/ did not answer completely in 40 ms"),
     });
   });
 

@@ -132,7 +132,7 @@ describe("files", () => {
     ["./prompts", "it is a directory"],
     ["./latin.md", "it is not UTF-8 text"],
     ["./large.md", "it is larger than 5 MiB"],
-    ["/dev/null", "it is no regular file"],
+    ["/dev/null", "it is not a regular file"],
     ["./near.md\0.txt", "its name holds a NUL character"],
     ["./loop", "ELOOP"],
     [`./${"x".repeat(300)}`, "ENAMETOOLONG"],

@@ -124,7 +124,7 @@ function checkKeys({ format, fields, problem }: Document): Diagnostic[] {
     }
     if (known.includes(key)) return [];
     const found = unknownKey(problem, key, { known, severity: STRICT.has(format) ? "error" : "warning" });
-    return [{ ...found, code: "SKILL_KEY_UNKNOWN", hint: `${found.hint}; anything else goes below metadata` }];
+    return [{ ...found, code: "SKILL_KEY_UNKNOWN", hint: `${found.hint}; put anything else below metadata` }];
   });
 }
 
@@ -132,7 +132,7 @@ function checkName({ folder, format, fields, problem }: Document): Diagnostic[] 
   const { name } = fields;
   if (name === undefined && format === "tool-descriptor") return [];
   if (typeof name !== "string" || name.trim() === "") {
-    const message = name === undefined ? "name is missing" : "name is no text";
+    const message = name === undefined ? "name is missing" : "name is not text";
     return [problem("error", "SKILL_NAME", ["name"], { message, hint: `name: ${folder.name}` })];
   }
   const found: Diagnostic[] = [];
@@ -157,7 +157,7 @@ const MOST_DESCRIPTION = 1024;
 function checkDescription({ format, fields, problem }: Document): Diagnostic[] {
   const { description } = fields;
   if (typeof description !== "string" || description.trim() === "") {
-    const message = description === undefined ? "description is missing" : "description is no text, or blank";
+    const message = description === undefined ? "description is missing" : "description is blank or not text";
     const hint = "say what the skill does and when to use it";
     return [problem(STRICT.has(format) ? "error" : "warning", "SKILL_DESCRIPTION", ["description"], { message, hint })];
   }
@@ -189,11 +189,11 @@ function checkOptional({ format, fields, problem }: Document): Diagnostic[] {
     }
   }
   if (metadata !== undefined && !isObject(metadata)) {
-    found.push(problem("error", "SKILL_KEY_TYPE", ["metadata"], "metadata must be a map of texts"));
+    found.push(problem("error", "SKILL_KEY_TYPE", ["metadata"], "metadata must be a map of strings"));
   }
   for (const [key, value] of Object.entries(isObject(metadata) ? metadata : {})) {
     if (typeof value !== "object" || value === null || key === "network") continue;
-    found.push(problem("warning", "SKILL_KEY_TYPE", ["metadata", key], `metadata.${key} is no text`));
+    found.push(problem("warning", "SKILL_KEY_TYPE", ["metadata", key], `metadata.${key} is not text`));
   }
   const { fault } = readNetwork(fields);
   if (fault !== undefined) {
@@ -216,7 +216,7 @@ const configField = z.strictObject({
   required: z.boolean().optional(),
   env: z
     .string()
-    .regex(/^[A-Za-z_]\w*$/, "is no name of a variable")
+    .regex(/^[A-Za-z_]\w*$/, "is not the name of a variable")
     .optional(),
   secret: z.boolean().optional(),
 });
@@ -238,7 +238,7 @@ function checkServer({ fields: { mcp }, problem }: Document): Diagnostic[] {
   if (type === "stdio" && command === undefined) return refuse("type", "a stdio server needs a command");
   if (type === "http" && url === undefined) return refuse("type", "an http server needs a url");
   if (typeof url === "string" && !/^https?:$/.test(protocolOf(url)))
-    return refuse("url", `"${url}" is no http address`);
+    return refuse("url", `"${url}" is not an http address`);
   return [];
 }
 

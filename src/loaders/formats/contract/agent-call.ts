@@ -5,7 +5,7 @@ import type { ToolContext } from "../../../core/skill/skill.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
 
 /** Reason why an agent cannot be called without a connection. */
-export const UNASKED = "a dry run asks no agent";
+export const UNASKED = "a dry run does not call agents";
 
 /** Returns an agent's URL. Returns undefined unless it is http or https without credentials. */
 export function agentUrl(text: unknown): string | undefined {
@@ -24,7 +24,7 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
   }
   const result = isObject(answer) ? answer.result : undefined;
   if (!isObject(result))
-    throw new SkillflowError("server.failed", `the agent of ${call.skill} answered what is no JSON-RPC`);
+    throw new SkillflowError("server.failed", `the agent of ${call.skill} did not answer with JSON-RPC`);
   const value = jsonOf(finishedParts(call.skill, result));
   if (value !== undefined) return value;
   throw new SkillflowError(
@@ -89,7 +89,7 @@ async function visit({ skill, url }: AgentInvocation, context: ToolContext, init
     if (!URL.canParse(location, next) || new URL(location, next).origin !== new URL(url).origin) {
       throw new SkillflowError(
         "server.failed",
-        `the agent of ${skill} redirects to another place, which is not asked: ${location}`,
+        `the agent of ${skill} redirects to another origin, which is not followed: ${location}`,
       );
     }
     next = new URL(location, next).href;

@@ -92,7 +92,7 @@ function readNetwork(network: unknown): Network | string {
 /** Checks the file at load time as far as possible. It is resolved again at each call. */
 function faultOfFile(folder: SkillFolder, file: string): string | undefined {
   if (file.startsWith("/") || file.includes("\\") || file.includes("\0") || file.split("/").includes("..")) {
-    return "does not lie in the folder";
+    return "is not in the folder";
   }
   try {
     return folder.read(file) === undefined ? "does not exist" : undefined;
@@ -113,7 +113,7 @@ function readCommand({ value, finding }: Manifest<Fields>, folder: SkillFolder):
   }
   const isText = (arg: unknown): arg is string => typeof arg === "string" && !arg.includes("\0");
   if (!Array.isArray(args) || !args.every(isText)) {
-    return finding(["command", "args"], "needs args as a list of texts");
+    return finding(["command", "args"], "needs args as a list of strings");
   }
   return { kind: "command", binary, args };
 }
@@ -145,7 +145,7 @@ function readAgent({ value: { a2a }, finding }: Manifest<Fields>): Binding | Dia
   const [unknown] = Object.keys(rest);
   return unknown === undefined
     ? { kind: "a2a", url }
-    : finding(["a2a", unknown], `has a2a.${unknown}: a2a takes a url`);
+    : finding(["a2a", unknown], `has a2a.${unknown}: a2a accepts only url`);
 }
 
 /** Returns the variables that a binding declares in addition to the skill's own. */
@@ -269,7 +269,7 @@ function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignRe
   const printed = stdout.trim();
   throw new SkillflowError(
     "output.invalid",
-    `${binary} printed ${printed === "" ? "nothing" : `what is no JSON: ${printed}`}`,
+    `${binary} printed ${printed === "" ? "nothing" : `text that is not JSON: ${printed}`}`,
   );
 }
 

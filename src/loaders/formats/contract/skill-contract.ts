@@ -66,7 +66,8 @@ function isContractId(id: unknown): id is string {
 }
 
 function refuseId({ value, finding }: Manifest<Fields>): Diagnostic {
-  const what = value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is no id of a contract`;
+  const what =
+    value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is not the id of a contract`;
   return {
     ...finding(["id"], `skipped: ${what}: use letters, digits, ".", "-" and "_", 128 at most`),
     severity: "warning",
@@ -130,7 +131,7 @@ function whyUnavailable(
   if (fault) return because("invalid", fault.message);
   if (binding?.kind === "mcp" && !callMcp) return because("unconnected", UNCONNECTED);
   if (binding?.kind === "a2a" && !askAgent) return because("unconnected", UNASKED);
-  return binding ? {} : because("invalid", "nothing carries it out: it has no binding.yml");
+  return binding ? {} : because("invalid", "it has no implementation: binding.yml is missing");
 }
 
 interface Contract {
@@ -160,7 +161,8 @@ function checkContract({ value, finding }: Manifest<Fields>): Diagnostic[] {
   const { version, description, input, output, metadata } = value;
   const found: Diagnostic[] = [];
   if (typeof version !== "string") found.push(finding(["version"], `needs a version as text, such as "1.0.0"`));
-  else if (valid(version) === null) found.push(finding(["version"], `has a version "${version}" that is not semantic`));
+  else if (valid(version) === null)
+    found.push(finding(["version"], `has a version "${version}" that is not a semantic version`));
   if (typeof description !== "string" || description.trim() === "") {
     found.push(finding(["description"], "needs a description, written for the model"));
   }
@@ -174,22 +176,22 @@ function checkContract({ value, finding }: Manifest<Fields>): Diagnostic[] {
 
 function checkSchema(schema: JsonSchema, key: "input" | "output", finding: Manifest["finding"]): Diagnostic[] {
   const found = checkJsonSchema(schema, [key]);
-  return found.map(({ path, message, hint }) => finding(path, `has a schema at fault: ${message}`, hint));
+  return found.map(({ path, message, hint }) => finding(path, `has an invalid schema: ${message}`, hint));
 }
 
 /** Checks the metadata. Keys are open-ended, but those that we use must be valid. */
 function checkMetadata(metadata: unknown, finding: Manifest["finding"]): Diagnostic[] {
   if (metadata === undefined || metadata === null) return [];
   const warn = (path: string[], message: string): Diagnostic => ({ ...finding(path, message), severity: "warning" });
-  if (!isObject(metadata)) return [warn(["metadata"], "has metadata that is no map, which says nothing")];
+  if (!isObject(metadata)) return [warn(["metadata"], "has metadata that is not a map: it is ignored")];
   const { faults } = readReach(metadata);
   const reach = faults.map(({ path, message }) =>
-    warn(["metadata", ...path], `has metadata that counts as unknown: ${message}`),
+    warn(["metadata", ...path], `has metadata that is ignored: ${message}`),
   );
   const hints = ["side_effects", "idempotent"].flatMap((key) =>
     metadata[key] === undefined || typeof metadata[key] === "boolean"
       ? []
-      : [warn(["metadata", key], `has a ${key} that is neither true nor false, which counts as unknown`)],
+      : [warn(["metadata", key], `has a ${key} that is neither true nor false: it is ignored`)],
   );
   return [...hints, ...reach];
 }

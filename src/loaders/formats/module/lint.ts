@@ -71,7 +71,7 @@ function schemaFaults(value: unknown): DefinitionFault[] {
         return [];
       } catch (error) {
         const path = ["tools", index, key];
-        return [{ path, message: `tools[${index}].${key} is no JSON Schema: ${messageOf(error)}` }];
+        return [{ path, message: `tools[${index}].${key} is not a JSON Schema: ${messageOf(error)}` }];
       }
     }),
   );

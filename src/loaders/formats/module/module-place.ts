@@ -40,7 +40,7 @@ function moduleAt(path: string): ModulePlace | NoModule {
     return entry === undefined ? noCode(path) : { path, entry, name: basename(path) };
   }
   if (!isCode(path)) {
-    return { missing: `${path} is no code`, hint: `a module is a file that ends with .${EXTENSIONS.join(", .")}` };
+    return { missing: `${path} is not code`, hint: `name a file that ends with .${EXTENSIONS.join(", .")}` };
   }
   const stem = basename(path).replace(/\.\w+$/, "");
   const name = ["skill", "index"].includes(stem) ? basename(dirname(path)) : stem;
@@ -59,7 +59,7 @@ function codeNamed(directory: string, stem: string): string | undefined {
 function noCode(path: string): NoModule {
   return {
     missing: `${path} has no skill.ts, skill.js or index.js, and no package.json that names its main file`,
-    hint: "skills.extraDirs takes folders of skills in other formats",
+    hint: "list folders of skills in other formats in skills.extraDirs",
   };
 }
 

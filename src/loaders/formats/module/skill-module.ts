@@ -45,7 +45,7 @@ async function checkCompiles(file: string, what: string, schema: JsonSchema): Pr
   try {
     compileSchema(schema);
   } catch (error) {
-    throw new SkillflowError("skill.invalid", `${file}: ${what} is no JSON Schema: ${messageOf(error)}`);
+    throw new SkillflowError("skill.invalid", `${file}: ${what} is not a JSON Schema: ${messageOf(error)}`);
   }
 }
 
@@ -78,7 +78,7 @@ async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: 
   if (!isZod(schema)) return { ...built, input_schema: copyOf(schema as JsonSchema), handler };
   try {
     const input_schema = await toJsonSchema(schema as object);
-    if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is no object");
+    if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is not an object");
     return { ...built, input_schema, handler: parsedFirst({ handler }, schema as ZodLike) };
   } catch (error) {
     const problem = `the input_schema of tool ${tool.name} cannot be written as JSON Schema: ${messageOf(error)}`;
@@ -106,7 +106,7 @@ async function toJsonSchema(schema: object): Promise<JsonSchema> {
     target: "jsonSchema7",
     override(def) {
       const { typeName, coerce } = def as { readonly typeName?: string; readonly coerce?: boolean };
-      if (typeName && UNTOLD.has(typeName) && !coerce) throw new Error(`${typeName.slice(3)} is no JSON`);
+      if (typeName && UNTOLD.has(typeName) && !coerce) throw new Error(`${typeName.slice(3)} is not JSON`);
       return ignoreOverride;
     },
   });

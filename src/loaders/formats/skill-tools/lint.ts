@@ -58,7 +58,7 @@ function checkScript(place: Place, script: string): Diagnostic[] {
   if (faultOfFile(folder, script.replace(/^\.\//, "")) !== undefined) return [];
   const extension = extname(script);
   if (!EXTENSIONS.includes(extension) && !isExecutable(join(folder.directory, script))) {
-    const message = `nothing is known to run "${extension}" files, and ${script} is not executable`;
+    const message = `no program is known to run "${extension}" files, and ${script} is not executable`;
     return [problem("error", "TOOL_SCRIPT", path, { message, hint: `known are ${EXTENSIONS.join(", ")}` })];
   }
   const found: Diagnostic[] = [];
@@ -88,7 +88,7 @@ function checkVariables({ folder, document, problem, path }: Place, script: stri
   const untold = [...new Set(read)].filter((name) => !GIVEN.has(name) && !document.includes(name));
   return untold.map((name) => {
     const option = { option: "skill-env", value: `${folder.name}=${name}` } as const;
-    const hint: Hint = ['name it in a section "Configuration"; a run hands it over with ', option];
+    const hint: Hint = ['name it in a section "Configuration"; pass it to a run with ', option];
     return problem("warning", "TOOL_VARIABLE", path, {
       message: `SKILL.md does not mention ${name}, which the script reads`,
       hint,

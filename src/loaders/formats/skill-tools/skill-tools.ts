@@ -74,7 +74,7 @@ function checkScriptOf({ directory }: SkillFolder): CheckScript {
     if (isAbsolute(script)) return { refused: true, message: "is an absolute path; write it relative to the folder" };
     const place = resolveInsideNow(directory, script);
     if (!place.inside) return { refused: place.reason === "outside", message: place.message };
-    return statSync(place.path).isFile() ? undefined : { refused: false, message: "is no file" };
+    return statSync(place.path).isFile() ? undefined : { refused: false, message: "is not a file" };
   };
 }
 
@@ -110,7 +110,7 @@ const NO_NETWORK =
   /\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|network is unreachable|name resolution|could not resolve host|connection refused/i;
 
 const HOW_TO_DECLARE =
-  'the skill has no network: "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md ask for it';
+  'the skill has no network: write "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md';
 
 /** Describes the network access, for the prompt that asks the user to trust the skill. */
 function reachOf(frontmatter: LoadedSkill["frontmatter"]): readonly string[] {
@@ -121,7 +121,7 @@ function reachOf(frontmatter: LoadedSkill["frontmatter"]): readonly string[] {
 /** Returns the result of a tool without a script. */
 function readInstructions(skill: string): string {
   return (
-    `This tool runs nothing by itself: the instructions of the skill "${skill}" say how it is done. Follow them; ` +
+    `This tool runs nothing by itself: the instructions of the skill "${skill}" explain how to do it. Follow them; ` +
     `if you have not read them, call read_skill with the skill_name "${skill}" first.`
   );
 }

@@ -40,7 +40,7 @@ export type CheckScript = (script: string) => { readonly refused: boolean; reado
 export function readTools(manifest: Manifest | Unreadable, checkScript: CheckScript): ReadTools {
   if ("fault" in manifest) {
     const { file, fault, place } = manifest;
-    const message = noTools(place.line === undefined ? fault : `it is no JSON: ${fault}`);
+    const message = noTools(place.line === undefined ? fault : `it is not JSON: ${fault}`);
     const found: Diagnostic = { severity: "error", code: "TOOLS_INVALID", path: [], message, file, ...place };
     return { tools: [], diagnostics: [found], strict: () => [unreadable(manifest)] };
   }
@@ -102,7 +102,7 @@ function checkTool(
       : [skippedTool(["description"], "a tool must have a description", "TOOL_DESCRIPTION")]),
     ...scriptProblems(script, checkScript),
     ...found.map((each) => below("parameters", each)),
-    ...faults.map(({ path, message }) => doubtful([...path], `says nothing: ${message}`)),
+    ...faults.map(({ path, message }) => doubtful([...path], `ignored: ${message}`)),
   ];
   if (hasErrors(findings) || !schema) return { findings };
   const tool = {
@@ -120,10 +120,13 @@ function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): Tool
   const refuse = (message: string, code?: "TOOL_NAME" | "TOOL_NAME_TWICE") => [skippedTool(["name"], message, code)];
   if (!isText(name)) return refuse("a tool must have a name", "TOOL_NAME");
   if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-    return refuse(`"${name}" is no tool name: lowercase letters, digits and _, a letter first`, "TOOL_NAME");
+    return refuse(
+      `"${name}" is not a tool name: use lowercase letters, digits and _, and begin with a letter`,
+      "TOOL_NAME",
+    );
   }
   if (RESERVED_TOOLS.includes(name)) return refuse(`"${name}" is the name of a built-in tool`);
-  return before.has(name) ? refuse(`a tool before it is named "${name}" too`, "TOOL_NAME_TWICE") : [];
+  return before.has(name) ? refuse(`an earlier tool has the name "${name}" too`, "TOOL_NAME_TWICE") : [];
 }
 
 function scriptProblems(script: unknown, checkScript: CheckScript): ToolFinding[] {

@@ -86,7 +86,7 @@ function readOpen(folder: SkillFolder, { manifest, document: open }: OpenPackage
   const { value, finding } = manifest;
   const { name, version, description, kind } = value;
   if (!isPackageName(name)) {
-    const what = name === undefined ? "it has no name" : `${JSON.stringify(name)} is no name of a package`;
+    const what = name === undefined ? "it has no name" : `${JSON.stringify(name)} is not the name of a package`;
     return skippedAt(finding(["name"], `skipped: ${what}: use lowercase letters, digits and dots`));
   }
   const runtime = kind === "action" ? readRuntime(folder, manifest) : undefined;
@@ -202,7 +202,7 @@ function checkFields({ value, finding }: Manifest<Fields>): Diagnostic[] {
   if (kind !== "action" && kind !== "instruction")
     found.push(finding(["kind"], `needs a kind: "action" or "instruction"`));
   if (namespace !== undefined && !isPackageName(namespace)) {
-    found.push(finding(["namespace"], "has a namespace that is no name: use lowercase letters, digits and dots"));
+    found.push(finding(["namespace"], "has a namespace that is not a name: use lowercase letters, digits and dots"));
   }
   return found;
 }
@@ -229,7 +229,9 @@ function readRuntime(folder: SkillFolder, { value, finding }: Manifest<Fields>):
   const path = String(entrypoint).replace(/^\.\//, "");
   const ending = isPython ? /\.py$/ : /\.m?js$/;
   if (!ending.test(path)) {
-    return { findings: [finding(["runtime", "entrypoint"], `has an entrypoint ${path} that is no ${language} file`)] };
+    return {
+      findings: [finding(["runtime", "entrypoint"], `has an entrypoint ${path} that is not a ${language} file`)],
+    };
   }
   return { language: isPython ? "python" : "javascript", entrypoint: path, export: String(name) };
 }
@@ -240,14 +242,14 @@ function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | u
   const path = entrypoint.replace(/^\.\//, "");
   const segments = path.split("/");
   if (/[\\\0]/.test(path) || segments.some((segment) => ["", ".", ".."].includes(segment))) {
-    return `has an entrypoint ${entrypoint} that does not lie in the folder`;
+    return `has an entrypoint ${entrypoint} that is not in the folder`;
   }
   for (const [index] of segments.entries()) {
     const part = segments.slice(0, index + 1).join("/");
     const stats = lstatSync(join(folder.directory, part), { throwIfNoEntry: false });
     if (!stats) return `names the entrypoint ${entrypoint}, which does not exist`;
     if (stats.isSymbolicLink()) return `has an entrypoint ${entrypoint} that goes through a link`;
-    if (index === segments.length - 1 && !stats.isFile()) return `has an entrypoint ${entrypoint} that is no file`;
+    if (index === segments.length - 1 && !stats.isFile()) return `has an entrypoint ${entrypoint} that is not a file`;
   }
   return undefined;
 }
@@ -260,11 +262,11 @@ function readPermissions({ value, finding }: Manifest<Fields>): Permissions & Fa
   const { secrets = [], network = false } = table;
   const findings: Diagnostic[] = isObject(permissions)
     ? []
-    : [finding(["permissions"], "has permissions that are no table")];
+    : [finding(["permissions"], "has permissions that are not a table")];
   const isName = (name: unknown): name is string => typeof name === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
   const areSecrets = Array.isArray(secrets) && secrets.every(isName);
   if (!areSecrets)
-    findings.push(finding(["permissions", "secrets"], "has secrets that are no list of variables' names"));
+    findings.push(finding(["permissions", "secrets"], "has secrets that are not a list of variable names"));
   const areHosts = areTexts(network);
   if (!areHosts && network !== false) {
     findings.push(finding(["permissions", "network"], "has a network that is neither a list of hosts nor false"));
@@ -285,7 +287,7 @@ function readInput({ value, finding }: Manifest<Fields>) {
   const refuse = (message: string) => ({ schema: { type: "object" }, findings: [finding([key], message)] });
   if (!schema) return refuse("has an input that is neither a JSON Schema nor a map of properties");
   const [first] = checkJsonSchema(schema, [key]);
-  if (first) return refuse(`has a schema at fault: ${first.message}`);
+  if (first) return refuse(`has an invalid schema: ${first.message}`);
   if (schema.type !== "object") return refuse("has an input that is not of type object");
   return { schema, findings: [] };
 }
@@ -356,7 +358,7 @@ function lintPackage(folder: SkillFolder, open: OpenPackage, found: readonly Dia
 function checkRuntime(folder: SkillFolder, { value, problem }: Manifest<Fields>): Diagnostic[] {
   const { kind, runtime } = value;
   if (kind === "instruction" && runtime !== undefined) {
-    return [problem("error", "PACKAGE_RUNTIME", ["runtime"], "an instruction has no runtime: it is not run")];
+    return [problem("error", "PACKAGE_RUNTIME", ["runtime"], "an instruction has no runtime, because it is never run")];
   }
   const { entrypoint, export: name } = isObject(runtime) ? runtime : {};
   if (typeof entrypoint !== "string" || typeof name !== "string") return [];

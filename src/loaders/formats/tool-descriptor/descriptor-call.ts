@@ -201,7 +201,7 @@ function printed(result: ForeignResult): string {
 /** Finds `scripts/<name>`, or the same name with the extension `.sh`. Its real path must be in the skill's scripts/. */
 async function findScript(directory: string, name: string): Promise<string> {
   const refuse = (why: string) => new Error(`the script ${name} ${why}`);
-  if (name === "" || name.includes("..") || /[\\/\0]/.test(name)) throw refuse("is not named by a plain file name");
+  if (name === "" || name.includes("..") || /[\\/\0]/.test(name)) throw refuse("must be named by a plain file name");
   const folder = await resolveInside(directory, "scripts");
   if (!folder.inside) throw new Error(`the skill's folder scripts ${folder.message}`);
   for (const candidate of [name, `${name.replace(/(?<=.)\.[^.]*$/, "")}.sh`]) {

@@ -93,7 +93,7 @@ function checkArgument(place: Place, mapping: Entry): Diagnostic[] {
     found.push(warn("flag", "flag counts only with kind flag or tempfile"));
   }
   if (typeof flag === "string" && flag.startsWith("-")) {
-    found.push(warn("flag", `flag is a name without dashes: "${flag.replace(/^-+/, "")}"`));
+    found.push(warn("flag", `flag must be a name without dashes: "${flag.replace(/^-+/, "")}"`));
   }
   if (isObject(resolveCommand)) {
     found.push(...checkResolve(within(place, "resolveCommand"), resolveCommand));
@@ -110,7 +110,7 @@ function checkResolve({ folder, manifest: { problem }, path }: Place, resolve: E
     return isWhole ? [] : [problem("warning", "RESOLVE_COMMAND", path, message)];
   }
   if (typeof script !== "string" || /\.\.|[/\\]/.test(script)) {
-    return refuse("a script is the name of a file in scripts/, without folders");
+    return refuse("a script must be the name of a file in scripts/, without folders");
   }
   const candidates = [script, `${script.replace(/\.[^.]*$/, "")}.sh`].map((name) => `scripts/${name}`);
   const faults = candidates.map((path) => faultOfFile(folder, path));
@@ -153,7 +153,7 @@ function checkParameters({ manifest: { problem }, path }: Place, { entry, args, 
   return [
     ...found,
     ...unused.map((name) => {
-      const message = `parameter "${name}" of tool ${String(entry.tool)} becomes no argument`;
+      const message = `parameter "${name}" of tool ${String(entry.tool)} is not passed as an argument`;
       return problem("warning", "ARGUMENT_PARAMETER", path, message);
     }),
   ];

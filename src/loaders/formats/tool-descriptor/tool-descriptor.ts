@@ -85,7 +85,7 @@ function loadDescriptor(
   if (fault?.lacks === "text") return skipped(folder.directory, fault.message);
   const { name, description } = frontmatter;
   const id = host.options.descriptor === "seed" && typeof name === "string" && isId(name) ? name : folder.name;
-  if (!isId(id)) return skipped(folder.directory, `"${id}" is no skill id: use letters, digits, ".", "_" and "-"`);
+  if (!isId(id)) return skipped(folder.directory, `"${id}" is not a skill id: use letters, digits, ".", "_" and "-"`);
   const programs = findRequiredPrograms(frontmatter, host.env);
   const group = programs.missing === undefined ? programs.group : 0;
   const { descriptor, diagnostics } = readDescriptor(open, host.options, group);
@@ -120,7 +120,7 @@ function isId(name: string): boolean {
 }
 
 function badRequirement({ directory }: SkillFolder): Diagnostic {
-  const message = "requires.bins must be a list of programs, or a list of such lists; it is not looked at";
+  const message = "requires.bins must be a list of programs, or a list of such lists; it is ignored";
   return descriptorFinding("DESCRIPTOR_INVALID", {
     path: ["metadata", "requires", "bins"],
     message,

@@ -46,7 +46,7 @@ export async function checkAuthAddress(url: URL, { server, issuer }: Pick<AuthEg
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const addresses = isIP(host) ? [host] : await lookup(host, { all: true }).then(justAddresses, () => []);
   if (isLocalName(host) || addresses.some(isRefusedAddress)) {
-    throw refused(url, "it is at a private address; if it is right, name it: auth.issuer");
+    throw refused(url, "it is at a private address; if that is right, set auth.issuer to it");
   }
 }
 
@@ -59,7 +59,7 @@ function isLoopback({ hostname }: URL): boolean {
 }
 
 function refused({ origin }: URL, why: string): Error {
-  return new Error(`its authorization leads to ${quote(origin)}, which is not asked: ${why}`);
+  return new Error(`its authorization leads to ${quote(origin)}, which is not contacted: ${why}`);
 }
 
 async function readText(response: Response, { origin }: URL): Promise<string> {
@@ -67,7 +67,7 @@ async function readText(response: Response, { origin }: URL): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > MOST_BYTES) throw new Error(`${origin} sends more than an answer about authorization is`);
+    if (size > MOST_BYTES) throw new Error(`${origin} sent an authorization response that is too large`);
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));

@@ -145,14 +145,14 @@ function clientProvider(sdk: Sdk, config: McpAuth, env: Environment) {
 function heldIn(name: string, env: Environment): string {
   const value = env[name];
   if (value) return value;
-  throw new Error(`${name} is not set, which its auth names`);
+  throw new Error(`its auth names ${name}, which is not set`);
 }
 
 function readKey(name: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    throw new Error(`${name} holds no private key (PEM, without a password)`);
+    throw new Error(`${name} does not contain a private key (PEM, without a password)`);
   }
 }
 
@@ -165,7 +165,7 @@ function algorithmOf(name: string, { asymmetricKeyType: type, asymmetricKeyDetai
   };
   const algorithm = kinds[type ?? ""];
   if (algorithm !== undefined) return algorithm;
-  throw new Error(`${name} holds a key of a kind that signs no token (${type})`);
+  throw new Error(`${name} contains a key of a type that cannot sign tokens (${type})`);
 }
 
 // ---- user login
@@ -192,9 +192,9 @@ function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "a
         return;
       }
       if (login && challenge.wantsMore) throw new Error(tooNarrow(challenge));
-      const renewed = login ? await refresh(options, challenge, login) : "nobody has logged in";
+      const renewed = login ? await refresh(options, challenge, login) : "there is no login";
       if (typeof renewed !== "string") return keep(renewed);
-      if (!people.person) throw new Error(`${renewed}: log in once, by a run on a terminal`);
+      if (!people.person) throw new Error(`${renewed}: log in once with a run in a terminal`);
       people.isAsking = true;
       await askPerson(options, { config, challenge, client, person: people.person })
         .then(keep)
@@ -207,7 +207,7 @@ function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "a
 
 /** Describes a login whose scope is too narrow. A server cannot widen it, because the run would stop for the user. */
 function tooNarrow({ scope = "" }: Challenge): string {
-  return `it wants more than the login allows: name all the scopes in its auth, with ${quote(scope)}, and log in anew`;
+  return `it requires more scopes than the login has: name all scopes in its auth, with ${quote(scope)}, and log in again`;
 }
 
 /** Refreshes a login. Returns a message if that fails. */
@@ -217,13 +217,13 @@ async function refresh(
   login: StoredLogin,
 ): Promise<StoredLogin | string> {
   const { client, issuer, resource, tokens } = login;
-  if (tokens.refresh_token === undefined) return "the login is over";
+  if (tokens.refresh_token === undefined) return "the login has expired";
   try {
     const place = { ...defined("resourceMetadataUrl", resourceMetadataUrl), fetchFn: fetch };
     const found = await sdk.discoverOAuthServerInfo(server, place);
     const metadata = found.authorizationServerMetadata;
     if ((metadata?.issuer ?? String(found.authorizationServerUrl)) !== issuer) {
-      return "it names another authorization server than the one that was logged in at";
+      return "it names another authorization server than the login";
     }
     const refreshed = await sdk.refreshAuthorization(found.authorizationServerUrl, {
       ...defined("metadata", metadata),
@@ -234,7 +234,7 @@ async function refresh(
     });
     return { ...login, tokens: refreshed };
   } catch (error) {
-    return `the login is over (${messageOf(error)})`;
+    return `the login has expired (${messageOf(error)})`;
   }
 }
 
@@ -258,7 +258,7 @@ function askPerson(
     check: (address) => checkAuthAddress(address, egress),
     checkIssuer(issuer) {
       if (config.issuer === undefined || sameIssuer(config.issuer, issuer)) return;
-      throw new Error(`it names the authorization server ${issuer}, and its auth ${config.issuer}`);
+      throw new Error(`it names the authorization server ${issuer}, but its auth names ${config.issuer}`);
     },
     scope: scopeOf(config, challenge).scope,
     resourceMetadataUrl: challenge.resourceMetadataUrl,

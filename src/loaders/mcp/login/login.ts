@@ -94,7 +94,7 @@ function attemptAt(redirectUrl: string, state: string, { id, server, ...options 
     },
   };
   const result = () => {
-    if (!found.tokens) throw new Error("its authorization server gave no token");
+    if (!found.tokens) throw new Error("its authorization server returned no token");
     return found as StoredLogin;
   };
   return { provider, result };
@@ -102,7 +102,7 @@ function attemptAt(redirectUrl: string, state: string, { id, server, ...options 
 
 type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
-const NO_PKCE = "its authorization server does not say that it checks codes (PKCE by S256): nobody is sent there";
+const NO_PKCE = "its authorization server does not announce PKCE with S256, so no login is started";
 
 interface CodeListener {
   readonly address: string;
@@ -120,8 +120,8 @@ async function listenForCode(state: string): Promise<CodeListener> {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
     if (request.method !== "GET" || pathname !== PATH) return say(response, 404, "There is nothing here.");
-    if (searchParams.get("state") !== state) return say(response, 400, "This is not the login that was begun.");
-    say(response, 200, "skillflow goes on in the terminal. You can close this window.");
+    if (searchParams.get("state") !== state) return say(response, 400, "This is not the login that was started.");
+    say(response, 200, "skillflow continues in the terminal. You can close this window.");
     answered(searchParams);
   });
   await listening(server);
@@ -134,7 +134,7 @@ async function listenForCode(state: string): Promise<CodeListener> {
       const iss = params.get("iss");
       if (code !== null) return { authorizationCode: code, ...(iss === null ? {} : { iss }) };
       const why = [params.get("error"), params.get("error_description")].filter(Boolean).join(": ");
-      throw new Error(`nobody was let in: ${why.slice(0, 300) || "there is no code in the answer"}`);
+      throw new Error(`the login failed: ${why.slice(0, 300) || "there is no code in the answer"}`);
     },
     close() {
       server.close();
@@ -153,8 +153,7 @@ function listening(server: Server): Promise<void> {
 }
 
 function given(signal: AbortSignal): Promise<never> {
-  const why = () =>
-    signal.reason?.name === "TimeoutError" ? new Error("nobody logged in within 5 min") : signal.reason;
+  const why = () => (signal.reason?.name === "TimeoutError" ? new Error("no login within 5 min") : signal.reason);
   return new Promise((_, reject) => {
     if (signal.aborted) reject(why());
     signal.addEventListener("abort", () => reject(why()), { once: true });

@@ -10,7 +10,7 @@ import { quote, type Said } from "./tools.ts";
 /** Reads resources that a server links in results or lists. */
 
 const DESCRIPTION =
-  "Reads a resource of this server by its `uri`: one that a result linked or held, or that the server lists. Without `uri`: the list.";
+  "Reads a resource of this server by its `uri`: one that a result linked or held, or that the server lists. Without `uri`, returns the list.";
 
 /** Creates the tool that reads a server's resources. Returns undefined if the server has none. */
 export function resourceReader(
@@ -53,7 +53,7 @@ async function listResources(session: Session, links: Links, { signal }: ToolCon
     .slice(0, MOST_TOLD)
     .map((entry) => readLink(entry, links));
   const isWhole = !isCut && listed.length <= MOST_TOLD;
-  return isWhole ? { resources } : { resources, left_out: "there are more than are told here" };
+  return isWhole ? { resources } : { resources, left_out: "there are more than are listed here" };
 }
 
 interface Wanted {
@@ -63,7 +63,7 @@ interface Wanted {
 
 async function readResource(session: Session, { uri, links }: Wanted, { signal, blobs }: ToolContext): Promise<Json> {
   if (!links.has(uri) && !(await isListed(session, uri, signal))) {
-    const what = `this server has neither linked nor listed ${quote(uri)}: only what it has may be read`;
+    const what = `this server has neither linked nor listed ${quote(uri)}: read only what it links or lists`;
     throw new SkillflowError("call.refused", what);
   }
   const { contents } = await session.request("resources/read", { uri }, signal);

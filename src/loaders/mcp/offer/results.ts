@@ -10,7 +10,7 @@ interface Reading extends Keeping {
 /** Returns a call's result as data for the model. Throws if the call failed. */
 export async function readResult(result: CallToolResult, { hasSchema, ...keeping }: Reading): Promise<Json> {
   const { content, structuredContent, isError } = result;
-  if (isError) throw new Error(failureText(content) || "the tool failed and did not say why");
+  if (isError) throw new Error(failureText(content) || "the tool failed and gave no reason");
   if (structuredContent !== undefined) return structuredContent as Json;
   const blocks = await readBlocks(content, keeping);
   const [only, ...others] = blocks;

@@ -49,7 +49,7 @@ export function readListedTools(listed: readonly unknown[], said: Said, warn: (m
 function readTool(entry: unknown, said: Said, warn: (message: string) => void): ListedTool | string {
   const name = isObject(entry) ? entry.name : undefined;
   if (!isObject(entry) || typeof name !== "string" || name === "") return "lists a tool without a name: it is left out";
-  if (name.length > MOST_NAME) return `lists a tool with an endless name (${quote(name)}): it is left out`;
+  if (name.length > MOST_NAME) return `lists a tool whose name is too long (${quote(name)}): it is left out`;
   const fault = schemaFault(entry.inputSchema) ?? objectFault(entry.inputSchema);
   if (fault) return `lists the tool ${quote(name)}, whose input schema ${fault}: it is left out`;
   const outputFault = entry.outputSchema === undefined ? undefined : schemaFault(entry.outputSchema);
@@ -75,7 +75,7 @@ function readTool(entry: unknown, said: Said, warn: (message: string) => void): 
 function digestOf({ name, title, description = title, inputSchema, outputSchema, annotations }: ListedEntry): string {
   const said = Object.entries({ name, description, inputSchema, outputSchema, annotations });
   const kept = said.filter(([, value]) => value !== undefined);
-  const shallow = kept.map(([key, value]) => [key, isNestedBeyond(MOST_DEPTH, value) ? "nested too deep" : value]);
+  const shallow = kept.map(([key, value]) => [key, isNestedBeyond(MOST_DEPTH, value) ? "nested too deeply" : value]);
   return sha256(canonicalJson(Object.fromEntries(shallow)));
 }
 
@@ -90,7 +90,7 @@ function cutDescription(text: unknown): string {
 /** Describes an unusable schema as a clause. Returns undefined if it can be used. */
 function schemaFault(schema: unknown): string | undefined {
   if (!isObject(schema)) return "is missing";
-  if (isNestedBeyond(MOST_DEPTH, schema)) return "is nested too deep";
+  if (isNestedBeyond(MOST_DEPTH, schema)) return "is nested too deeply";
   if (JSON.stringify(schema).length > MOST_SCHEMA) return `is larger than ${MOST_SCHEMA / 1024} kB`;
   if (countReferences(schema) > MOST_REFERENCES) return "refers to itself too often";
   try {
@@ -102,7 +102,7 @@ function schemaFault(schema: unknown): string | undefined {
 }
 
 function objectFault(schema: unknown): string | undefined {
-  return isObject(schema) && schema.type === "object" ? undefined : "is not that of an object";
+  return isObject(schema) && schema.type === "object" ? undefined : "is not the schema of an object";
 }
 
 /** Counts the schemas that one validation may visit when it follows every local `$ref`. A loop counts once. */

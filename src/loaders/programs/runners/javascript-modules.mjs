@@ -12,7 +12,7 @@ export function initialize(data) {
 export function checkCode(file, { code, workDir } = place) {
   const isIn = (folder) => file === folder || file.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
   if (!isIn(workDir) || code.some(isIn)) return;
-  throw new Error(`${file} is not run: it is no file of the skill, and none that its imports name in plain text`);
+  throw new Error(`${file} is not run: it is not a file of the skill, and no import names it in plain text`);
 }
 
 /** Loads a module. Synchronous, so that it works with both kinds of Node hooks. */

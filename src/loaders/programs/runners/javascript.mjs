@@ -92,11 +92,11 @@ function toJsonText(result) {
     return JSON.stringify(result ?? null, (key, value) => {
       const type = typeof value;
       if (type !== "function" && type !== "symbol" && type !== "bigint") return value;
-      throw new TypeError(`a ${type}${key === "" ? "" : ` at ${JSON.stringify(key)}`} is no JSON`);
+      throw new TypeError(`a ${type}${key === "" ? "" : ` at ${JSON.stringify(key)}`} is not JSON`);
     });
   } catch (error) {
     const why = /circular/i.test(error?.message) ? "it refers to itself" : describe(error);
-    throw new TypeError(`the result is no JSON: ${why}`);
+    throw new TypeError(`the result is not JSON: ${why}`);
   }
 }
 

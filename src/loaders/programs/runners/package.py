@@ -47,7 +47,7 @@ class Blobs:
 
     def path(self, blob_id):
         if not isinstance(blob_id, str) or "/" in blob_id:
-            raise ValueError(f"{blob_id!r} is no handle of a blob")
+            raise ValueError(f"{blob_id!r} is not the handle of a blob")
         handed = os.path.join(self.HANDED, blob_id)
         made = os.path.join(self.MADE, blob_id.partition(":")[2])
         if os.path.exists(handed) or not os.path.exists(made):

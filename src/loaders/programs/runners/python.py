@@ -42,7 +42,7 @@ class OwnCode:
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         file = spec and spec.has_location and os.path.realpath(spec.origin)
         if file and is_in(file, self.work_dir) and not any(is_in(file, place) for place in self.code):
-            raise ImportError(f"{file} is not run: it is no file of the skill, and none that its imports name in plain text")
+            raise ImportError(f"{file} is not run: it is not a file of the skill, and no import names it in plain text")
         return None
 
 
@@ -97,7 +97,7 @@ def run(file, name):
     try:
         return json.dumps({"result": result}, allow_nan=False)
     except Exception as error:
-        return json.dumps({"error": f"the result is no JSON: {refusal(error)}"})
+        return json.dumps({"error": f"the result is not JSON: {refusal(error)}"})
 
 
 def load(file):

@@ -94,7 +94,7 @@ describe("a SKILL.md, read leniently", () => {
 
   test("bytes that are no UTF-8 are refused", () => {
     const bytes = new Uint8Array([...new TextEncoder().encode("---\nname: x\ndescription: "), 0xff, 0x0a]);
-    expect(readText(bytes)).toMatchObject({ message: "skipped: SKILL.md is no UTF-8 text" });
+    expect(readText(bytes)).toMatchObject({ message: "skipped: SKILL.md is not UTF-8 text" });
   });
 
   test("a link that leads out is refused", () => {
@@ -145,9 +145,9 @@ describe("a folder that is a SKILL.md", () => {
   });
 
   test.each([
-    ["name: A Title", /"A Title" is no skill id/, 2],
+    ["name: A Title", /"A Title" is not a skill id/, 2],
     ["name: 7", /no name/, 2],
-    ["description: d\nname: UPPER", /"UPPER" is no skill id/, 3],
+    ["description: d\nname: UPPER", /"UPPER" is not a skill id/, 3],
     ["description: d", /no name/, undefined],
   ])("whose frontmatter is %j is known by its folder's name, with a warning at the name", (yaml, message, line) => {
     expect(load(yaml)).toMatchObject({

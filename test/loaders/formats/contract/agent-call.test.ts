@@ -79,7 +79,7 @@ describe("a contract that an agent carries out", () => {
     ["a task that asks back", task("input-required", [], "Which?"), "which is input-required: Which?"],
     ["text that is no JSON", message(text("two")), "neither data nor text that is JSON"],
     ["nothing", message(), "neither data nor text that is JSON"],
-    ["no result", {}, "answered what is no JSON-RPC"],
+    ["no result", {}, "did not answer with JSON-RPC"],
   ])("fails by %s", async (_, answer, said) => {
     const { url } = await agent(() => answer);
     await expect(call(url)).rejects.toThrow(said);
@@ -97,7 +97,7 @@ describe("a contract that an agent carries out", () => {
     );
     const by = (status: number, to: string) => call(`${here.url}/${status}?${encodeURIComponent(to)}`);
     expect(await by(308, "/agent")).toEqual({ words: 2 });
-    await expect(by(307, `${away.url}/agent`)).rejects.toThrow("redirects to another place");
+    await expect(by(307, `${away.url}/agent`)).rejects.toThrow("redirects to another origin");
     await expect(by(302, "/agent")).rejects.toThrow("answered 302");
     expect(away.requests).toEqual([]);
   });
@@ -120,7 +120,7 @@ describe("a contract that an agent carries out", () => {
     await expect(call("http://agent.test/", { fetch: await openFetch({}, true) })).rejects.toThrow(
       "the run is offline",
     );
-    expect(load({ a2a: { url: "http://agent.test/" } }, {}).unavailable?.reason).toBe("a dry run asks no agent");
+    expect(load({ a2a: { url: "http://agent.test/" } }, {}).unavailable?.reason).toBe("a dry run does not call agents");
   });
 
   it("waits for trust, and says whom it would ask", () => {
@@ -133,7 +133,7 @@ describe("a contract that an agent carries out", () => {
     ["that is a text", "http://agent.test", "needs an a2a agent with a url"],
     ["of another scheme", { url: "file:///etc/passwd" }, "needs an a2a agent with a url"],
     ["with a password in its address", { url: "http://me:pass@agent.test" }, "needs an a2a agent with a url"],
-    ["with more than an address", { url: "http://agent.test", headers: {} }, "a2a takes a url"],
+    ["with more than an address", { url: "http://agent.test", headers: {} }, "a2a accepts only url"],
   ])("is unavailable where its agent is one %s", (_, a2a, said) => {
     const loaded = load({ a2a });
     expect(loaded.unavailable?.reason).toContain(said);

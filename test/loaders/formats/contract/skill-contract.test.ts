@@ -76,16 +76,16 @@ describe("a contract", () => {
 
   it("without a binding is there, and unavailable", () => {
     const loaded = loadSound({ "contract.yml": CONTRACT });
-    expect(loaded.unavailable?.reason).toBe("nothing carries it out: it has no binding.yml");
+    expect(loaded.unavailable?.reason).toBe("it has no implementation: binding.yml is missing");
     expect(loaded.skill.tools).toEqual([]);
   });
 
   it.each<[string, string, string]>([
     ["no id", CONTRACT.replace("id: filesystem.search\n", ""), "the contract has no id"],
-    ["an id with a blank", CONTRACT.replace("filesystem.search", "file system"), "is no id of a contract"],
-    ["an id that is an option", CONTRACT.replace("filesystem.search", "-x"), "is no id of a contract"],
-    ["an id of 129 characters", CONTRACT.replace("filesystem.search", "a".repeat(129)), "is no id of a contract"],
-    ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is no id of a contract"],
+    ["an id with a blank", CONTRACT.replace("filesystem.search", "file system"), "is not the id of a contract"],
+    ["an id that is an option", CONTRACT.replace("filesystem.search", "-x"), "is not the id of a contract"],
+    ["an id of 129 characters", CONTRACT.replace("filesystem.search", "a".repeat(129)), "is not the id of a contract"],
+    ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is not the id of a contract"],
     ["broken YAML", "id: [x", "skipped"],
     ["a list", "- id: x", "it must be a mapping of fields"],
   ])("with %s is skipped, at its place", (_, text, message) => {
@@ -96,7 +96,7 @@ describe("a contract", () => {
 
   it.each<[string, [string, string], string, number]>([
     ["a version that is a number", ['version: "1.0.0"', "version: 1.0"], "version as text", 2],
-    ["a version that is not semantic", ['"1.0.0"', '"1.0"'], "not semantic", 2],
+    ["a version that is not semantic", ['"1.0.0"', '"1.0"'], "not a semantic version", 2],
     ["no version", ['version: "1.0.0"\n', ""], "needs a version", 1],
     [
       "a list as input",
@@ -131,15 +131,15 @@ describe("a binding", () => {
     ["of two kinds", "function: ./search.mjs\ntool: a/b\n", "exactly one of"],
     ["of no kind", "functions: ./search.mjs\n", "needs one of"],
     ["to a file that is missing", "function: ./gone.mjs#x\n", "does not exist"],
-    ["to a file outside", "function: ../search.mjs#x\n", "does not lie in the folder"],
-    ["to an absolute file", "function: /etc/passwd#x\n", "does not lie in the folder"],
+    ["to a file outside", "function: ../search.mjs#x\n", "is not in the folder"],
+    ["to an absolute file", "function: /etc/passwd#x\n", "is not in the folder"],
     ["with a network that is a text", "function: ./search.mjs\nnetwork: a.com\n", "nor a list of hosts"],
     ["with a network of numbers", "function: ./search.mjs\nnetwork: [1]\n", "nor a list of hosts"],
     ["with a host that is none", "function: ./search.mjs\nnetwork: [https://a.com]\n", "write api.example.com"],
     ["to a command that is a path", "command: { binary: ./run.sh }\n", "is a path"],
     ["to a command without a binary", "command: { args: [x] }\n", "needs a command"],
     ["to a command as one text", "command: jq .x\n", "needs a command"],
-    ["to arguments that are no texts", "command: { binary: jq, args: [1] }\n", "args as a list of texts"],
+    ["to arguments that are no texts", "command: { binary: jq, args: [1] }\n", "args as a list of strings"],
     ["to a tool that is no name", "tool: 7\n", "needs a tool"],
     ["to a server without an address", "mcp: { tool: x }\n", "needs an mcp server"],
     ["to a server without a tool", "mcp: { command: x }\n", "needs the tool"],
@@ -236,7 +236,7 @@ describe("a binding", () => {
 
   it.each<[string, string, string]>([
     ["fails", "console.error('no disk'); process.exit(3)", "node ended with exit code 3: no disk"],
-    ["prints no JSON", "console.log('done')", "node printed what is no JSON: done"],
+    ["prints no JSON", "console.log('done')", "node printed text that is not JSON: done"],
     ["prints nothing", "", "node printed nothing"],
   ])("to a command that %s fails", async (_, code, message) => {
     const loaded = loadSound({

@@ -173,7 +173,7 @@ describe("where a module is", () => {
       "/pager",
       /no skill\.ts/,
     ],
-    ["a file that is no code", { "pager.md": "" }, "/pager.md", /is no code/],
+    ["a file that is no code", { "pager.md": "" }, "/pager.md", /is not code/],
     ["a broken package.json", { "pager/package.json": "{" }, "/pager", /cannot be read/],
     ["a package's name that is a path", {}, "../../etc", /neither a path/],
     ["a package's name with an address", {}, "https://x.test/a.js", /neither a path/],
@@ -317,7 +317,7 @@ describe("a module", () => {
     [
       "has a schema that does not compile",
       `export default ${skill("a", tool('{ $ref: "#/nowhere" }'))};`,
-      /the input_schema of tool t is no JSON Schema/,
+      /the input_schema of tool t is not a JSON Schema/,
     ],
     [
       "has config without descriptions",

@@ -88,7 +88,7 @@ describe("a folder with SKILL.md and tools.json", () => {
   });
 
   test.each<[string, (directory: string) => void, string]>([
-    ["is a folder", (directory) => mkdirSync(join(directory, "tools.json")), "it is no file"],
+    ["is a folder", (directory) => mkdirSync(join(directory, "tools.json")), "it is not a file"],
     [
       "is a link that leads out",
       (directory) => symlinkSync(join(makeFolder({ "t.json": [tool("go")] }), "t.json"), join(directory, "tools.json")),

@@ -63,10 +63,10 @@ describe("a manifest", () => {
   });
 
   test.each([
-    ['[\n  { "name": "go" }\n  { "name": "stay" }\n]', "it is no JSON: , or ] is expected before", 3, 3],
-    ["", "it is no JSON: a value is expected where the text ends", 1, 1],
-    ["[\n1, ]", "it is no JSON: a value is expected before ]", 2, 4],
-    ["[".repeat(100_000), "it is no JSON: nested more than 100 levels deep", 1, 101],
+    ['[\n  { "name": "go" }\n  { "name": "stay" }\n]', "it is not JSON: , or ] is expected before", 3, 3],
+    ["", "it is not JSON: a value is expected where the text ends", 1, 1],
+    ["[\n1, ]", "it is not JSON: a value is expected before ]", 2, 4],
+    ["[".repeat(100_000), "it is not JSON: nested more than 100 levels deep", 1, 101],
     ["{}", "it must be an array of tools", 1, 1],
     ["null", "it must be an array of tools", 1, 1],
     ['\n "tools"', "it must be an array of tools", 2, 2],
@@ -126,7 +126,12 @@ describe("a manifest", () => {
       "not a parameter",
     ],
     ...["Go", "9go", "_go", "go-on", "go.on", "gö", "go ", "run__it\n"].map(
-      (name): [string, unknown, string[], string] => [`is named ${name}`, tool({ name }), ["name"], "is no tool name"],
+      (name): [string, unknown, string[], string] => [
+        `is named ${name}`,
+        tool({ name }),
+        ["name"],
+        "is not a tool name",
+      ],
     ),
     ...["read_skill", "read_blob", "search_blob", "define_tool", "remove_tool", "run_code"].map(
       (name): [string, unknown, string[], string] => [`is named ${name}`, tool({ name }), ["name"], "a built-in tool"],

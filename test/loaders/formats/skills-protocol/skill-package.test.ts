@@ -114,8 +114,8 @@ describe("a package", () => {
   });
 
   it.each<[string, string, string, number]>([
-    ["a name in capitals", TOML.replace("text.count", "Text.Count"), "is no name of a package", 1],
-    ["a name with a hyphen", TOML.replace("text.count", "text-count"), "is no name of a package", 1],
+    ["a name in capitals", TOML.replace("text.count", "Text.Count"), "is not the name of a package", 1],
+    ["a name with a hyphen", TOML.replace("text.count", "text-count"), "is not the name of a package", 1],
     ["no name", TOML.replace('name = "text.count"\n', ""), "it has no name", 1],
     ["broken TOML", 'name = "a"\nversion = \n', "skipped", 2],
   ])("with %s is skipped, at its place", (_, toml, message, line) => {
@@ -131,12 +131,12 @@ describe("a package", () => {
     ["a kind that is none", ['"action"', '"tool"'], "needs a kind", 4],
     ["a language that is none", ['"python"', '"cobol"'], "needs a language", 7],
     ["an entrypoint that is missing", ["code/main.py", "code/gone.py"], "does not exist", 8],
-    ["an entrypoint outside", ["code/main.py", "../main.py"], "does not lie in the folder", 8],
-    ["an absolute entrypoint", ["code/main.py", "/etc/passwd"], "does not lie in the folder", 8],
-    ["an entrypoint that is a folder", ["code/main.py", "code"], "is no file", 8],
-    ["an entrypoint of another language", ["code/main.py", "SKILL.md"], "is no python file", 8],
+    ["an entrypoint outside", ["code/main.py", "../main.py"], "is not in the folder", 8],
+    ["an absolute entrypoint", ["code/main.py", "/etc/passwd"], "is not in the folder", 8],
+    ["an entrypoint that is a folder", ["code/main.py", "code"], "is not a file", 8],
+    ["an entrypoint of another language", ["code/main.py", "SKILL.md"], "is not a python file", 8],
     ["an export that is no name", ['"main"', '"main()"'], "needs an export", 9],
-    ["secrets that are no names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are no list", 12],
+    ["secrets that are no names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are not a list", 12],
     ["a network that is true", ["network = false", "network = true"], "neither a list of hosts nor false", 13],
     ["a network of all hosts", ["network = false", 'network = ["a.com", "*"]'], 'has the invalid host "*"', 13],
     ["a URL in its network", ["network = false", 'network = ["http://a.com/"]'], "write api.example.com", 13],
@@ -238,7 +238,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
       expect(refused).toMatchObject({
         error: { message: expect.stringContaining("403 Host not declared: evil.test:443") },
       });
-      expect(refused.logs).toContain('"evil.test" in its network allows it');
+      expect(refused.logs).toContain('add "evil.test" to its network');
     } finally {
       service.close();
     }

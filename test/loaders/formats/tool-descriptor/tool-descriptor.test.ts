@@ -194,7 +194,10 @@ describe("the skill of a descriptor", () => {
     write("a,b/tools.json", WHOLE);
     const folder = openSkillFolder(join(directory, "a,b"));
     const loaded = folder && toolDescriptor.read(folder, hostOf().host).loaded;
-    expect(loaded).toMatchObject({ code: "SKILL_SKIPPED", message: expect.stringContaining('"a,b" is no skill id') });
+    expect(loaded).toMatchObject({
+      code: "SKILL_SKIPPED",
+      message: expect.stringContaining('"a,b" is not a skill id'),
+    });
   });
 
   test("may lie in three files", () => {
@@ -306,7 +309,7 @@ describe("the programs that a skill requires", () => {
     ["metadata: { requires: { bins: [plain] } }", "plain is not on the PATH"],
     ["metadata: { requires: { bins: [[gone], [here]] } }", undefined],
     ["metadata: { requires: { bins: [[gone, here], [lost]] } }", "gone is not on the PATH; lost is not on the PATH"],
-    ["metadata: { requires: { bins: [/dev/null/x] } }", "/dev/null/x is no file"],
+    ["metadata: { requires: { bins: [/dev/null/x] } }", "/dev/null/x is not a file"],
   ])("%s", (requires, reason) => {
     expect(lacks(requires)).toBe(reason);
   });
@@ -587,7 +590,7 @@ describe("a value that a script resolves", () => {
     write("notes/scripts/a/daily.sh", SCRIPT);
     write("notes/scripts/daily..sh", SCRIPT);
     const { error, started } = await callTool({ query: "x" }, allowed());
-    expect(error).toContain("is not named by a plain file name");
+    expect(error).toContain("must be named by a plain file name");
     expect(started).toEqual([]);
   });
 

@@ -113,7 +113,7 @@ describe("a client by its secret", () => {
   it("says what stands in the way, without secrets and without a word on the console", async () => {
     const said = vi.spyOn(console, "warn");
     const rig = await rigOf({ clients: [CLIENT] });
-    await expect(open(rig, { auth: robotAt(rig) })).rejects.toThrow("ROBOT_SECRET is not set, which its auth names");
+    await expect(open(rig, { auth: robotAt(rig) })).rejects.toThrow("its auth names ROBOT_SECRET, which is not set");
     const wrong = open(rig, { auth: robotAt(rig), env: { ROBOT_SECRET: "wrong" } });
     await expect(wrong).rejects.toThrow(/answers HTTP 401 \(invalid_client: wrong secret\)/);
     expect(said).not.toHaveBeenCalled();
@@ -123,7 +123,9 @@ describe("a client by its secret", () => {
   it("is refused for a server by command, and where nobody vouches for its config", async () => {
     const rig = await rigOf({ clients: [CLIENT] });
     const config = { command: "node", auth: robotAt(rig) };
-    await expect(open(rig, { auth: robotAt(rig), env: ENV, options: { config } })).rejects.toThrow("it is a command");
+    await expect(open(rig, { auth: robotAt(rig), env: ENV, options: { config } })).rejects.toThrow(
+      "this one is a command",
+    );
     const bare = openMcp({
       id: "served",
       config: { url: rig.url, auth: robotAt(rig) },
@@ -133,7 +135,7 @@ describe("a client by its secret", () => {
       processes: {} as never,
       onWarning: () => undefined,
     });
-    await expect(bare).rejects.toThrow("its auth counts in your own config file alone");
+    await expect(bare).rejects.toThrow("auth is only allowed in your own config file");
     expect(rig.mcp.requests).toEqual([]);
   });
 
@@ -162,7 +164,9 @@ describe("a client by its key", () => {
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     expect(await look(await open(rig, { auth, env: { SIGNER_KEY: pem } }))).toBe("seen");
     expect([rig.grants, rig.refusals]).toEqual([["client_credentials"], []]);
-    await expect(open(rig, { auth, env: { SIGNER_KEY: "no key" } })).rejects.toThrow("SIGNER_KEY holds no private key");
+    await expect(open(rig, { auth, env: { SIGNER_KEY: "no key" } })).rejects.toThrow(
+      "SIGNER_KEY does not contain a private key",
+    );
   });
 });
 
@@ -204,11 +208,11 @@ describe("a person's login", () => {
     const rig = await rigOf(DESK);
     const folder = folderOf();
     await expect(open(rig, { auth: HUMAN, folder })).rejects.toThrow(
-      "nobody has logged in: log in once, by a run on a terminal",
+      "there is no login: log in once with a run in a terminal",
     );
     const connection = await open(rig, { auth: HUMAN, folder, person: rig.browse });
     rig.revoke();
-    await expect(look(connection)).rejects.toThrow(/the login is over \(.*invalid_grant.*\): log in once/);
+    await expect(look(connection)).rejects.toThrow(/the login has expired \(.*invalid_grant.*\): log in once/);
     expect(await look(await open(rig, { auth: HUMAN, folder, person: rig.browse }))).toBe("seen");
     expect(rig.grants).toEqual(["authorization_code", "authorization_code"]);
   });
@@ -236,7 +240,7 @@ describe("a person's login", () => {
         back.searchParams.delete("code");
         back.searchParams.set("error", "access_denied");
       });
-    await expect(open(rig, { auth: HUMAN, person: refusing })).rejects.toThrow("nobody was let in: access_denied");
+    await expect(open(rig, { auth: HUMAN, person: refusing })).rejects.toThrow("the login failed: access_denied");
     const mixing = (address: string) =>
       rig.browse(address, (back) => back.searchParams.set("iss", "https://evil.example"));
     await expect(open(rig, { auth: HUMAN, person: mixing })).rejects.toThrow(/issuer/i);
@@ -245,7 +249,7 @@ describe("a person's login", () => {
 
   it("is nobody's where codes are not checked, or the server is another than expected", async () => {
     const weak = await rigOf({ ...DESK, metadata: ({ code_challenge_methods_supported: _, ...rest }) => rest });
-    await expect(open(weak, { auth: HUMAN, person: weak.browse })).rejects.toThrow("PKCE by S256");
+    await expect(open(weak, { auth: HUMAN, person: weak.browse })).rejects.toThrow("PKCE with S256");
     const rig = await rigOf(DESK);
     const expecting = { ...HUMAN, issuer: weak.issuer } as McpAuth;
     await expect(open(rig, { auth: expecting, person: rig.browse })).rejects.toThrow(
@@ -273,7 +277,7 @@ describe("a person's login", () => {
     await open(two, { auth: HUMAN, folder, person: two.browse });
     const [other = ""] = readdirSync(folder).filter((name) => name !== file);
     writeFileSync(join(folder, other), kept);
-    await expect(open(two, { auth: HUMAN, folder })).rejects.toThrow("nobody has logged in");
+    await expect(open(two, { auth: HUMAN, folder })).rejects.toThrow("there is no login");
     const { access_token } = JSON.parse(kept).tokens;
     expect(two.mcp.requests.some(({ headers }) => String(headers.authorization).includes(access_token))).toBe(false);
   });

@@ -64,7 +64,7 @@ describe("a server with prompts", () => {
     const { call } = await openPrompting();
     expect(await call("read_prompt", { name: "triage", arguments: { issue: "API-1" } })).toEqual({
       prompt: "triage",
-      note: expect.stringContaining("the server's words"),
+      note: expect.stringContaining("the server's text"),
       messages: [
         {
           role: "user",
