@@ -89,8 +89,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   });
   const waiting = describeWithheld(id, held, options.trust);
   const withheld = waiting && `${waiting.reason}: ${renderHint(waiting.remedy, options.write ?? asFlag)}`;
-  const { env, host, overrides } = options;
-  const fields = resolveConfig(skill, overrides, { env, lookUp: lookUpIn(host.cwd) });
+  const fields = resolveConfig(skill, options.overrides, { env: options.env, lookUp: lookUpIn(options.host.cwd) });
   const scripts = top && !builtin ? scriptsOf(top, options.effects?.get(`${id}.${RUN_SCRIPT}`)) : undefined;
   const heldTools = (held.code?.loaded.skill.tools ?? []).map(unvouched);
   const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
