@@ -147,8 +147,7 @@ export function serviceUrl({ name, address, usual, url }: Address, config: ToolC
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new Error(`${address} is not an http or https address.`);
   const { username, password, search, hash } = new URL(text);
-  if (username || password)
-    throw new Error(`${address} must not contain a user or a password: they have their own variables.`);
+  if (username || password) throw new Error(`${address} must not contain credentials: they have their own variables.`);
   if (search || hash) throw new Error(`${address} must not contain ? or #.`);
   return text.replace(/(?<!\/)\/+$/, "");
 }
@@ -320,8 +319,7 @@ async function refusal({ service, asking, context }: Call, { status, headers, te
 function advice({ service, asking, context }: Call, refused: Refusal, headers: Headers): string {
   const { name, address } = service;
   const { status, what, said } = refused;
-  if (status === 401)
-    return `${name} did not authenticate the request (${what}): ${said} ${keyAdvice(service, context.config)}`;
+  if (status === 401) return `${name} refused authentication (${what}): ${said} ${keyAdvice(service, context.config)}`;
   if (status === 403)
     return `${name} does not allow this (${what}): ${said}${asking.needs ? ` It takes ${asking.needs}.` : ""}`;
   if (status === 404 || status === 405)

@@ -121,13 +121,9 @@ function checkAddress(service: Service): void {
   }
   // A header cannot carry such a key, and the resulting error would quote it.
   if (service.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(service.apiKey)) {
-    throw new SkillflowError(
-      "model.auth",
-      `The API key for ${service.name} is empty or contains spaces or line breaks`,
-      {
-        hint: `Check ${service.keyName}.`,
-      },
-    );
+    throw new SkillflowError("model.auth", `The API key for ${service.name} is empty or has spaces or line breaks`, {
+      hint: `Check ${service.keyName}.`,
+    });
   }
 }
 

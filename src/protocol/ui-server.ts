@@ -56,10 +56,7 @@ async function guarded(request: Request, door: Door): Promise<Response> {
     if (!(error instanceof SkillflowError)) throw error;
     const status = error.code === "run.unknown" || exitCodeOf(error.code) === 2 ? 404 : 500;
     if (url.pathname.startsWith("/api/")) return json(status, { error: { code: error.code, message: error.message } });
-    return page(
-      status,
-      pages.problem(status === 404 ? "There is no such run" : "The run cannot be shown", error.message),
-    );
+    return page(status, pages.problem(status === 404 ? "There is no such run" : "Cannot show the run", error.message));
   }
 }
 

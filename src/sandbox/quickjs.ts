@@ -50,9 +50,7 @@ function endOf(worker: Worker, wallMs: number, signal: AbortSignal): Promise<Jav
     worker.once("message", (told: JavaScriptEnd | { readonly ended: "returned"; readonly text: string }) => {
       if (!("text" in told)) return finish(told);
       const value = parseJson(told.text);
-      finish(
-        value === undefined ? { ended: "threw", message: "its result is not JSON" } : { ended: "returned", value },
-      );
+      finish(value === undefined ? { ended: "threw", message: "it returned no JSON" } : { ended: "returned", value });
     });
     worker.once("error", refuse);
     worker.once("exit", () => refuse(new Error("it ended without a result")));

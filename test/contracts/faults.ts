@@ -45,7 +45,7 @@ export function describeFaults(
   describe.each(spreadOf(reads, 3))(`%s of ${skill.id} tells in words`, (tool) => {
     it("that the key is wrong (401)", async () => {
       const told = await failing(tool, answering(401, { message: "bad credentials" }));
-      expect(told).toMatch(new RegExp(`${name} did not authenticate the request \\(401 for .*bad credentials`));
+      expect(told).toMatch(new RegExp(`${name} refused authentication \\(401 for .*bad credentials`));
       for (const key of keys) expect(told).toContain(key);
       expect(service?.requests).toHaveLength(1);
     });

@@ -99,7 +99,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     const context = await start();
     const config = { ...context.config, BETTERSTACK_API_TOKEN: "another" };
     await expect(call(name, { ...context, config })).rejects.toThrow(
-      /did not authenticate the request \(401 for .*BETTERSTACK_API_TOKEN is wrong/,
+      /refused authentication \(401 for .*BETTERSTACK_API_TOKEN is wrong/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -346,7 +346,7 @@ describe("query_logs", () => {
     ["BETTERSTACK_SOURCE", "t1_app); SELECT 1", /is not a source: it is written like t123456_my_app/],
     ["BETTERSTACK_QUERY_ENDPOINT", undefined, /needs BETTERSTACK_QUERY_ENDPOINT/],
     ["BETTERSTACK_QUERY_ENDPOINT", "file:///etc/passwd", /not an http or https address/],
-    ["BETTERSTACK_QUERY_ENDPOINT", "https://a:b@x.example", /must not contain a user or a password/],
+    ["BETTERSTACK_QUERY_ENDPOINT", "https://a:b@x.example", /must not contain credentials/],
     ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /must not contain \? or #/],
     ["BETTERSTACK_QUERY_USERNAME", undefined, /needs BETTERSTACK_QUERY_USERNAME/],
     ["BETTERSTACK_QUERY_PASSWORD", undefined, /needs BETTERSTACK_QUERY_PASSWORD, which is not set.*other tools work/],

@@ -76,7 +76,7 @@ describe("every cloudwatch tool, against the published contract", () => {
     expect(await cloudwatch.probe?.(await start())).toBe("it shows alarms of eu-west-1");
     const wrong = await start(undefined, { AWS_SESSION_TOKEN: "other" });
     await expect(cloudwatch.probe?.(wrong)).rejects.toThrow(
-      /did not authenticate the request \(401 .*The security token is invalid/,
+      /refused authentication \(401 .*The security token is invalid/,
     );
   });
 
@@ -87,7 +87,7 @@ describe("every cloudwatch tool, against the published contract", () => {
     ],
     [
       "com.amazon.coral.service#ExpiredTokenException",
-      /did not authenticate the request \(401 .*AWS_SESSION_TOKEN is wrong, expired/,
+      /refused authentication \(401 .*AWS_SESSION_TOKEN is wrong, expired/,
     ],
     ["ThrottlingException", /rate limit is used up/],
     ["ResourceNotFoundException", /Not found in CloudWatch \(404 /],

@@ -97,7 +97,7 @@ describe("every datadog tool, against Datadog's published contract", () => {
   it.each(turnOf(NAMES))("%s says that a key is wrong when Datadog answers 401", async (name) => {
     const context = await start(always({ status: 401, body: { errors: ["Unauthorized"] } }));
     await expect(call(name, context)).rejects.toThrow(
-      /did not authenticate the request \(401 .*DD_API_KEY or DD_APP_KEY is wrong.* DD_SITE/,
+      /refused authentication \(401 .*DD_API_KEY or DD_APP_KEY is wrong.* DD_SITE/,
     );
     expect(service.requests).toHaveLength(1);
   });

@@ -53,7 +53,7 @@ describe("every elasticsearch tool, against the published contract", () => {
     expect(service.operations).toEqual(["indices"]);
     await service.close();
     await expect(call("search", await start(undefined, { ELASTICSEARCH_API_KEY: "" }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*missing authentication.*ELASTICSEARCH_API_KEY and ELASTICSEARCH_PASSWORD are not set/,
+      /refused authentication \(401 .*missing authentication.*ELASTICSEARCH_API_KEY and ELASTICSEARCH_PASSWORD are not set/,
     );
   });
 

@@ -55,7 +55,7 @@ describe("every grafana tool, against the published contract", () => {
     expect(await grafana.probe?.(await start())).toBe("it shows dashboards");
     const config = { ...configFor(service.url), GRAFANA_TOKEN: "other" };
     await expect(grafana.probe?.(toolContext({ config }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*Invalid API key/,
+      /refused authentication \(401 .*Invalid API key/,
     );
     await service.close();
     expect(await grafana.probe?.(await answering([]))).toMatch(/no dashboard/);

@@ -64,7 +64,7 @@ describe("every jira tool, against the published contract", () => {
     expect(await jira.probe?.(await start(undefined, DATA_CENTER))).toBe("signed in as Mia Krystof on Data Center");
     await service.close();
     await expect(jira.probe?.(await start(undefined, { JIRA_API_TOKEN: "other" }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*Client must be authenticated/,
+      /refused authentication \(401 .*Client must be authenticated/,
     );
   });
 });

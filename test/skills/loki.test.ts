@@ -61,7 +61,7 @@ describe("every loki tool, against the published contract", () => {
     expect(service.refusals).toEqual([]);
     await service.close();
     await expect(call(name, await start(undefined, { LOKI_TOKEN: "another" }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*no credentials provided\. LOKI_TOKEN is wrong/,
+      /refused authentication \(401 .*no credentials provided\. LOKI_TOKEN is wrong/,
     );
   });
 

@@ -65,7 +65,7 @@ describe("every pagerduty tool, against the published contract", () => {
     const { PAGERDUTY_FROM: _, ...config } = configFor(service.url);
     expect(await pagerduty.probe?.(toolContext({ config }))).toMatch(/PAGERDUTY_FROM is not set/);
     await expect(pagerduty.probe?.(toolContext({ config: { ...config, PAGERDUTY_API_KEY: "other" } }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*Invalid credentials/,
+      /refused authentication \(401 .*Invalid credentials/,
     );
   });
 });

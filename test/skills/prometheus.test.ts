@@ -80,7 +80,7 @@ describe("every prometheus tool, against the published contract", () => {
     expect(await prometheus.probe?.(await start())).toBe("it answers queries");
     const { PROMETHEUS_TOKEN: _, ...config } = configFor(service.url);
     await expect(prometheus.probe?.(toolContext({ config }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*invalid authentication credentials\. PROMETHEUS_TOKEN is not set/,
+      /refused authentication \(401 .*invalid authentication credentials\. PROMETHEUS_TOKEN is not set/,
     );
   });
 });

@@ -136,7 +136,7 @@ describe("every sentry tool, when Sentry refuses", () => {
   it.each(turnOf(NAMES))("%s says that the token is wrong at 401", async (name) => {
     const context = await start(() => ({ status: 401, body: { detail: "Invalid token" } }));
     await expect(call(name, context)).rejects.toThrow(
-      /did not authenticate the request \(401.*SENTRY_AUTH_TOKEN is wrong, expired or revoked/,
+      /refused authentication \(401.*SENTRY_AUTH_TOKEN is wrong, expired or revoked/,
     );
     expect(service.requests).toHaveLength(1);
   });

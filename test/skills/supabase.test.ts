@@ -930,7 +930,7 @@ describe("what Supabase knows beside the database", () => {
   });
 
   it.each([
-    [401, /did not authenticate the request \(401 .*nope\. SUPABASE_ACCESS_TOKEN is wrong, expired or revoked/],
+    [401, /refused authentication \(401 .*nope\. SUPABASE_ACCESS_TOKEN is wrong, expired or revoked/],
     [403, /does not allow this \(403 .*nope/],
     [404, /\(404 .*nope\. Check SUPABASE_PROJECT/],
     [400, /invalid \(400 .*nope/],

@@ -49,7 +49,7 @@ describe("every tempo tool, against the published contract", () => {
     expect(await call(name, await answering({ metrics: { totalBlocks: 0 } }))).toMatchObject(empty);
     await service.close();
     await expect(call(name, await start(undefined, { TEMPO_TOKEN: "another" }))).rejects.toThrow(
-      /did not authenticate the request \(401 .*no credentials provided\. TEMPO_TOKEN is wrong/,
+      /refused authentication \(401 .*no credentials provided\. TEMPO_TOKEN is wrong/,
     );
   });
 

@@ -148,9 +148,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
       return { program: "sh", argv: ["sh", path], needs: [] };
     default:
       if (isExecutable(path)) return { program: "the program that its first line names", argv: [path], needs: [] };
-      throw new Error(
-        `the script ${file} cannot be run: it is not a .js, .mjs, .ts, .py or .sh file, and not executable`,
-      );
+      throw new Error(`the script ${file} cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file`);
   }
 }
 

@@ -204,11 +204,7 @@ function unreachable(
   { trip, deadlineMs }: { trip: Trip; deadlineMs: number },
 ): Fetched {
   if (trip.signal.aborted) {
-    return problem(
-      "SOURCE_URL_UNREACHABLE",
-      `${shown(address)} did not answer completely in ${deadlineMs} ms`,
-      REACH_HINT,
-    );
+    return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} did not answer fully in ${deadlineMs} ms`, REACH_HINT);
   }
   if (!(error instanceof Error) || !("code" in error) || error instanceof TypeError) throw error;
   const reason = error.message || String(error.code);

@@ -59,9 +59,7 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
     return id === undefined ? undefined : { jsonrpc: "2.0", id, result };
   } catch (error) {
     // A failure after the caller disconnected is not a fault, and no one reads the answer.
-    const told = signal.aborted
-      ? new RpcError(-32000, "Cancelled", "the client disconnected")
-      : asRpcError(error, options);
+    const told = signal.aborted ? new RpcError(-32000, "Cancelled", "client disconnected") : asRpcError(error, options);
     return id === undefined ? undefined : failure(id, told);
   }
 }
@@ -77,8 +75,7 @@ function readRequest(call: Json): Request | { readonly id: Id; readonly fault: R
   if (!isObject(call)) return { id: null, fault: invalidRequest("a call must be an object") };
   const { jsonrpc, method, params = {}, id } = call as JsonObject;
   const known = isId(id) ? id : null;
-  if (id !== undefined && !isId(id))
-    return { id: null, fault: invalidRequest("an id must be a string, a number or null") };
+  if (id !== undefined && !isId(id)) return { id: null, fault: invalidRequest("id must be string, number or null") };
   if (jsonrpc !== "2.0") return { id: known, fault: invalidRequest('jsonrpc is not "2.0"') };
   if (typeof method !== "string") return { id: known, fault: invalidRequest("method is not a string") };
   if (typeof params !== "object" || params === null)

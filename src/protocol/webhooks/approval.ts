@@ -24,12 +24,10 @@ export async function answerApproval(
     const found = await links.find(token);
     return found.kind === "open" ? page(200, pages.ask(found)) : tell(...describeClosed(found));
   }
-  if (method !== "POST")
-    return page(405, pages.tell("Method not allowed", "GET shows the question, POST answers it."), ALLOWED);
+  if (method !== "POST") return page(405, pages.tell("Method not allowed", "Use GET or POST."), ALLOWED);
   const form = new URLSearchParams((await asked.body())?.toString("utf8") ?? "");
   const word = form.get("word");
-  if (word !== "approve" && word !== "deny")
-    return tell(400, "No decision", "Choose approve or deny. Nothing was changed.");
+  if (word !== "approve" && word !== "deny") return tell(400, "No decision", "Approve or deny. Nothing was changed.");
   const approved = word === "approve";
   const note = form.get("note")?.trim().slice(0, MOST_NOTE) || undefined;
   try {

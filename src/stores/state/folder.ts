@@ -87,8 +87,7 @@ async function redo(directory: string, root: string | undefined): Promise<void> 
   const files = isObject(read) && isObject(read.files) ? Object.entries(read.files) : [];
   const isSound =
     files.length > 0 && files.every(([file, text]) => stateOf(file) !== undefined && typeof text === "string");
-  if (!isSound)
-    throw new SkillflowError("store.failed", `${place} was not written by skillflow`, { hint: "delete it" });
+  if (!isSound) throw new SkillflowError("store.failed", `${place} is not a skillflow file`, { hint: "delete it" });
   await writeFiles(directory, root, files as [string, string][]);
 }
 

@@ -80,8 +80,7 @@ async function fetchTip({ git, remote, ref, branch }: Clone): Promise<Tip> {
   const { address } = remote;
   const end = otherEnd(remote, "upload-pack");
   const heads = await git(["ls-remote", ...end, "--", address, ref, "HEAD"]);
-  if (heads.status !== 0)
-    throw unreachable(`origin cannot be reached: ${heads.said}`, "check the address of origin and the network");
+  if (heads.status !== 0) throw unreachable(`origin cannot be reached: ${heads.said}`, "check the address and network");
   const lines = heads.stdout.toString("utf8").split("\n");
   const format = lines.some((line) => /^[0-9a-f]{64}\t/.test(line)) ? "sha256" : "sha1";
   demand(await git(["init", "--quiet", "--bare", `--object-format=${format}`, "."]), "a repository cannot be created");

@@ -365,7 +365,7 @@ describe("a script of another kind", () => {
 
   test("is refused where it is not", async () => {
     expect(await failure(run("count.rb", "puts 1"))).toBe(
-      "the script count.rb cannot be run: it is not a .js, .mjs, .ts, .py or .sh file, and not executable",
+      "the script count.rb cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file",
     );
   });
 });

@@ -339,7 +339,7 @@ describe("the deadline", () => {
     const { network } = await openWeb(handler);
     expect(await problemOf("http://example.test/", options(network, soon))).toMatchObject({
       code: "SOURCE_URL_UNREACHABLE",
-      message: expect.stringContaining("http://example.test/ did not answer completely in 40 ms"),
+      message: expect.stringContaining("http://example.test/ did not answer fully in 40 ms"),
     });
   });
 

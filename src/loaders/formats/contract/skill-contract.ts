@@ -66,8 +66,7 @@ function isContractId(id: unknown): id is string {
 }
 
 function refuseId({ value, finding }: Manifest<Fields>): Diagnostic {
-  const what =
-    value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is not the id of a contract`;
+  const what = value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is not a contract id`;
   return {
     ...finding(["id"], `skipped: ${what}: use letters, digits, ".", "-" and "_", 128 at most`),
     severity: "warning",
@@ -161,8 +160,7 @@ function checkContract({ value, finding }: Manifest<Fields>): Diagnostic[] {
   const { version, description, input, output, metadata } = value;
   const found: Diagnostic[] = [];
   if (typeof version !== "string") found.push(finding(["version"], `needs a version as text, such as "1.0.0"`));
-  else if (valid(version) === null)
-    found.push(finding(["version"], `has a version "${version}" that is not a semantic version`));
+  else if (valid(version) === null) found.push(finding(["version"], `has a version "${version}" that is not semver`));
   if (typeof description !== "string" || description.trim() === "") {
     found.push(finding(["description"], "needs a description, written for the model"));
   }

@@ -120,10 +120,7 @@ function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): Tool
   const refuse = (message: string, code?: "TOOL_NAME" | "TOOL_NAME_TWICE") => [skippedTool(["name"], message, code)];
   if (!isText(name)) return refuse("a tool must have a name", "TOOL_NAME");
   if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-    return refuse(
-      `"${name}" is not a tool name: use lowercase letters, digits and _, and begin with a letter`,
-      "TOOL_NAME",
-    );
+    return refuse(`"${name}" is not a tool name: use a-z, 0-9 and _, and start with a letter`, "TOOL_NAME");
   }
   if (RESERVED_TOOLS.includes(name)) return refuse(`"${name}" is the name of a built-in tool`);
   return before.has(name) ? refuse(`an earlier tool has the name "${name}" too`, "TOOL_NAME_TWICE") : [];

@@ -229,9 +229,7 @@ function readRuntime(folder: SkillFolder, { value, finding }: Manifest<Fields>):
   const path = String(entrypoint).replace(/^\.\//, "");
   const ending = isPython ? /\.py$/ : /\.m?js$/;
   if (!ending.test(path)) {
-    return {
-      findings: [finding(["runtime", "entrypoint"], `has an entrypoint ${path} that is not a ${language} file`)],
-    };
+    return { findings: [finding(["runtime", "entrypoint"], `has the entrypoint ${path}, not a ${language} file`)] };
   }
   return { language: isPython ? "python" : "javascript", entrypoint: path, export: String(name) };
 }

@@ -82,10 +82,10 @@ describe("a contract", () => {
 
   it.each<[string, string, string]>([
     ["no id", CONTRACT.replace("id: filesystem.search\n", ""), "the contract has no id"],
-    ["an id with a blank", CONTRACT.replace("filesystem.search", "file system"), "is not the id of a contract"],
-    ["an id that is an option", CONTRACT.replace("filesystem.search", "-x"), "is not the id of a contract"],
-    ["an id of 129 characters", CONTRACT.replace("filesystem.search", "a".repeat(129)), "is not the id of a contract"],
-    ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is not the id of a contract"],
+    ["an id with a blank", CONTRACT.replace("filesystem.search", "file system"), "is not a contract id"],
+    ["an id that is an option", CONTRACT.replace("filesystem.search", "-x"), "is not a contract id"],
+    ["an id of 129 characters", CONTRACT.replace("filesystem.search", "a".repeat(129)), "is not a contract id"],
+    ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is not a contract id"],
     ["broken YAML", "id: [x", "skipped"],
     ["a list", "- id: x", "it must be a mapping of fields"],
   ])("with %s is skipped, at its place", (_, text, message) => {
@@ -96,7 +96,7 @@ describe("a contract", () => {
 
   it.each<[string, [string, string], string, number]>([
     ["a version that is a number", ['version: "1.0.0"', "version: 1.0"], "version as text", 2],
-    ["a version that is not semantic", ['"1.0.0"', '"1.0"'], "not a semantic version", 2],
+    ["a version that is not semantic", ['"1.0.0"', '"1.0"'], "not semver", 2],
     ["no version", ['version: "1.0.0"\n', ""], "needs a version", 1],
     [
       "a list as input",
