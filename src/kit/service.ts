@@ -321,7 +321,7 @@ function advice({ service, asking, context }: Call, refused: Refusal, headers: H
   const { status, what, said } = refused;
   if (status === 401) return `${name} refused authentication (${what}): ${said} ${keyAdvice(service, context.config)}`;
   if (status === 403)
-    return `${name} does not allow this (${what}): ${said}${asking.needs ? ` It takes ${asking.needs}.` : ""}`;
+    return `${name} does not allow this (${what}): ${said}${asking.needs ? ` It requires ${asking.needs}.` : ""}`;
   if (status === 404 || status === 405)
     return `Not found in ${name} (${what}): ${said} ${asking.instead ?? service.instead ?? `Check the name, and ${address}.`}`;
   if (status >= 500) return `${name} failed (${what}): ${said}${outcome(asking)}`;

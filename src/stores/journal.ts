@@ -153,7 +153,7 @@ export function newestFirst(runs: readonly Pick<RunRecord, "run" | "at">[]): str
 function diverged(run: string, recorded: StepKey, wanted: readonly StepKey[]): SkillflowError {
   return new SkillflowError(
     "journal.diverged",
-    `run ${run} was recorded doing ${recorded} where this program would do ${wanted.join(" or ")}`,
+    `run ${run} recorded ${recorded}, but this program would do ${wanted.join(" or ")}`,
     { hint: "the run was made by another version; replay it there, or start a new run" },
   );
 }

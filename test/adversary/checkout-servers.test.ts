@@ -260,7 +260,7 @@ describe("on a terminal", () => {
     const cwd = makeProject(files);
     const asked = await runOnTerminal(RUN, ["y\n"], { cwd, env: { HOME: makeProject({ ".keep": "" }) } });
     expect(asked.stdout).toContain("runs command node ./serve.cjs");
-    expect(asked.stdout).toContain("hands TOKEN to it");
+    expect(asked.stdout).toContain("passes TOKEN to it");
     expect(marks(cwd)).toEqual(["ran-served"]);
   });
 

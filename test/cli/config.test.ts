@@ -85,7 +85,7 @@ describe(".skillflow.yml", () => {
     ["limits: { max_cost_usd: two }", /:1:11: limits\.max_cost_usd must be a number, not the string "two"/],
     ["writes: maybe", /writes must be one of allow, plan, deny/],
     ["limits: { max_steps: 0 }", /limits\.max_steps must be at least 1/],
-    ["model: [", /\.skillflow\.yml:1:8: what this quote or bracket opens is not closed/],
+    ["model: [", /\.skillflow\.yml:1:8: this quote or bracket is not closed/],
     ["- a list", /\.skillflow\.yml:1:1: the file must be a map, not a list/],
   ])("that says %j is refused, whatever the command", async (text, says) => {
     const cwd = makeProject({ ...files, ".skillflow.yml": text });

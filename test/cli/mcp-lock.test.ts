@@ -122,7 +122,7 @@ describe("mcp-lock", () => {
     const ci = await runHere(["mcp-lock"], { cwd, env: { CI: "1" }, isTerminal: true, answers: [] });
     expect([ci.code, file().servers]).toEqual([0, {}]);
     const asked = await runHere(["mcp-lock"], { cwd, isTerminal: true, answers: ["y"] });
-    expect(asked.stderr).toContain("asks http://127.0.0.1");
+    expect(asked.stderr).toContain("connects to http://127.0.0.1");
     expect(Object.keys(file().servers)).toEqual(["remote"]);
   });
 

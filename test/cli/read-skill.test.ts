@@ -94,7 +94,7 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
       "readOnDemand",
     );
     expect(callsAt(ended, "a")).toEqual([
-      "the file ../notes/SKILL.md of maps holds `..`",
+      "the file ../notes/SKILL.md of maps contains `..`",
       "SKILL.md is not a file that maps bundles for reading",
       "tools/.secret is not a file that maps bundles for reading",
       "references/photo.png is not text: a binary file of 6 bytes",

@@ -59,7 +59,7 @@ describe("run_script", () => {
     expect(found).toEqual([
       "notes.txt is not a file in scripts/ of checker",
       "SKILL.md is not a file in scripts/ of checker",
-      expect.stringContaining("holds `..`"),
+      expect.stringContaining("contains `..`"),
       expect.stringContaining("is outside of the directory"),
       expect.stringContaining("does not exist"),
       "scripts is not a file in scripts/ of checker",

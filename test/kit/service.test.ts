@@ -121,7 +121,7 @@ describe("a refusal", () => {
   it("names what was needed, and what to ask in place of it", async () => {
     const context = await start(async ({ url }, response) => sendJson(response, url === "/a" ? 403 : 404, {}));
     await expect(ask(context, { ...LIST, path: ["a"], needs: "the scope tickets:read" })).rejects.toThrow(
-      /It takes the scope tickets:read\.$/,
+      /It requires the scope tickets:read\.$/,
     );
     await expect(ask(context, { ...LIST, path: ["b"], instead: "Ask list_desks." })).rejects.toThrow(
       /no reason was given\. Ask list_desks\.$/,

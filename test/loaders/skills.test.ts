@@ -318,9 +318,9 @@ describe("a set of skills", () => {
       "a command with variables",
       { command: "serve", env: { TOKEN: "t", TEAM: "t" } },
       "its code is not trusted: --trust-skill x lets it run",
-      ["runs command serve", "hands TOKEN, TEAM to it"],
+      ["runs command serve", "passes TOKEN, TEAM to it"],
     ],
-    ["an address", { url: "http://127.0.0.1:1/" }, NOT_CONNECTED, ["asks http://127.0.0.1:1/"]],
+    ["an address", { url: "http://127.0.0.1:1/" }, NOT_CONNECTED, ["connects to http://127.0.0.1:1/"]],
     [
       "an address with variables in its headers",
       {
@@ -329,7 +329,7 @@ describe("a set of skills", () => {
         env: { TOKEN: "t", TEAM: "t" },
       },
       NOT_CONNECTED,
-      ["asks https://mcp.test/", "hands TOKEN, TEAM to https://mcp.test/"],
+      ["connects to https://mcp.test/", "passes TOKEN, TEAM to https://mcp.test/"],
     ],
   ])("a server by %s waits for trust, whoever of the checkout names it", async (_, mcp, withheld, heldBack) => {
     skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);

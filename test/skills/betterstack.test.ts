@@ -107,7 +107,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
   it.each(turnOf(REST))("%s says which token it takes when Better Stack answers 403", async (name) => {
     const context = await start(always({ status: 403, body: { errors: "Forbidden" } }));
     await expect(call(name, context)).rejects.toThrow(
-      /does not allow this \(403 .*Forbidden\. It takes a global token/,
+      /does not allow this \(403 .*Forbidden\. It requires a global token/,
     );
   });
 

@@ -83,7 +83,7 @@ describe("every cloudwatch tool, against the published contract", () => {
   it.each([
     [
       "AccessDeniedException",
-      /does not allow this \(403 .*not authorized\. It takes the permission logs:DescribeLogGroups/,
+      /does not allow this \(403 .*not authorized\. It requires the permission logs:DescribeLogGroups/,
     ],
     [
       "com.amazon.coral.service#ExpiredTokenException",

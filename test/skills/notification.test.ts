@@ -172,7 +172,7 @@ describe("the list of channels", () => {
     expect(await callTool(notification, "channels", {}, { ...http, config })).toEqual({
       channels: [
         { channel: "console", state: "configured" },
-        { channel: "file", state: "misconfigured", reason: "NOTIFICATION_FILE holds `..`." },
+        { channel: "file", state: "misconfigured", reason: "NOTIFICATION_FILE contains `..`." },
         { channel: "webhook", state: "configured" },
         { channel: "discord", state: "configured" },
         {
@@ -226,8 +226,8 @@ describe("the console and the file", () => {
     await symlink(outside, join(workDir, "out"));
     execFileSync("mkfifo", [join(workDir, "pipe")]);
     const refusals = {
-      "../outside/kept.jsonl": /holds `\.\.`/,
-      "a\\b": /holds a backslash/,
+      "../outside/kept.jsonl": /contains `\.\.`/,
+      "a\\b": /contains a backslash/,
       "out.jsonl": /is a link that leads out/,
       "out/new.jsonl": /is a link that leads out/,
       "dangling.jsonl": /cannot be written \(ELOOP\)/,

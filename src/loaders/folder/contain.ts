@@ -97,9 +97,9 @@ function placeOf(root: string, path: string): Inside | Refused {
 }
 
 function faultOf(path: string): string | undefined {
-  if (path.includes("\0")) return "holds a NUL character";
-  if (path.includes("\\")) return "holds a backslash; separate folders with /";
-  if (path.split("/").includes("..")) return "holds `..`";
+  if (path.includes("\0")) return "contains a NUL character";
+  if (path.includes("\\")) return "contains a backslash; separate folders with /";
+  if (path.split("/").includes("..")) return "contains `..`";
   return undefined;
 }
 

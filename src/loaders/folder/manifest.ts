@@ -174,7 +174,7 @@ export function unknownKeys(problem: Complain, table: unknown, keys: Keys): Diag
 
 export function unknownKey(problem: Complain, key: string, { known, severity = "warning", path = [] }: Keys) {
   const near = nearest(key, known);
-  const hint = near ? `did you mean "${near}"?` : `known are ${known.join(", ")}`;
+  const hint = near ? `did you mean "${near}"?` : `use one of ${known.join(", ")}`;
   const place = [...path, key];
   const message = `${fieldPath(place)} is not a key of this format`;
   return problem(severity, "MANIFEST_KEY_UNKNOWN", place, { message, hint });

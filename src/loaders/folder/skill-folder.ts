@@ -180,7 +180,7 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
   if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
   const instruction = body.trim();
   const warn: Warn = (code, path, message) => ({ severity: "warning", code, path, message, file, ...position(path) });
-  const hint = `it is known by its folder's name; write name: ${id}`;
+  const hint = `write name: ${id}; until then, its folder's name is its id`;
   const diagnostics = [
     ...(fault === undefined ? [] : [{ ...warn(UNNAMED, ["name"], fault), hint }]),
     ...(repaired ? [repairedYaml(file, repaired)] : []),

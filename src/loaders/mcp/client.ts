@@ -156,7 +156,7 @@ function checkStillThere(session: Session, tool: ListedTool, input: JsonObject):
   if (problems.length === 0) return now;
   throw new SkillflowError(
     "input.invalid",
-    `invalid input: ${problems.join("; ")} (the MCP server changed what this tool takes)`,
+    `invalid input: ${problems.join("; ")} (the MCP server changed this tool's input)`,
   );
 }
 

@@ -257,7 +257,7 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       const tools = readListedTools(await listTools(client, signal, warn), saidOf(opened.config), warn);
       const known = new Set(state.tools.map((tool) => tool.name));
       const added = tools.filter((tool) => !known.has(tool.name)).map((tool) => quote(tool.name));
-      if (added.length > 0) warn(`offers more tools since the run began, for the next run: ${added.join(", ")}`);
+      if (added.length > 0) warn(`offers new tools, which only the next run can use: ${added.join(", ")}`);
       state.tools = tools;
     },
     call(tool, input, { signal, logger }) {
@@ -356,7 +356,7 @@ function explainDenial({ headers = {}, auth }: McpServerConfig, status: number):
   if (auth) return `it answers HTTP ${status} to the token that its authorization server issued`;
   const [name, value = ""] = Object.entries(headers).find(([key]) => /^authorization$|key|token/i.test(key)) ?? [];
   if (name === undefined) {
-    return `it answers HTTP ${status}: give its mcp the header it wants, such as headers: { Authorization: "Bearer \${TOKEN}" } with TOKEN under env`;
+    return `it answers HTTP ${status}: add the header that it requires to its mcp, such as headers: { Authorization: "Bearer \${TOKEN}" } with TOKEN under env`;
   }
   const variables = variablesIn(value);
   return `it answers HTTP ${status}: check the header ${name}${variables.length > 0 ? ` (${variables.join(", ")})` : ""}`;

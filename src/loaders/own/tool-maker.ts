@@ -28,7 +28,7 @@ export function toolMakerSkill(): Skill {
     config: {},
     tools: MAKER_TOOLS.map((tool) => ({ ...tool, handler: refuse })),
     instruction:
-      "Define a tool for work that repeats and that no tool here does: a calculation, a conversion, a look into a file of the working directory. A definition is JavaScript without network and secrets. Try what you defined before you rely on it.",
+      "Define a tool for work that repeats and that no tool here does: a calculation, a conversion, a look at a file in the working directory. A definition is JavaScript without network and secrets. Try what you defined before you rely on it.",
   };
 }
 

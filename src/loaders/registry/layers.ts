@@ -165,7 +165,7 @@ export function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builti
     for (const [first, again] of repeatedVersions(found)) if (!lower.has(again)) lower.set(again, first);
     const told = [...lower].map(([loser, over]) => shadowing(id, over, `${loser.path} (priority ${loser.priority})`));
     if (!builtins.ids.has(id)) return told;
-    told.push(shadowing(id, winner, "the built-in skill (priority 0), whose tools stay"));
+    told.push(shadowing(id, winner, "the built-in skill (priority 0), which keeps its tools"));
     return winner.loaded.runsCode ? [...told, toolsLeftOut(id, winner)] : told;
   });
 }

@@ -51,7 +51,7 @@ export async function fetchText(address: string, options: EgressOptions): Promis
     next = hop.location;
   }
   const message = `${shown(address)} was redirected more than ${MAX_REDIRECTS} times`;
-  return { problem: { code: "SOURCE_URL_HTTP_ERROR", message, hint: "Give the address where the redirects end." } };
+  return { problem: { code: "SOURCE_URL_HTTP_ERROR", message, hint: "Use the address at the end of the redirects." } };
 }
 
 const MAX_REDIRECTS = 5;
@@ -156,14 +156,14 @@ async function readAnswer(url: URL, answer: IncomingMessage, hadToken: boolean):
     return problem("SOURCE_URL_AUTH_REQUIRED", `${place} answered ${status}`, authHint(url, hadToken));
   }
   if (status < 200 || status > 299) {
-    return problem("SOURCE_URL_HTTP_ERROR", `${place} answered ${status}`, "Open the address to see what it answers.");
+    return problem("SOURCE_URL_HTTP_ERROR", `${place} answered ${status}`, "Open the address to see its response.");
   }
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
     const hint = "Serve the text without content-encoding.";
     return problem(
       "SOURCE_URL_HTTP_ERROR",
-      `${place} answered compressed (${encoding}), which was not asked for`,
+      `${place} sent a compressed answer (${encoding}) that was not requested`,
       hint,
     );
   }

@@ -155,7 +155,7 @@ async function resolveFile(field: SourceField, form: FileForm, outside: Outside)
   const { baseDir, workDir } = outside.options;
   const from = field.from === "input" ? workDir : baseDir;
   const sourcePath = resolve(from, form.path);
-  if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name holds a NUL character");
+  if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name contains a NUL character");
   try {
     const { realPath, isMissing } = await outside.locate(sourcePath);
     const refused = await refusal(field, { sourcePath, realPath, written: form.path }, outside);

@@ -59,10 +59,12 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
   const error = errors.find(({ code }) => code === "TAB_AS_INDENT") ?? errors[0];
   if (error) {
     const opened = ["MISSING_CHAR", "BAD_INDENT"].includes(error.code) ? unclosedAt(document, error.pos[0]) : undefined;
-    if (opened !== undefined) return failed(problem("what this quote or bracket opens is not closed", opened));
+    if (opened !== undefined) return failed(problem("this quote or bracket is not closed", opened));
     return failed(problem(syntaxProblem(error.code), error.pos[0]));
   }
-  const problems = another ? [problem("a second document begins here; a file holds one", another.range[0])] : [];
+  const problems = another
+    ? [problem("a second document begins here; a file may contain only one", another.range[0])]
+    : [];
   problems.push(...document.warnings.map(({ code, pos }) => problem(syntaxProblem(code), pos[0])));
   problems.push(...keyProblems(document, problem));
   if (problems.length > 0) return failed(...problems);
@@ -160,7 +162,7 @@ function keyProblems(document: Document, problem: Complain): YamlProblem[] {
   visit(document, (_, node, ancestors) => {
     if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
     if (isAlias(node) && !anchors.has(node.source)) {
-      found.push(problem(`the alias *${node.source} names nothing before it`, node.range?.[0]));
+      found.push(problem(`the alias *${node.source} has no anchor before it`, node.range?.[0]));
     } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
       found.push(problem(`the alias *${node.source} is inside the value that it names`, node.range?.[0]));
     }

@@ -233,7 +233,7 @@ function prepareDirectory(directory: string, root: string | undefined): void {
     writeFileSync(join(directory, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch (error) {
     if (hasCode(error, "EEXIST")) return;
-    throw storeError(error, `the run directory ${directory} cannot be made`);
+    throw storeError(error, `the run directory ${directory} cannot be created`);
   }
 }
 

@@ -129,7 +129,7 @@ function makeDirectory({ directory, root, isPrivate = false }: FolderOptions): v
     if (isPrivate) ignore(join(directory, ".gitignore"));
   } catch (error) {
     if (hasCode(error, "EEXIST")) return;
-    throw storeError(error, `the state directory ${directory} cannot be made`);
+    throw storeError(error, `the state directory ${directory} cannot be created`);
   }
 }
 

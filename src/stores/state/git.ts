@@ -137,11 +137,11 @@ async function commit(
   const lines = new Map([...files].map(([name, { line }]) => [name, line]));
   for (const [name, entries] of changed) {
     const blob = text(
-      demand(await git(["hash-object", "-w", "--stdin"], writeLines(entries)), "a state cannot be kept"),
+      demand(await git(["hash-object", "-w", "--stdin"], writeLines(entries)), "a state cannot be stored"),
     );
     lines.set(fileOf(name), `100644 blob ${blob}\t${fileOf(name)}`);
   }
-  const tree = text(demand(await git(["mktree", "-z"], [...lines.values()].join("\0")), "a state cannot be kept"));
+  const tree = text(demand(await git(["mktree", "-z"], [...lines.values()].join("\0")), "a state cannot be stored"));
   const above = parent === undefined ? [] : ["-p", parent];
   return text(demand(await git(["commit-tree", tree, ...above], `${why}\n`), "a state cannot be committed"));
 }

@@ -76,7 +76,7 @@ describe("what it holds", () => {
     ["limits: { timeout: soon }", "limits.timeout"],
     ["model: 7", "model"],
     ["- a", "the file must be a map, not a list"],
-    ["model: [", ".skillflow.yml:1:8: what this quote or bracket opens is not closed"],
+    ["model: [", ".skillflow.yml:1:8: this quote or bracket is not closed"],
     ["model:\n\t- a", ".skillflow.yml:2:1: the indentation has a tab: use spaces only"],
     ["limits:\n  max_stps: 1", ".skillflow.yml:2:3: limits.max_stps is not a known setting"],
     ["model: a\nmodel: b", '.skillflow.yml:2:1: the key "model" occurs twice in one map'],

@@ -101,7 +101,7 @@ describe("YAML (D1)", () => {
   test.each([
     ["tabs for indentation", "id: f\nnodes:\n\ta: 1", "3:1 PARSE"],
     ["an open bracket", "id: f\nnodes: {a: ", "2:"],
-    ["an unknown alias", "id: *nope", "1:5 PARSE the alias *nope names nothing before it"],
+    ["an unknown alias", "id: *nope", "1:5 PARSE the alias *nope has no anchor before it"],
     ["a second document", `${minimal()}---\nid: g\n`, "7:1 PARSE"],
     ["a duplicate key", "id: f\nname: F\nid: g", '3:1 PARSE the key "id" occurs twice in one map'],
     [
@@ -109,7 +109,7 @@ describe("YAML (D1)", () => {
       minimal().replace("name: A", "name: A, name: B"),
       '5:17 PARSE the key "name" occurs twice in one map',
     ],
-    ["a duplicate node", "id: f\nnodes:\n  a: {}\n  a: {}", '4:3 PARSE the key "a" stands twice'],
+    ["a duplicate node", "id: f\nnodes:\n  a: {}\n  a: {}", '4:3 PARSE the key "a" occurs twice'],
     ["a duplicate in JSON", '{"id": "f", "id": "g"}', "1:13 PARSE"],
     [
       "__proto__",

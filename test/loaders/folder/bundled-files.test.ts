@@ -59,18 +59,18 @@ describe("the files that a skill bundles for reading", () => {
   });
 
   test.each([
-    ["../outside.md", "holds `..`"],
+    ["../outside.md", "contains `..`"],
     ["/etc/passwd", "is outside of the directory"],
-    ["a\\b", "holds a backslash"],
+    ["a\\b", "contains a backslash"],
     ["a\0b", "holds a NUL"],
     ["nope.md", "does not exist"],
     ["references", "is not a regular file"],
     ["out.md", "leads out of the directory"],
-    ["SKILL.md", "no file that notes bundles"],
-    ["tools.json", "no file that notes bundles"],
-    ["scripts/run.js", "no file that notes bundles"],
-    ["disguised.md", "no file that notes bundles"],
-    [".env", "no file that notes bundles"],
+    ["SKILL.md", "not a file that notes bundles"],
+    ["tools.json", "not a file that notes bundles"],
+    ["scripts/run.js", "not a file that notes bundles"],
+    ["disguised.md", "not a file that notes bundles"],
+    [".env", "not a file that notes bundles"],
   ])("%j is refused", async (path, message) => {
     const directory = makeFolder({
       "SKILL.md": "",

@@ -544,9 +544,9 @@ describe("a call", () => {
     await expect
       .poll(() => call("gone", {}, { logger }).catch((error: Error) => error.message))
       .toBe('the MCP server no longer offers the tool "gone"');
-    await expect(call("change", {}, { logger })).rejects.toThrow(/^invalid input: .*why.*changed what this tool takes/);
+    await expect(call("change", {}, { logger })).rejects.toThrow(/^invalid input: .*why.*changed this tool's input/);
     expect(await call("change", { why: "because" }, { logger })).toBe("changed");
-    expect(warned).toEqual(['the MCP server offers more tools since the run began, for the next run: "new"']);
+    expect(warned).toEqual(['the MCP server offers new tools, which only the next run can use: "new"']);
   });
 });
 
@@ -588,7 +588,7 @@ describe("a server over HTTP", () => {
   it.each([
     [
       {},
-      /^it answers HTTP 401: give its mcp the header it wants, such as headers: \{ Authorization: "Bearer \$\{TOKEN\}"/,
+      /^it answers HTTP 401: add the header that it requires to its mcp, such as headers: \{ Authorization: "Bearer \$\{TOKEN\}"/,
     ],
     [
       { headers: { Authorization: "Bearer ${TOKEN}" }, env: { TOKEN: "" } },

@@ -118,7 +118,7 @@ describe("keeping a tool", () => {
     const second = makeFolder({ "skills/.keep": "" });
     await defineMade(made(), shelf(elsewhere));
     symlinkSync(join(elsewhere, "skills/fetch-weather"), join(second, "skills/fetch-weather"));
-    await expect(defineMade(made(), shelf(second))).rejects.toThrow("it stays");
+    await expect(defineMade(made(), shelf(second))).rejects.toThrow("it is not replaced");
     await expect(removeMade("fetch_weather", undefined, shelf(second))).rejects.toThrow("unknown tool");
     expect(existsSync(join(elsewhere, "skills/fetch-weather/SKILL.md"))).toBe(true);
   });

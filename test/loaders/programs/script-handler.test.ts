@@ -372,14 +372,14 @@ describe("a script of another kind", () => {
 
 describe("a script's path", () => {
   test.each([
-    ["../h.js", "holds `..`"],
-    ["scripts/../../h.js", "holds `..`"],
+    ["../h.js", "contains `..`"],
+    ["scripts/../../h.js", "contains `..`"],
     ["/etc/passwd", "is outside of the directory"],
     ["link.js", "is a link that leads out of the directory"],
     ["folder/h.js", "is a link that leads out of the directory"],
     ["gone.js", "does not exist"],
-    ["a\\b.js", "holds a backslash"],
-    ["a\0.js", "holds a NUL character"],
+    ["a\\b.js", "contains a backslash"],
+    ["a\0.js", "contains a NUL character"],
   ])("%j is refused when it is called", async (file, message) => {
     const outside = makeFolder({ "h.js": "export default () => 1;" });
     const directory = makeFolder();

@@ -307,7 +307,7 @@ describe("answers that are none", () => {
     });
     expect(await problemOf("http://example.test/", options(network))).toMatchObject({
       code: "SOURCE_URL_HTTP_ERROR",
-      message: "http://example.test/ answered compressed (gzip), which was not asked for",
+      message: "http://example.test/ sent a compressed answer (gzip) that was not requested",
     });
   });
 

@@ -133,7 +133,7 @@ describe("files", () => {
     ["./latin.md", "it is not UTF-8 text"],
     ["./large.md", "it is larger than 5 MiB"],
     ["/dev/null", "it is not a regular file"],
-    ["./near.md\0.txt", "its name holds a NUL character"],
+    ["./near.md\0.txt", "its name contains a NUL character"],
     ["./loop", "ELOOP"],
     [`./${"x".repeat(300)}`, "ENAMETOOLONG"],
   ])("that cannot be read say why: %j", async (file, reason) => {

@@ -53,7 +53,7 @@ const STRICT: ReadonlySet<Format> = new Set(["agent-skills", "skill-tools"]);
 
 function checkText({ problem, repaired, format }: Document, text: string): Diagnostic[] {
   const found: Diagnostic[] = [];
-  const hint = 'put quotes around values that hold a colon: description: "Use it when: …"';
+  const hint = 'put quotes around values that contain a colon: description: "Use it when: …"';
   if (repaired)
     found.push({
       ...problem("error", "SKILL_FRONTMATTER", [], { message: repaired.message, hint }),
@@ -146,7 +146,7 @@ function checkName({ folder, format, fields, problem }: Document): Diagnostic[] 
 
 /** Describes an invalid name. The specification allows a-z, 0-9 and hyphens, its validator more. We are strict. */
 function nameFault(name: string) {
-  const hint = "lowercase letters a-z, digits and single hyphens, none at an end, 64 characters at most";
+  const hint = "use lowercase letters a-z, digits and single hyphens between them, at most 64 characters";
   const length = [...name].length;
   if (length > 64) return { message: `the name has ${length} characters`, hint };
   return { message: `the name "${name}" is not allowed`, hint };
@@ -206,7 +206,7 @@ function checkCategory({ fields: { category }, problem }: Document): Diagnostic[
   if (category === undefined || CATEGORIES.some((known) => known === category)) return [];
   const said = {
     message: `the category ${JSON.stringify(category)} is unknown`,
-    hint: `known are ${CATEGORIES.join(", ")}`,
+    hint: `use one of ${CATEGORIES.join(", ")}`,
   };
   return [problem("error", "SKILL_CATEGORY", ["category"], said)];
 }
@@ -234,7 +234,7 @@ function checkServer({ fields: { mcp }, problem }: Document): Diagnostic[] {
   if (found.length > 0 || !isObject(mcp)) return found.map((fault) => ({ ...fault, code: "SKILL_MCP" }));
   const { command, url, type } = mcp;
   const refuse = (key: string, message: string) => [problem("error", "SKILL_MCP", ["mcp", key], message)];
-  if (command !== undefined && url !== undefined) return refuse("url", "mcp has a command and a url; it takes one");
+  if (command !== undefined && url !== undefined) return refuse("url", "mcp has a command and a url: remove one");
   if (type === "stdio" && command === undefined) return refuse("type", "a stdio server needs a command");
   if (type === "http" && url === undefined) return refuse("type", "an http server needs a url");
   if (typeof url === "string" && !/^https?:$/.test(protocolOf(url)))

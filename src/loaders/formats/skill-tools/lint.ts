@@ -59,7 +59,7 @@ function checkScript(place: Place, script: string): Diagnostic[] {
   const extension = extname(script);
   if (!EXTENSIONS.includes(extension) && !isExecutable(join(folder.directory, script))) {
     const message = `no program is known to run "${extension}" files, and ${script} is not executable`;
-    return [problem("error", "TOOL_SCRIPT", path, { message, hint: `known are ${EXTENSIONS.join(", ")}` })];
+    return [problem("error", "TOOL_SCRIPT", path, { message, hint: `use one of ${EXTENSIONS.join(", ")}` })];
   }
   const found: Diagnostic[] = [];
   if (posix.normalize(script).split("/")[0] !== "scripts") {

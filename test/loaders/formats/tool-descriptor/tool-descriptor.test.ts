@@ -733,14 +733,14 @@ describe("a path that the file marks as one", () => {
     marked({ readPath: true, split: true });
     const places = ["sub", "new.md"].map((path) => join(directory, "work", path));
     expect(await callTool({ path: "sub new.md" })).toMatchObject({ output: JSON.stringify(["search", ...places]) });
-    expect((await callTool({ path: "sub ../x" })).error).toContain("the path ../x holds `..`");
+    expect((await callTool({ path: "sub ../x" })).error).toContain("the path ../x contains `..`");
   });
 
   test("a working directory is where the program starts", async () => {
     marked({ kind: "workingdir" });
     program("notes", "pwd");
     expect(await callTool({ path: "sub" })).toMatchObject({ output: `${join(directory, "work/sub")}\n` });
-    expect((await callTool({ path: ".." })).error).toContain("holds `..`");
+    expect((await callTool({ path: ".." })).error).toContain("contains `..`");
   });
 });
 

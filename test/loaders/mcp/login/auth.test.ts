@@ -262,7 +262,7 @@ describe("a person's login", () => {
     const rig = await rigOf({ ...DESK, scope: "files:write" });
     const folder = folderOf();
     const narrow = await open(rig, { auth: HUMAN, folder, person: rig.browse });
-    await expect(look(narrow)).rejects.toThrow(/name all the scopes in its auth, with "files:write"/);
+    await expect(look(narrow)).rejects.toThrow(/name all scopes in its auth, with "files:write"/);
     const wide = { ...HUMAN, scopes: ["files:write"] } as McpAuth;
     expect(await look(await open(rig, { auth: wide, folder, person: rig.browse }))).toBe("seen");
     expect(rig.grants).toEqual(["authorization_code", "authorization_code"]);
