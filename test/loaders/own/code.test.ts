@@ -52,7 +52,7 @@ describe("code that a model wrote", () => {
     const document = "---\nname: Guide\nshort_description: d\n---\nRead.";
     const folder = makeFolder({ "own/guide/skill.toml": manifest, "own/guide/SKILL.md": document });
     const wanted = { code: "x", mount_skills: ["a.guide"] };
-    await expect(runner(folder, noSandbox)(wanted)).rejects.toThrow("needs --trust-skill a.guide");
+    await expect(runner(folder, noSandbox)(wanted)).rejects.toThrow("it is not trusted");
     await expect(runner(folder, noSandbox, ["a.guide"])(wanted)).rejects.toThrow("python3 was not run");
   });
 });
