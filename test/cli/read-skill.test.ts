@@ -83,7 +83,7 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
     expect(callsAt(ended, "a")).toEqual([
       '<skill_content name="bench">\n`bench_look` before `bench_act`, not {{nope}}.\n</skill_content>',
     ]);
-    expect(ended.stderr).toContain("its text names {{nope}}, which is none of its tools");
+    expect(ended.stderr).toContain("its text names {{nope}}, which is not one of its tools");
   });
 
   test("give no file that is none for reading", async () => {

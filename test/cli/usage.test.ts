@@ -93,7 +93,7 @@ describe("a workflow file", () => {
     ["that is a folder", "folder", /folder is a directory, not a workflow\n +name a workflow's file in it/],
     ["that is no text", "binary.yml", /binary\.yml is not UTF-8 text/],
     ["of 10 MB", "large.yml", /large\.yml has 9\.5 MB; a workflow may have 5 MB at most/],
-    ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow is a map/],
+    ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow must be a map/],
     [
       "that is a script",
       "script.yml",

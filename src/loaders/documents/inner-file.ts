@@ -9,6 +9,6 @@ export function locateInner(written: string, baseDir: string, root: string): { r
     if (!isWithin(realpathSync(root), real)) return `${written} is outside the project`;
     return statSync(real).isFile() ? { real } : `${written} is not a file`;
   } catch {
-    return `there is not a file ${written}`;
+    return `there is no file ${written}`;
   }
 }

@@ -62,7 +62,7 @@ describe("the files that a skill bundles for reading", () => {
     ["../outside.md", "contains `..`"],
     ["/etc/passwd", "is outside of the directory"],
     ["a\\b", "contains a backslash"],
-    ["a\0b", "holds a NUL"],
+    ["a\0b", "contains a NUL"],
     ["nope.md", "does not exist"],
     ["references", "is not a regular file"],
     ["out.md", "leads out of the directory"],
