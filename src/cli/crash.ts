@@ -30,7 +30,7 @@ export interface Withheld {
  */
 export async function reportFault(dsn: string, fault: Fault, { clean, env, argv }: Withheld): Promise<string> {
   // The SDK would print an invalid DSN.
-  if (!DSN.test(dsn) || !URL.canParse(dsn)) return "not reported: SENTRY_DSN is no address of a Sentry project";
+  if (!DSN.test(dsn) || !URL.canParse(dsn)) return "not reported: SENTRY_DSN is not the DSN of a Sentry project";
   const { NodeClient, Scope, defaultStackParser, makeNodeTransport } = await import("@sentry/node");
   const redactor = reportRedactor(env, argv);
   const tell = (text: string) => redactor.text(clean(fromPackage(text)));

@@ -19,7 +19,7 @@ function readVariables(cwd: string, file: string): Environment {
   if (refused.length === 0) return variables;
   throw usageError(
     `${file} may not hold ${refused.join(", ")}`,
-    "a file gives values to skills and providers; what decides where and how programs run is set in the environment",
+    "set these in the environment: they decide which programs run, and how; a file may only configure skills and providers",
   );
 }
 

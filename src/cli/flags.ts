@@ -32,9 +32,10 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
 
 /** Returns the folder or database that stores the runs. A database URL alone selects the database. */
 export function placeOf({ store, engine, databaseUrl: url }: PlaceOptions): string | EnginePlace | undefined {
-  if (engine === "local" && url !== undefined) throw usageError("--database-url is for --engine dbos");
+  if (engine === "local" && url !== undefined) throw usageError("--database-url requires --engine dbos");
   if (engine !== "dbos" && url === undefined) return store;
-  if (store !== undefined) throw usageError("--store is a folder of runs: with --engine dbos they are in the database");
+  if (store !== undefined)
+    throw usageError("--store cannot be used with --engine dbos, which keeps runs in the database");
   return { engine: "dbos", url };
 }
 
@@ -86,16 +87,16 @@ function readJson(source: string, place: string): unknown {
   const text = source.replace(/^\uFEFF/, "");
   const value = parseJson(text);
   if (value !== undefined) return value;
-  const hint = place === "--input" ? "a file is given as @FILE, standard input as -" : undefined;
+  const hint = place === "--input" ? "pass a file as @FILE, or standard input as -" : undefined;
   throw new SkillflowError("input.invalid", `${place} ${whyNoJson(text)}`, { hint });
 }
 
 function whyNoJson(text: string): string {
   try {
     JSON.parse(text);
-    return "is nested too deep";
+    return "is nested too deeply";
   } catch (error) {
-    return `is no JSON: ${messageOf(error)}`;
+    return `is not valid JSON: ${messageOf(error)}`;
   }
 }
 

@@ -52,7 +52,7 @@ export type Flags = OptionValues & Readonly<Record<string, unknown>>;
 
 /** Returns the run that the command continues. */
 export function continuedRun({ continued }: Io): StoredRun {
-  if (!continued) throw new Error("the run that this command goes on with was not read");
+  if (!continued) throw new Error("the run to continue was not read");
   return continued;
 }
 

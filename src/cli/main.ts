@@ -73,8 +73,8 @@ function refuseEnvFile(argv: readonly string[]): void {
   const end = argv.indexOf("--");
   const flag = (end === -1 ? argv : argv.slice(0, end)).find((text) => /^--env-file(?:-if-exists)?(?:=|$)/.test(text));
   if (flag === undefined) return;
-  const hint = "Node reads the file of that name before skillflow begins";
-  throw usageError(`${flag.split("=")[0]} is not taken: use --env-from PATH`, hint);
+  const hint = "use --env-from PATH: Node itself reads --env-file before skillflow starts";
+  throw usageError(`${flag.split("=")[0]} is not supported`, hint);
 }
 
 interface Guarded {
@@ -155,7 +155,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
 const leaveUnsaid = () => undefined;
 
 function refuseOutput(error: unknown): never {
-  throw new SkillflowError("output.failed", `the output could not be written: ${messageOf(error)}`, { cause: error });
+  throw new SkillflowError("output.failed", `cannot write the output: ${messageOf(error)}`, { cause: error });
 }
 
 interface Course {
@@ -165,13 +165,13 @@ interface Course {
 
 function buildProgram(io: Io, course: Course, showsAll: boolean): Command {
   const program = new Command("skillflow")
-    .description("Run workflows whose nodes are carried out by a model with skills.")
+    .description("Run workflows in which a model with skills executes the nodes.")
     .version(VERSION, "-V, --version", "Print the version")
     .helpOption("-h, --help", "Show this help")
     .helpCommand("help [command]", "Show the help of a command")
     .exitOverride()
     .showSuggestionAfterError()
-    .showHelpAfterError("(--help shows what is possible)")
+    .showHelpAfterError("(use --help to list the options)")
     .configureOutput({
       writeOut: (text) => void io.outText(text).catch(leaveUnsaid),
       writeErr: (text) => void io.err(text),
@@ -297,11 +297,11 @@ async function reportToSentry(
 ): Promise<void> {
   const dsn = env.SENTRY_DSN;
   if (!dsn || argv.includes("--offline")) return;
-  halt("stopped by a fault of skillflow itself");
+  halt("stopped by an internal error in skillflow");
   const outcome = await import("./crash.ts")
     .then(({ reportFault }) => reportFault(dsn, { error, version: VERSION, ...begun }, { clean, env, argv }))
     .catch((failure) => `not reported: ${messageOf(failure)}`);
-  if (argv.includes("--verbose")) await say(`the fault was ${outcome}\n`);
+  if (argv.includes("--verbose")) await say(`the error was ${outcome}\n`);
 }
 
 /** Checks whether the reader has left, as in `skillflow runs list | head`. */

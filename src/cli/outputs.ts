@@ -57,7 +57,7 @@ export function checkPlaces(
     for (const folder of folders) accessSync(makeFolder(folder, { root: projectFolder(host) }), constants.W_OK);
     for (const path of paths.filter((each) => !isOurs(each))) accessSync(path, constants.W_OK);
   } catch (error) {
-    throw new SkillflowError("output.failed", `results cannot be written: ${messageOf(error)}; nothing ran`);
+    throw new SkillflowError("output.failed", `cannot write the results, so nothing ran: ${messageOf(error)}`);
   }
 }
 
@@ -106,7 +106,7 @@ export async function writeReport({ host }: Io, path: string, content: string): 
     if (isOurs(path)) await replaceFile(path, content, { root: projectFolder(host) });
     else writeFileSync(path, content);
   } catch (error) {
-    throw new SkillflowError("output.failed", `a result could not be written: ${messageOf(error)}`);
+    throw new SkillflowError("output.failed", `cannot write a result: ${messageOf(error)}`);
   }
 }
 

@@ -28,7 +28,7 @@ export async function openGround(io: Io, flags: Flags, named: Continued | undefi
   const documents = openReference(io.host, { given: text(flags, "fromRef"), recorded });
   if (documents && flags.quiet !== true) {
     const { commit, by } = documents;
-    const line = `workflow, config and skills as of ${commit.slice(0, 12)} (${by}); the checkout is data`;
+    const line = `workflow, config and skills come from commit ${commit.slice(0, 12)} (${by}), not from the checkout`;
     await io.err(`${painter(io, flags)("dim", line)}\n`);
   }
   return { documents, continued };

@@ -58,7 +58,7 @@ export async function tellError(io: Io, error: unknown): Promise<void> {
 function refuseBoth({ json, stream }: Flags): void {
   if (json !== true || stream !== true) return;
   throw usageError(
-    "--json and --stream are two answers to one question",
-    "--json prints the result at the end, --stream every event as it happens",
+    "--json and --stream cannot be used together",
+    "use --json to print the result at the end, or --stream to print each event as it happens",
   );
 }

@@ -77,5 +77,5 @@ function tokenOf({ host: { env } }: Io, flags: Flags, host: string): string | un
   }
   const token = env[name];
   if (token) return token;
-  throw new SkillflowError("config.missing", `${name} is not set: it holds the token that callers give`);
+  throw new SkillflowError("config.missing", `${name} is not set: it must hold the token that callers send`);
 }

@@ -168,7 +168,7 @@ describe("a plan's file that was edited", () => {
     const { cwd, apply, written } = await planned([FILED]);
     put(join(cwd, "plan.json"), cwd);
     const { code, stderr } = await apply({}, "plan.json", "--yes");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("plan.json is no plan: ")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("plan.json is not a plan: ")]);
     expect(stderr.length).toBeLessThan(2000);
     expect(written()).toEqual([]);
   });

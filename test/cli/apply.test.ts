@@ -143,7 +143,7 @@ describe("apply", () => {
     expect(again.stderr).toMatch(
       /has op-1, then answer: skillflow apply r .*--resolve op-1=applied, or op-1=not-applied\n/,
     );
-    expect(again.stderr).toMatch(/to try the others again: skillflow apply r/);
+    expect(again.stderr).toMatch(/try the others again: skillflow apply r/);
     expect(written()).toHaveLength(1);
   });
 

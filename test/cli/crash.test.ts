@@ -36,7 +36,7 @@ async function runReporting(args: readonly string[], options: ProgramOptions, an
 }
 
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r"];
-const BURST_LINE = "error: this is a fault of skillflow itself: burst\n";
+const BURST_LINE = "error: internal error in skillflow: burst\n";
 
 /** A machine on which no folder can be listed: `thrown` says what happens instead. */
 function brokenMachine(thrown: string) {
@@ -70,7 +70,7 @@ describe("a fault of skillflow itself", () => {
     const { code, stdout, stderr, envelopes } = await runReporting([...RUN, "--json"], burstingMachine());
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toContain(BURST_LINE);
-    expect(stderr.endsWith("  run it again with --verbose and report what it prints\n"), stderr).toBe(true);
+    expect(stderr.endsWith("  run it again with --verbose, and report the output\n"), stderr).toBe(true);
     expect(envelopes.map(({ items }) => items.map(({ header }) => header.type))).toEqual([["event"]]);
     expect(envelopes[0]?.items[0]?.payload).toMatchObject({
       exception: { values: [{ type: "Error", value: "burst" }] },
@@ -84,7 +84,7 @@ describe("a fault of skillflow itself", () => {
     const args = ["skills", "list", "--set", "LINEAR_TEAM=engineering"];
     const { code, stderr, envelopes } = await runReporting(args, { cwd, env });
     expect(code).toBe(4);
-    expect(stderr).toContain("error: this is a fault of skillflow itself: no folders\n");
+    expect(stderr).toContain("error: internal error in skillflow: no folders\n");
     expect(envelopes).toHaveLength(1);
     const frame = {
       filename: expect.stringMatching(/^(dist\/|node_modules\/|node:|elsewhere$)/),
@@ -177,7 +177,7 @@ describe("a fault of skillflow itself", () => {
     const { cwd, env } = brokenMachine(`new Error("no folders")`);
     const { stderr, envelopes } = await runReporting(["skills", "list", "--verbose"], { cwd, env });
     const { event_id } = envelopes[0]?.header ?? {};
-    expect(stderr.endsWith(`the fault was reported to SENTRY_DSN as ${event_id}\n`), stderr).toBe(true);
+    expect(stderr.endsWith(`the error was reported to SENTRY_DSN as ${event_id}\n`), stderr).toBe(true);
   });
 
   it("goes no further while it is reported, to a server that never answers", async () => {
@@ -186,7 +186,7 @@ describe("a fault of skillflow itself", () => {
     expect({ code, signal, stdout }).toEqual({ code: 4, signal: null, stdout: "" });
     expect(sent).toHaveLength(1);
     expect(stderr).toContain(BURST_LINE);
-    expect(stderr.endsWith("the fault was not reported: SENTRY_DSN did not answer in time\n"), stderr).toBe(true);
+    expect(stderr.endsWith("the error was not reported: SENTRY_DSN did not answer in time\n"), stderr).toBe(true);
     expect(linesOf(machine.cwd, "posts.txt")).toEqual([]);
   });
 
@@ -194,11 +194,11 @@ describe("a fault of skillflow itself", () => {
     sliceOf(
       [
         ["refuses the connection", "http://publickey@127.0.0.1:1/42", "SENTRY_DSN could not be reached"],
-        ["is no address", "publickey-without-a-host", "SENTRY_DSN is no address of a Sentry project"],
+        ["is no address", "publickey-without-a-host", "SENTRY_DSN is not the DSN of a Sentry project"],
         [
           "has an impossible port",
           "http://publickey@127.0.0.1:99999/42",
-          "SENTRY_DSN is no address of a Sentry project",
+          "SENTRY_DSN is not the DSN of a Sentry project",
         ],
       ] as const,
       2,
@@ -211,7 +211,7 @@ describe("a fault of skillflow itself", () => {
     expect(await runProgram(["skills", "list"], { cwd, env: set })).toEqual(plain);
     const verbose = await runProgram(["skills", "list", "--verbose"], { cwd, env: set });
     expect(verbose).toMatchObject({ code: 4, stdout: "" });
-    expect(verbose.stderr.endsWith(`the fault was not reported: ${reason}\n`), verbose.stderr).toBe(true);
+    expect(verbose.stderr.endsWith(`the error was not reported: ${reason}\n`), verbose.stderr).toBe(true);
   });
 
   it("is told as ever where the server refuses it", async () => {
@@ -219,7 +219,7 @@ describe("a fault of skillflow itself", () => {
     const refuse = (_request: LoopbackRequest, response: ServerResponse) => sendJson(response, 403, {});
     const { code, stderr } = await runReporting(["skills", "list", "--verbose"], { cwd, env }, refuse);
     expect(code).toBe(4);
-    expect(stderr.endsWith("the fault was not reported: SENTRY_DSN answered 403\n"), stderr).toBe(true);
+    expect(stderr.endsWith("the error was not reported: SENTRY_DSN answered 403\n"), stderr).toBe(true);
   });
 
   it.each([

@@ -111,7 +111,7 @@ describe("a value of the checkout's .env", () => {
     const { event, result, stderr } = await readLog({ dotenv, log: `OutOfMemory ${LONG}\nOutOfMemory` });
     expect(event).toMatchObject({ redactions: { A: 1, B_TOKEN: 2 } });
     expect(result.redactions).toEqual({ A: 1, B_TOKEN: 2 });
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain("Redacted as values of the checkout's .env: B_TOKEN (2), A (1)");
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("Redacted values from the checkout's .env: B_TOKEN (2), A (1)");
   });
 });
 

@@ -137,7 +137,7 @@ describe("the exit code", () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, "taken/result.json/is/a": "folder" });
     const ended = await runHere([...RUN, "--out", "taken"], { cwd });
     expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain("a result could not be written");
+    expect(ended.stderr).toContain("cannot write a result");
     expect(ended.stderr, "what came of the run is told all the same").toContain("✔ succeeded");
   });
 

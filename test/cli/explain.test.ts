@@ -48,7 +48,7 @@ describe("validate --explain CODE", () => {
     expect(await explain(["selfloop"])).toMatchObject({ code: 2, stdout: "" });
     expect((await explain(["selfloop"])).stderr).toMatch(/there is no code "selfloop"\n {2}did you mean SELF_LOOP\?/);
     expect((await explain(["model.quta"])).stderr).toContain("did you mean model.quota?");
-    expect((await explain(["nothing like it"])).stderr).toContain("validate --explain lists all of them");
+    expect((await explain(["nothing like it"])).stderr).toContain("list all codes with skillflow validate --explain");
   });
 
   it("takes no workflow beside the code", async () => {
@@ -61,7 +61,7 @@ describe("validate --explain CODE", () => {
     const codes = explainedCodes().map((found) => found.code);
     expect(code).toBe(0);
     expect(stdout.match(/^\S+(?= [A-Z0-9`a-z])/gm)?.slice(0, codes.length)).toEqual(codes);
-    expect(stdout.trimEnd()).toMatch(/\nskillflow validate --explain CODE tells more$/);
+    expect(stdout.trimEnd()).toMatch(/\nexplain one with skillflow validate --explain CODE$/);
     const document = JSON.parse((await explain(["--json"])).stdout);
     expect(document.schema).toBe("skillflow.explanations/1");
     expect(document.codes.map((found: { code: string }) => found.code)).toEqual(codes);
@@ -69,7 +69,7 @@ describe("validate --explain CODE", () => {
 });
 
 describe("validate of a workflow", () => {
-  const ending = "skillflow validate --explain CODE tells more\n";
+  const ending = "explain one with skillflow validate --explain CODE\n";
   const WRONG = FLOW.replace("entry: look", "entry: lok");
 
   it("says once, behind its findings, how a code is explained", async () => {

@@ -46,7 +46,7 @@ describe("a skill from an API's description", () => {
       }),
     );
     expect(code).toBe(0);
-    expect(stderr).toMatch(/acme-status is a skill of the format module: one tool reads/);
+    expect(stderr).toMatch(/acme-status is a skill in the format module: describe in SKILL.md when to use its tool/);
     expect(stderr).toMatch(/Set: {7}ACME_STATUS_URL \(optional\), ACME_STATUS_TOKEN\n/);
     const linted = await runHere(["skills", "lint", "--json"], { cwd });
     expect(JSON.parse(linted.stdout)).toEqual({ schema: "skillflow.lint/1", problems: [] });
@@ -225,7 +225,7 @@ describe("a skill from an API's description", () => {
 
   it.each([
     ["not json: [", [], /api\.json:1: |api\.json: /],
-    [{ openapi: "3.0.0", paths: {} }, [], /api\.json has no operation that reads by GET/],
+    [{ openapi: "3.0.0", paths: {} }, [], /api\.json has no GET operation to read with/],
     [{ hello: 1 }, [], /api\.json is not an API description: it has neither/],
     [document({ "/a": { post: {} } }), ["--operation", "POST /a"], /POST \/a cannot become a tool: POST may write/],
     [
@@ -236,9 +236,9 @@ describe("a skill from an API's description", () => {
     [
       document(Object.assign({}, ...Array.from({ length: 21 }, (_, n) => operation(`/p${n}`)))),
       [],
-      /has 21 operations that read: choose by --operation\n {2}it has p0, p1, /,
+      /has 21 operations that read: select some with --operation\n {2}it has p0, p1, /,
     ],
-    [document(operation("/a")), ["--format", "mcp"], /--from openapi writes a skill of the format module/],
+    [document(operation("/a")), ["--format", "mcp"], /--from openapi supports only --format module/],
     [document(operation("/a")), ["git"], /git is a built-in skill/],
   ])("is not begun from what gives none: %#", async (description, args, words) => {
     const { cwd, code, stderr } = await begin(description, ...args);
@@ -247,9 +247,9 @@ describe("a skill from an API's description", () => {
   });
 
   it.each([
-    [["skills", "new"], /name the skill: skills new ID/],
+    [["skills", "new"], /no skill id was given: skills new ID/],
     [["skills", "new", "--from", "openapi"], /name the API description/],
-    [["skills", "new", "a", "b"], /b is of use with --from openapi alone/],
+    [["skills", "new", "a", "b"], /b requires --from openapi/],
     [["skills", "new", "a", "--operation", "x"], /--operation chooses of an API description/],
     [["skills", "new", "a", "--from", "openapi", "none.yml"], /none\.yml cannot be read: /],
     [["skills", "new", "a", "--from", "raml", "x"], /raml/],

@@ -60,7 +60,7 @@ describe("--from-ref", () => {
     expect(textOf(cwd)).toContain("facts of BASE");
     expect(textOf(cwd)).toContain("skill of BASE");
     expect(textOf(cwd)).not.toContain("EVIL");
-    expect(stderr).toContain(`as of ${base.slice(0, 12)}`);
+    expect(stderr).toContain(`come from commit ${base.slice(0, 12)}`);
     expect(copies()).toEqual([]);
   });
 

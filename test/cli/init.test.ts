@@ -65,9 +65,9 @@ describe("skillflow init", () => {
     };
     const { code, stderr } = await start(cwd, [], { env: { ...env, ANTHROPIC_API_KEY: "k".repeat(40) } });
     expect(code).toBe(0);
-    expect(stderr).toContain("the repository gitlab.acme.dev/shop/app\n");
+    expect(stderr).toContain("repository: gitlab.acme.dev/shop/app\n");
     expect(stderr).not.toContain("s3cret");
-    expect(stderr).toContain("logs in logs/*.jsonl, var/log/*.log\n");
+    expect(stderr).toContain("logs: logs/*.jsonl, var/log/*.log\n");
     const workflow = parse(read(cwd, "workflows/triage.yml"));
     expect(workflow.nodes.gather.skills).toEqual(["logs", "git", "sentry"]);
     expect(workflow.nodes.tell.skills).toEqual(["slack"]);
@@ -155,7 +155,7 @@ describe("skillflow init", () => {
       "writes: deny\n",
       "mine",
     ]);
-    expect(stderr).toContain("= workflows/triage.yml is there already, and stays as it is\n");
+    expect(stderr).toContain("= workflows/triage.yml already exists, not changed\n");
     expect(stderr).toMatch(/To write another workflow next to it, name it: .* init NAME\n/);
     expect(filesIn(cwd)).toEqual(WRITTEN);
   });
@@ -218,7 +218,7 @@ describe("skillflow init", () => {
     const cwd = makeProject();
     const { code, stdout } = await runOnTerminal(["init"], ["checkout\r", "gitlab\r"], { cwd });
     expect(code).toBe(0);
-    expect(stdout).toContain("What shall the workflow be called? [triage] ");
+    expect(stdout).toContain("Workflow name? [triage] ");
     expect(stdout).toContain("Write a CI job: github, gitlab or none? [none] ");
     expect(filesIn(cwd)).toContain("workflows/checkout.test.yml");
     expect(filesIn(cwd)).toContain(".gitlab-ci.skillflow.yml");

@@ -14,8 +14,8 @@ describe("a run with runs inside it, on a terminal", () => {
   it("waits with the question and the very commands that answer it, and names nothing else to type", () => {
     expect(run.code).toBe(7);
     expect(run.stderr).toContain("◆ waiting");
-    expect(run.stderr).toContain("yes: skillflow signal b1 sure --approve\n");
-    expect(run.stderr).toContain("no: skillflow signal b1 sure --deny\n");
+    expect(run.stderr).toContain("approve: skillflow signal b1 sure --approve\n");
+    expect(run.stderr).toContain("deny: skillflow signal b1 sure --deny\n");
     expect(run.stderr).not.toContain("next:");
   });
 
@@ -23,7 +23,7 @@ describe("a run with runs inside it, on a terminal", () => {
     const { stderr } = await runHere([...RUN_BOARD, "quiet", "--quiet"], { cwd: project });
     expect(stderr).toContain("◆ waiting\n");
     expect(stderr).toContain("File what was found?\n");
-    expect(stderr).toContain("yes: skillflow signal quiet sure --approve\n");
+    expect(stderr).toContain("approve: skillflow signal quiet sure --approve\n");
   });
 
   it("names the place of each node in its plain lines", () => {
@@ -59,9 +59,9 @@ describe("a run with runs inside it, on a terminal", () => {
     await runHere([...RUN_BOARD, "live"], { cwd: project, isTerminal: true, columns: 100, onText });
     const live = shown.filter((text) => /^\s*[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/u.test(text));
     expect(
-      live.some((text) => /Judge each issue 1 of 5, 1 at work · .*\n {4}fp-1 Look at the issue · turn 1/.test(text)),
+      live.some((text) => /Judge each issue 1 of 5, 1 running · .*\n {4}fp-1 Look at the issue · turn 1/.test(text)),
     ).toBe(true);
-    expect(live.some((text) => /Judge each issue 4 of 5, 1 at work, 1 failed/.test(text))).toBe(true);
+    expect(live.some((text) => /Judge each issue 4 of 5, 1 running, 1 failed/.test(text))).toBe(true);
     const kept = shown.filter((text) => !live.includes(text)).join("");
     expect(kept).toContain("  │ ✘ it's 2 output invalid");
     expect(kept).toContain("  ● Think\n");
@@ -73,8 +73,8 @@ describe("a run with runs inside it, on a terminal", () => {
 describe("what is written of a run with runs inside it", () => {
   it("tells in Markdown what is waited for, what became of the items, and each visit by its place", () => {
     const summary = read("r.md");
-    expect(summary).toContain("**Waits for a decision**");
-    expect(summary).toContain("yes: `skillflow signal b1 sure --approve`");
+    expect(summary).toContain("**Waiting for a decision**");
+    expect(summary).toContain("approve: `skillflow signal b1 sure --approve`");
     expect(summary).toMatch(/\| 1 \| Judge each issue \| ▲.degraded/);
     expect(summary).toMatch(/\| 2\.1\.1 \| `expert` Think \| ✅/);
     expect(summary).toMatch(/\| 3 \| May it be filed\? \| ◆.waiting/);
@@ -86,7 +86,7 @@ describe("what is written of a run with runs inside it", () => {
     expect(junit).toContain('tests="9" failures="0" errors="0" skipped="2"');
     expect(junit).toContain('<testcase name="each[fp-4]"');
     expect(junit).toContain("degraded: failed: output invalid: the answer is no JSON object");
-    expect(junit).toContain('<skipped message="waits for a person&#39;s word: File what was found?"/>');
+    expect(junit).toContain('<skipped message="waiting for approval: File what was found?"/>');
     expect(junit).toContain('<testcase name="expert/think"');
   });
 
@@ -118,7 +118,7 @@ describe("what is looked at of a run with runs inside it", () => {
     const map = await runHere(["runs", "show", "b1", "each"], { cwd: project });
     expect(map.stdout).toContain("✘ each[it's 2] failed · output invalid: the answer is no JSON object · at look");
     const asked = await runHere(["runs", "show", "b1", "sure"], { cwd: project });
-    expect(asked.stdout).toContain("◆ File what was found?\n    nobody has answered");
+    expect(asked.stdout).toContain("◆ File what was found?\n    not answered yet");
     const wrong = await runHere(["runs", "show", "b1", "each[fp-9]/look"], { cwd: project });
     expect(wrong.code).toBe(2);
   });
@@ -126,7 +126,7 @@ describe("what is looked at of a run with runs inside it", () => {
   it("draws what nodes run beside them, each node by its kind, and how often it was there", async () => {
     const { stdout: plain } = await runHere(["graph", "board.yml"], { cwd: project });
     expect(plain).toContain(`n0[["Judge each issue<br/>for each issue of input.issues<br/>`);
-    expect(plain).toContain(`n2{{"May it be filed#63;<br/>asks a person<br/>`);
+    expect(plain).toContain(`n2{{"May it be filed#63;<br/>asks for approval<br/>`);
     expect(plain).toContain("subgraph in_n0");
     expect(plain).toContain("n1 -.-> n1_0");
     const { stdout: ran } = await runHere(["graph", "b1"], { cwd: project });

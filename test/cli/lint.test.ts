@@ -52,7 +52,7 @@ describe("skills lint", () => {
   });
 
   it.each([
-    [["god"], /neither a folder nor a skill "god"\n {2}did you mean good\?/],
+    [["god"], /no folder or skill "god"\n {2}did you mean good\?/],
     [["empty"], /there is no skill in empty\n/],
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await lint(args, { ...files, "empty/notes.md": "" });

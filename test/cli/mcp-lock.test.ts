@@ -108,7 +108,7 @@ describe("mcp-lock", () => {
   it("names the servers that are not trusted and asks them nothing; what was locked of them stays", async () => {
     const { program, lock, file, cwd } = await rig();
     const { code, stderr } = await program("mcp-lock");
-    expect([code, stderr]).toEqual([0, expect.stringContaining("remote is left out: its server is not trusted")]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("remote is skipped: its server is not trusted")]);
     expect(open[0]?.requests).toEqual([]);
     expect(file().servers).toEqual({});
     await lock();

@@ -65,7 +65,9 @@ describe("skills new", () => {
     const cwd = makeProject({});
     const { code, stderr } = await runHere(["skills", "new", "slack", "--format", "skill-tools"], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/slack is a built-in skill, whose tools stay; nothing was written\n {2}take another id/);
+    expect(stderr).toMatch(
+      /slack is a built-in skill and cannot be replaced; nothing was written\n {2}choose another id/,
+    );
     expect(existsSync(join(cwd, "skills"))).toBe(false);
   });
 
@@ -73,19 +75,19 @@ describe("skills new", () => {
     const cwd = makeProject({ "skills/mine/notes.md": "mine" });
     const { code, stderr } = await runHere(["skills", "new", "mine"], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/skills\/mine is there already; nothing was written/);
+    expect(stderr).toMatch(/skills\/mine already exists; nothing was written/);
     expect(filesIn(join(cwd, "skills/mine"))).toEqual(["notes.md"]);
   });
 
   it.each([
     [["mine", "--format", "skil-tools"], /no skill format "skil-tools"\n {2}did you mean skill-tools\?/],
     [["mine", "--format", "rust"], /no skill format "rust"\n {2}known are agent-skills, /],
-    [["My Skill"], /"My Skill" is no id for a skill: .*\n {2}such as my-skill/],
-    [["a.b"], /"a.b" is no id/],
-    [["../evil"], /is no id/],
-    [["a--b", "--format", "contract"], /is no id/],
-    [["x".repeat(65)], /is no id/],
-    [[], /name the skill: skills new ID/],
+    [["My Skill"], /"My Skill" is not a valid skill id: .*\n {2}such as my-skill/],
+    [["a.b"], /"a.b" is not a valid skill id/],
+    [["../evil"], /is not a valid skill id/],
+    [["a--b", "--format", "contract"], /is not a valid skill id/],
+    [["x".repeat(65)], /is not a valid skill id/],
+    [[], /no skill id was given: skills new ID/],
   ])("refuses %j", async (args, says) => {
     const cwd = makeProject();
     const { code, stderr } = await runHere(["skills", "new", ...args], { cwd });

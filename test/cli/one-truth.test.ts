@@ -151,7 +151,7 @@ describe("a finding whose claims were all dropped", () => {
     expect(html).toContain(`<h1 dir="auto">${title}</h1>`);
     for (const text of [ended.stderr, md, postmortem]) {
       expect(text).toContain(title);
-      expect(text).toContain("not shown by evidence: The disk of the database is full");
+      expect(text).toContain("unsupported: The disk of the database is full");
       expect(text).toMatch(/No space is left — r1: its quote does not\s+occur in r1/);
     }
   });
@@ -191,7 +191,7 @@ describe("the end of a run in the terminal", () => {
     const env = { SKILLFLOW_TRUST_SKILL: "board", USER: "kim" };
     const ended = await runHere([...RUN, "--writes", "allow", "--report", "md=r.md"], { cwd, env });
     expect(ended.code).toBe(0);
-    const held = "held: the text comes from a private source and the target is public";
+    const held = "queued for review: the text comes from a private source and the target is public";
     expect(ended.stderr).toContain(`${held}; --allow-public lets a run write it`);
     expect(ended.stderr).toContain("✗ Post: board_list: 401: bad credentials");
     expect(ended.stderr).toContain("because the post is on the board");

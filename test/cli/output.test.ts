@@ -79,7 +79,7 @@ describe("stdout", () => {
     const through = ["sh", "-c", 'exec "$0" "$@" > /dev/full'];
     const ended = await runProgram([...RUN, "--json"], { cwd: makeProject(files), through });
     expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain("error: the output could not be written: ENOSPC");
+    expect(ended.stderr).toContain("error: cannot write the output: ENOSPC");
   });
 });
 

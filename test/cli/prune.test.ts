@@ -54,12 +54,12 @@ describe("runs prune", () => {
     await runHere(["run", "w.json", "--model", "script:script.json", "--run-id", "r1"], { cwd });
     const ended = await runHere(["runs", "prune", "--keep", "0"], { cwd });
     expect(ended).toMatchObject({ code: 0, stdout: "0 runs removed\n" });
-    expect(ended.stderr).toContain("r1 waits for a person's word");
+    expect(ended.stderr).toContain("r1 is waiting for approval and was kept");
     expect(await runsOf(cwd)).toEqual(["r1"]);
   });
 
   it.each([
-    [[], "nothing says which runs are to go"],
+    [[], "no runs were selected"],
     [["--keep", "-1"], "--keep takes a whole number"],
     [["--keep", "some"], "--keep takes a whole number"],
     [["--older-than", "long"], "--older-than must be a duration"],

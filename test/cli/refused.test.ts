@@ -137,7 +137,7 @@ describe("a working directory that is gone", () => {
   it("is told, without a stack trace", async () => {
     const ended = await runThere(["doctor"]);
     expect(ended).toMatchObject({ code: 4, stdout: "" });
-    expect(ended.stderr).toBe("error: the working directory is gone\n  change into one that is there\n");
+    expect(ended.stderr).toBe("error: the working directory no longer exists\n  change to an existing directory\n");
   });
 
   it.each(["--help", "run --help", "--version"])("is no matter for %s, which reads nothing of it", async (words) => {

@@ -48,13 +48,13 @@ describe("skillflow state", () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ schema: "skillflow.states/1", states: [{ name: "board", entries: 2 }] });
     expect((await state(cwd, "list")).stdout).toMatch(/board {2}2 entries · last seen/);
-    expect((await state(makeBoard(), "list")).stderr).toMatch(/nothing is remembered yet/);
+    expect((await state(makeBoard(), "list")).stderr).toMatch(/no states yet/);
   });
 
   it("shows entries, inert on a terminal and whole as JSON", async () => {
     const cwd = await filled();
     const shown = await state(cwd, "show", "board");
-    expect(shown.stdout).toMatch(/fp-81 .*put by 1 run · seen 1 time/);
+    expect(shown.stdout).toMatch(/fp-81 .*written by 1 run · seen 1 time/);
     expect(shown.stdout).not.toContain("\u001b");
     const { entries } = JSON.parse((await state(cwd, "show", "board", "fp-81", "--json")).stdout);
     expect(entries).toMatchObject([{ key: "fp-81", data: { cause: "pool" } }]);
@@ -134,7 +134,7 @@ describe("a run that remembers", () => {
       exitCode: 0,
       skipped: { run: "r1", verdict: "noise" },
     });
-    expect(again.stderr).toMatch(/run r1 of the same key ended \d+ s ago .* and found: noise/);
+    expect(again.stderr).toMatch(/run r1 with the same key ended \d+ s ago .*\. Verdict: noise/);
     expect((await runHere(["resume", "r2"], { cwd })).code).toBe(2);
     expect((await runHere([...once, "--no-cool-down"], { cwd })).code).toBe(0);
     expect((await runHere([...RUN, "-i", "fingerprint=fp-2"], { cwd })).code).toBe(0);

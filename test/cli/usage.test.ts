@@ -163,9 +163,9 @@ describe("the input", () => {
   it.each([
     [["--input", "@nowhere.json"], /there is no input file nowhere\.json/],
     [["--input", "@."], /\. cannot be read/],
-    [["--input", "{service:"], /--input is no JSON[\s\S]*a file is given as @FILE/],
-    [["--input", "@flow.yml"], /flow\.yml is no JSON/],
-    [["--input", `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`], /--input is nested too deep/],
+    [["--input", "{service:"], /--input is not valid JSON[\s\S]*pass a file as @FILE/],
+    [["--input", "@flow.yml"], /flow\.yml is not valid JSON/],
+    [["--input", `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`], /--input is nested too deeply/],
     [["--input", "[1]"], /the input must be a JSON object/],
     [["--input", "null"], /the input must be a JSON object/],
     [["-i", "service=x", "-i", "count=many"], /input "count" must be a number, not string/],
@@ -190,7 +190,7 @@ describe("the input", () => {
 
   it("of standard input is refused where it is no JSON", async () => {
     const ended = await runHere(["run", "typed.yml", ...OK, "--json", "--input", "-"], { cwd: project(), stdin: "{" });
-    expectRefused(ended, /standard input is no JSON/);
+    expectRefused(ended, /standard input is not valid JSON/);
   });
 
   it("takes fields typed by the workflow, over those of --input", async () => {

@@ -44,7 +44,7 @@ describe("runs verify", () => {
     expect(verified(ended)).toEqual({ run: "r", ok: true, ended: true, records, digest, problems: [] });
     const told = await verify(made, "--digest", String(digest));
     expect(told.code).toBe(0);
-    expect(told.stdout).toContain(`as it was recorded: run r, ${records} records`);
+    expect(told.stdout).toContain(`unaltered: run r, ${records} records`);
     expect(told.stdout).toContain(String(digest));
   });
 

@@ -29,7 +29,7 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
   });
   const ending = result.waiting
     ? result.waiting.map(({ node, ask }) =>
-        command("notice", { ...at(undefined), title: `${workflow.name} waits for a person's word: ${node}` }, ask),
+        command("notice", { ...at(undefined), title: `${workflow.name} is waiting for approval: ${node}` }, ask),
       )
     : error
       ? [command("error", { ...at(error.node), title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
@@ -38,7 +38,7 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
   const degraded = short.map(({ skill, node, reason }) => {
     if (skill === undefined) return command("warning", { ...at(node), title: `${nameOf(node)} is degraded` }, reason);
     const text = `${nameOf(node)} ran without ${skill}: ${reason}`;
-    return command("warning", { ...at(node), title: `${skill} was left out` }, text);
+    return command("warning", { ...at(node), title: `${skill} is missing` }, text);
   });
   const warnings = events.flatMap((event) =>
     event.type === "warning" ? [command("warning", { ...at(event.node), title: workflow.name }, event.message)] : [],
@@ -72,7 +72,7 @@ export function refusalSummary(error: unknown): string {
 
 function reasonOf(error: unknown): SkillflowError {
   if (error instanceof SkillflowError) return error;
-  return new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`);
+  return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`);
 }
 
 /** Builds the GITHUB_STEP_SUMMARY text of a run, within GitHub's size limit. */
@@ -134,7 +134,7 @@ export function outputsOf(told: Outputs, delimiter: string): string {
 const MOST_ANNOTATIONS = 10;
 const MOST_FINDINGS = 50;
 const MOST_SUMMARY_BYTES = 1_000_000;
-const CUT_NOTE = "\n\nThe summary is cut here: GitHub takes 1 MiB. The whole run is in the report.\n";
+const CUT_NOTE = "\n\nTruncated: GitHub accepts at most 1 MiB. The report has the whole run.\n";
 const LINE_FEED = 10;
 
 type Properties = Readonly<Record<string, string | number | undefined>>;

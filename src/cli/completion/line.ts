@@ -88,7 +88,7 @@ function optionsAt({ spec }: Reading): readonly OptionSpec[] {
   return spec && !spec.commands ? [...optionsOf(spec), HELP] : spec ? [HELP] : [HELP, VERSION];
 }
 
-const HELP: OptionSpec = ["-h, --help", "show what is possible"];
+const HELP: OptionSpec = ["-h, --help", "show this help"];
 const VERSION: OptionSpec = ["-V, --version", "the program's version"];
 
 function optionOf(reading: Reading, name: string): OptionSpec | undefined {

@@ -19,7 +19,7 @@ export function describeChanges(changed: readonly ChangedPrompt[], paint: Paint)
 
 function describeChange({ key, recorded, now }: ChangedPrompt, paint: Paint): string {
   const title = paint("bold", `  step ${key}`);
-  if (!recorded) return `${title}\n    the recorded prompt cannot be rebuilt by this version`;
+  if (!recorded) return `${title}\n    this version cannot rebuild the recorded prompt`;
   const lines = diffPrompts(recorded, now);
   const cut = lines.length > MOST_LINES ? [`… ${amount(lines.length - MOST_LINES, "line")} more`] : [];
   return [

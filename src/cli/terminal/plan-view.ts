@@ -111,7 +111,7 @@ export function describeOutcome(
 ): string {
   const [sign, format, words] = MARKS[status];
   const at = linkOf(result);
-  const told = error ?? (at === undefined ? undefined : `${existing ? "it was there already: " : ""}${at}`);
+  const told = error ?? (at === undefined ? undefined : `${existing ? "already existed: " : ""}${at}`);
   const more = told === undefined ? "" : `\n      ${plainLine(told)}`;
   return `${paint(format, sign)} ${paint("bold", id)} ${words}  ${paint("dim", plainLine(summary))}${more}\n`;
 }

@@ -57,8 +57,8 @@ export function describeFailure(error: unknown, flags: Flags, io: Io): string {
   const findings = (known?.diagnostics ?? [])
     .map((found) => `${describeDiagnostic(found, paint, frame(found))}\n`)
     .join("");
-  const message = known ? known.message : `this is a fault of skillflow itself: ${messageOf(error)}`;
-  const hint = known ? known.hint : "run it again with --verbose and report what it prints";
+  const message = known ? known.message : `internal error in skillflow: ${messageOf(error)}`;
+  const hint = known ? known.hint : "run it again with --verbose, and report the output";
   const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
   return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
 }

@@ -80,7 +80,7 @@ async function askAbout(
     const answers = parts.map(({ path, digest }) => ({ id: entry.skill.id, path, digest: digest(), at }));
     if (!answers.every(isWhole)) continue;
     await io.err(describeCode(io, flags, entry));
-    const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
+    const answer = await io.ask?.("  Trust it until its files change? [y/N] ");
     if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(...answers);
   }
   return allowed;
@@ -94,7 +94,7 @@ function isWhole(entry: Omit<TrustEntry, "digest"> & { readonly digest: string |
 function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
   const paint = painter(io, flags);
   const lines = [
-    `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) does what nobody has allowed yet.`,
+    `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) needs your permission:`,
     `  from ${plainLine(source.path ?? "the workflow")}`,
     ...heldBack.map((effect) => `  ${plainLine(effect)}`),
   ];
@@ -104,8 +104,8 @@ function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }:
 async function remember(io: Io, workspace: Workspace, allowed: readonly TrustEntry[]): Promise<void> {
   try {
     const path = await rememberTrust(workspace, allowed);
-    await io.err(`  remembered in ${path}\n`);
+    await io.err(`  saved in ${path}\n`);
   } catch (error) {
-    await io.err(`  allowed for this run only, because it could not be remembered: ${messageOf(error)}\n`);
+    await io.err(`  allowed for this run only, because the decision cannot be saved: ${messageOf(error)}\n`);
   }
 }

@@ -101,11 +101,11 @@ function describeSpent(
 function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
   if (!skipped) return [];
   const { run, at, verdict } = skipped;
-  const found = verdict === undefined ? "" : `, and found: ${plainLine(verdict)}`;
+  const found = verdict === undefined ? "" : `. Verdict: ${plainLine(verdict)}`;
   const ago = ageText(Date.now() - Date.parse(at));
   return [
-    `  run ${plainLine(run)} of the same key ended ${ago} ago (${plainLine(at)})${found}`,
-    "  --no-cool-down runs nevertheless",
+    `  run ${plainLine(run)} with the same key ended ${ago} ago (${plainLine(at)})${found}`,
+    "  use --no-cool-down to run anyway",
   ];
 }
 
@@ -139,8 +139,8 @@ function shortfalls(account: Account): Block[] {
     ...failedCalls(account),
     ...(redacted.length === 0
       ? []
-      : [text(words`Redacted as values of the checkout's .env: ${redacted.join(", ")}`, "degraded")]),
-    ...list(leftOutList(account), { title: "Skills left out" }),
+      : [text(words`Redacted values from the checkout's .env: ${redacted.join(", ")}`, "degraded")]),
+    ...list(leftOutList(account), { title: "Skills not used" }),
   ];
 }
 

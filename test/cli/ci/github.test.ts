@@ -53,8 +53,8 @@ describe("annotations", () => {
     expect(titles.slice(0, 4)).toEqual([
       ["error", "Incident triage%3A failed"],
       ["warning", "Page the on-call engineer is degraded"],
-      ["warning", "betterstack was left out"],
-      ["warning", "slack was left out"],
+      ["warning", "betterstack is missing"],
+      ["warning", "slack is missing"],
     ]);
   });
 

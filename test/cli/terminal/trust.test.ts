@@ -44,7 +44,7 @@ const files = {
   "skills/pager/skill.mjs": moduleOf("pager"),
 };
 const RUN = ["run", "flow.yml", "--model", "script:calls.json"];
-const ASKED = /The skill .*pager.* does what nobody has allowed yet/;
+const ASKED = /The skill .*pager.* needs your permission:/;
 
 interface Place {
   readonly cwd: string;

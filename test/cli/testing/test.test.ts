@@ -267,7 +267,7 @@ describe("a person", () => {
     expect(stderr.replace(/\d+(\.\d+)? (ms|s)\n/g, "N ms\n")).toBe(`✘ triage.test.yml > a leak is filed once N ms
 ✔ triage.test.yml > fine N ms
 
-- expected, + came
+- expected, + actual
 FAIL triage.test.yml:6:5 > a leak is filed once
   path: 2 items, expected 1
      [

@@ -355,7 +355,7 @@ describe("over the standard streams", () => {
       ["run_greet_all", "Greet"],
       ["run_greet_all_2", "Greet again"],
     ]);
-    await said(/more\/broken\.yml is left out/);
+    await said(/more\/broken\.yml is skipped/);
     await said(/run_greet_all of workflow greet_all is offered as run_greet_all_2/);
   });
 

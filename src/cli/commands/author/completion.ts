@@ -24,7 +24,7 @@ export const completion: Action = async (io, args, flags) => {
 function scriptFor([shell = "", ...others]: readonly string[]): string {
   const known = SHELLS.find((name) => name === shell);
   if (known && others.length === 0) return SCRIPTS[known];
-  throw usageError(`completion is written for ${SHELLS.join(", ")}, not "${shell}"`, didYouMean(shell, SHELLS));
+  throw usageError(`completion supports ${SHELLS.join(", ")}, not "${shell}"`, didYouMean(shell, SHELLS));
 }
 
 interface Candidate {

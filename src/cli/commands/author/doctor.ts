@@ -60,7 +60,7 @@ export const doctor: Action = async (io, [file], flags) => {
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
     if (!ok)
       await io.err(`
-${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join(", ")}
+${paint("red", "✘")} no usable skill for these nodes: ${bare.map(plainLine).join(", ")}
 `);
   }
   if (database?.state === "unavailable" && workspace.queue) return 4;
@@ -89,7 +89,7 @@ function describeDatabase(found: DatabaseState, paint: Paint): string {
   if (found.state === "unavailable") return `${heading}  ${paint("yellow", "○")} ${plainLine(found.reason)}`;
   const { place, version, clockMs, queued, underWay, workers } = found;
   const at = `${plainLine(place)}  Postgres ${plainLine(version)}`;
-  const doing = `${queued} queued, ${underWay} under way, ${amount(workers, "worker")}`;
+  const doing = `${queued} queued, ${underWay} running, ${amount(workers, "worker")}`;
   const isOff = Math.abs(clockMs) > MOST_CLOCK_MS;
   const clock = isOff ? `\n    ${paint("yellow", `its clock differs by ${duration(Math.abs(clockMs))}`)}` : "";
   return `${heading}  ${paint("green", "●")} ${at}  ${doing}${clock}`;
@@ -122,7 +122,7 @@ function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflo
 /** Warns about a temporary npx install: it runs whatever package the registry has under our name. */
 function installFindings(program: string): Diagnostic[] {
   if (!/[\\/]_npx[\\/]/.test(program)) return [];
-  const message = "skillflow runs from a temporary install of npx: nothing says whose package that is";
+  const message = "skillflow runs from a temporary npx install: no lockfile says whose package it is";
   const hint = "install it from a lockfile (npm ci), then run: npx --no-install skillflow";
   return [{ severity: "warning", code: "INSTALL_TEMPORARY", path: [], message, hint }];
 }
@@ -130,7 +130,7 @@ function installFindings(program: string): Diagnostic[] {
 function describeSandbox(name: string, paint: Paint): string {
   const state =
     name === "missing"
-      ? `${paint("yellow", "○")} none works here: code of skills is refused\n    ${paint("dim", "install bubblewrap (apt-get install bubblewrap)")}`
+      ? `${paint("yellow", "○")} none works here, so skill code cannot run\n    ${paint("dim", "install bubblewrap (apt-get install bubblewrap)")}`
       : `${paint("green", "●")} ${name}`;
   return `\n${paint("bold", "Sandbox")}\n  ${state}`;
 }
@@ -169,7 +169,7 @@ function soundWorkflow(workspace: Workspace, file: string) {
       findings: diagnostics.filter(({ code }) => PLACES.has(code)),
     };
   }
-  throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
+  throw new SkillflowError("workflow.invalid", `${file} is not a valid workflow`, { diagnostics });
 }
 
 const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", "SKILL_TOOLS_LEFT_OUT"]);

@@ -35,7 +35,7 @@ function unknownCode(io: Io, given: string): never {
   const near = codes.get(nearest(given.toLowerCase(), codes.keys()) ?? "");
   throw usageError(
     `there is no code "${given}"`,
-    near ? `did you mean ${near}?` : `${programName(io)} validate --explain lists all of them`,
+    near ? `did you mean ${near}?` : `list all codes with ${programName(io)} validate --explain`,
   );
 }
 
@@ -61,5 +61,5 @@ function describeExplained(found: Explained, paint: Paint): string[] {
 
 function listCodes(io: Io, paint: Paint): string[] {
   const codes = explainedCodes().map((found) => `${paint("bold", found.code)} ${gistOf(found)}`);
-  return [...codes, paint("dim", `${programName(io)} validate --explain CODE tells more`)];
+  return [...codes, paint("dim", `explain one with ${programName(io)} validate --explain CODE`)];
 }

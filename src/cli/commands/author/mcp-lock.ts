@@ -27,8 +27,8 @@ export const mcpLock: Action = async (io, files, flags) => {
   });
   const warn = (line: string) => io.err(`${paint("yellow", "!")} ${plainLine(line)}\n`);
   for (const warning of warnings) await warn(warning);
-  for (const { id, reason } of leftOut) await warn(`${id} is left out: ${reason}`);
-  for (const { id, reason } of failed) await warn(`${id} could not be asked: ${reason}`);
+  for (const { id, reason } of leftOut) await warn(`${id} is skipped: ${reason}`);
+  for (const { id, reason } of failed) await warn(`${id} failed: ${reason}`);
   if (flags.quiet !== true) {
     for (const { id, tools } of locked) await io.err(`  ${plainLine(id)}: ${amount(tools, "tool")}\n`);
     await io.err(`${paint("green", "●")} wrote ${plainLine(path)}: ${amount(locked.length, "server")}\n`);

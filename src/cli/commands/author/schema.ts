@@ -8,7 +8,7 @@ import { jsonText } from "../../terminal/terminal.ts";
 
 export const printSchema: Action = async (io, [name = ""], flags) => {
   if (name === PROTOCOL) return printTools(io, text(flags, "for"));
-  if (flags.for !== undefined) throw usageError(`--for is about schema ${PROTOCOL} alone`);
+  if (flags.for !== undefined) throw usageError(`--for works only with schema ${PROTOCOL}`);
   const schemas = publishedSchemas();
   const schema = schemas.get(name);
   if (!schema) {

@@ -28,12 +28,13 @@ export const validate: Action = async (io, files, flags) => {
   const told = code === 0 ? `${paint("green", "✔")} ${files.join(", ")}:` : paint("red", "✘");
   if (flags.quiet === true) return code;
   await io.err(`${told} ${counted(findings)}\n`);
-  if (findings.length > 0) await io.err(`${paint("dim", `${programName(io)} validate --explain CODE tells more`)}\n`);
+  if (findings.length > 0)
+    await io.err(`${paint("dim", `explain one with ${programName(io)} validate --explain CODE`)}\n`);
   return code;
 };
 
 function withoutWorkflow(): SkillflowError {
-  const hint = "name the workflow's file; --explain CODE needs none";
+  const hint = "pass a workflow file, or --explain CODE";
   return usageError("missing required argument 'workflow'", hint);
 }
 

@@ -22,7 +22,7 @@ export const init: Action = async (io, [given], flags) => {
   const root = projectFolder(io.host);
   const survey = await surveyProject(workspace, root, io.host.env);
   await tellSurvey(io, flags, survey);
-  const name = nameOf((given ?? (await ask(io, flags, `What shall the workflow be called? [${USUAL}]`))) || USUAL);
+  const name = nameOf((given ?? (await ask(io, flags, `Workflow name? [${USUAL}]`))) || USUAL);
   const guess = survey.ci ?? "none";
   const asked = text(flags, "ci") ?? (await ask(io, flags, `Write a CI job: github, gitlab or none? [${guess}]`));
   const ci = ciOf(asked === "" ? guess : (asked ?? "none"));
@@ -74,7 +74,7 @@ function nameOf(name: string): string {
 function ciOf(given: string): "github" | "gitlab" | undefined {
   if (given === "none") return undefined;
   if (given === "github" || given === "gitlab") return given;
-  throw usageError(`a CI job is for github or gitlab, not for "${given}"`);
+  throw usageError(`--ci must be github or gitlab, not "${given}"`);
 }
 
 interface Put {
@@ -89,14 +89,14 @@ async function put(io: Io, flags: Flags, { root, path, content }: Put): Promise<
   const shown = relative(io.host.cwd, place);
   const paint = painter(io, flags);
   if (lstatSync(place, { throwIfNoEntry: false })) {
-    await io.err(`${paint("yellow", "=")} ${shown} is there already, and stays as it is\n`);
+    await io.err(`${paint("yellow", "=")} ${shown} already exists, not changed\n`);
     return;
   }
   try {
     makeFolder(dirname(place), { root, mode: 0o777 });
     await replaceFile(place, content, { root, fileMode: 0o666 });
   } catch (error) {
-    throw new SkillflowError("output.failed", `${shown} could not be written: ${messageOf(error)}`, { cause: error });
+    throw new SkillflowError("output.failed", `${shown} cannot be written: ${messageOf(error)}`, { cause: error });
   }
   await io.err(`${paint("green", "+")} ${shown}\n`);
 }
@@ -104,10 +104,10 @@ async function put(io: Io, flags: Flags, { root, path, content }: Put): Promise<
 async function tellSurvey(io: Io, flags: Flags, { remote, logs, readers, tellers, key }: Survey): Promise<void> {
   if (flags.quiet === true) return;
   const lines = [
-    ...(remote === undefined ? [] : [`the repository ${remote}`]),
-    ...(logs.length === 0 ? [] : [`logs in ${logs.join(", ")}`]),
-    `skills that can be used: ${[...readers, ...tellers].join(", ")}`,
-    key === undefined ? "no model's key is set" : `a model's key: ${key}`,
+    ...(remote === undefined ? [] : [`repository: ${remote}`]),
+    ...(logs.length === 0 ? [] : [`logs: ${logs.join(", ")}`]),
+    `usable skills: ${[...readers, ...tellers].join(", ")}`,
+    key === undefined ? "no model API key is set" : `model API key: ${key}`,
   ];
   await io.err(`Found here:\n${lines.map((line) => `  ${plainLine(line)}\n`).join("")}\n`);
 }

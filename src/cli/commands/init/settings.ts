@@ -8,15 +8,15 @@ import type { Survey } from "./survey.ts";
 
 export function configText({ key }: Survey): string {
   const model = key === "OPENAI_API_KEY" ? "openai:gpt-5" : "anthropic:claude-sonnet-4-5";
-  return `# What every run of this project goes by; flags beat it.
+  return `# Settings for all runs of this project. Flags override them.
 ${key === undefined ? "# " : ""}model: ${model}
-writes: plan # a workflow's writes wait for \`skillflow apply\`
+writes: plan # queue writes until \`skillflow apply\`
 limits: { max_cost_usd: 2, timeout: 30m }
 `;
 }
 
-const MODELS = `# Variables of the workflow. Nothing here is needed: a skill whose required variables are not set is left out.
-# A file like this one is read only when it is named: skillflow run WORKFLOW --env-from .env
+const MODELS = `# Variables of the workflow. All are optional: a skill without its required variables is not used.
+# Skillflow reads such a file only if you name it: skillflow run WORKFLOW --env-from .env
 
 # A model: one is enough
 #ANTHROPIC_API_KEY=

@@ -173,7 +173,7 @@ export function planAt(directory: string, given: string): Plan | undefined {
   if (!found || found.isDirectory()) return undefined;
   const plan = parseJson(readPlainText(path, given));
   if (isPlan(plan)) return plan;
-  throw noPlan(given, "the file holds no skillflow.plan/1");
+  throw noPlan(given, "its schema is not skillflow.plan/1");
 }
 
 /** Checks only the fields needed to compare the plan with the run's record. */
@@ -199,7 +199,7 @@ function readPlainText(path: string, given: string): string {
 }
 
 function noPlan(given: string, why: string): SkillflowError {
-  return usageError(`${given} is no plan: ${why}`, "give a run, or the plan.json that it wrote");
+  return usageError(`${given} is not a plan: ${why}`, "pass a run, or the plan.json that it wrote");
 }
 
 /** Returns the skills that the plan needs. Installed skills replace recorded ones, so the user is not asked about those. */
@@ -216,7 +216,7 @@ function usedBy({ stored, operations }: ReviewedPlan, installed: ReadonlySet<str
 
 function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
   if (flags.yes === true && list(flags, "approve").length > 0)
-    throw usageError("--yes and --approve are two answers to one question");
+    throw usageError("--yes and --approve cannot be used together");
   if (flags.yes === true) return "all";
   const named = list(flags, "approve");
   return named.length > 0 ? parseApprovals(named, isWhole) : undefined;
@@ -255,7 +255,7 @@ async function leaveUnapproved(io: Starting, flags: Flags, { stored, operations 
   const { run } = stored.record;
   if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 2, unapproved(operations)), plan: operations }));
   throw usageError(
-    "nothing was approved, and there is no terminal to ask at",
+    "no operation was approved, and this is not a terminal",
     `approve all with --yes, or some with --approve ${operations
       .slice(0, 2)
       .map(({ id }) => id)
@@ -290,7 +290,7 @@ function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
 function concluding(command: string, outcomes: readonly AppliedOperation[], paint: Paint): string {
   const count = (...statuses: AppliedOperation["status"][]) =>
     outcomes.filter(({ status }) => statuses.includes(status)).length;
-  if (outcomes.length === 0) return "the run planned no writes: there is nothing to apply\n";
+  if (outcomes.length === 0) return "nothing to apply: the run planned no writes\n";
   const counted = [
     [count("applied"), "applied"],
     [count("already_applied"), "already applied"],
@@ -308,7 +308,7 @@ function concluding(command: string, outcomes: readonly AppliedOperation[], pain
       : [
           `check whether the service has ${doubted.join(", ")}, then answer: ${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`,
         ]),
-    ...(count("failed", "refused", "skipped") === 0 ? [] : [`to try the others again: ${command}`]),
+    ...(count("failed", "refused", "skipped") === 0 ? [] : [`try the others again: ${command}`]),
   ];
   const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
   return `${paint(isOver ? "green" : "red", isOver ? "●" : "✘")} ${words}${hints}\n`;

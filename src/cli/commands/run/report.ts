@@ -9,7 +9,7 @@ import { checkPlaces, chooseOutputs, type WrittenFile, writeOutputs } from "../.
 export const report: Action = async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
   if (outputs.out === undefined && outputs.reports.length === 0) {
-    throw usageError("nothing is to be written", "name a folder with --out DIR, or files with --report KIND=PATH");
+    throw usageError("no report was requested", "name a folder with --out DIR, or files with --report KIND=PATH");
   }
   const told = await recordedReport(openWorkspace(io.host, projectOptions(flags)), given);
   checkPlaces(io, outputs);

@@ -69,9 +69,9 @@ export const run = tellingRefusal(async (io, [file = ""], flags) => {
 });
 
 function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
-  if (!queue) throw usageError("--detach leaves the run to a worker: it needs --engine dbos");
+  if (!queue) throw usageError("--detach requires --engine dbos, because a worker performs the run");
   const told = ["stream", "out", "report"].find((flag) => flags[flag] !== undefined);
-  if (told !== undefined) throw usageError(`--${told} tells what came of a run: with --detach that is a worker's`);
+  if (told !== undefined) throw usageError(`--${told} cannot be used with --detach, because a worker performs the run`);
   return queue;
 }
 
@@ -145,7 +145,7 @@ export const signal = tellingRefusal(async (io, [, node = ""], flags) => {
 
 function approvalIn({ approve, deny }: Flags): boolean {
   if ((approve === true) === (deny === true)) {
-    throw usageError("a word is either --approve or --deny", "add a reason with --note TEXT");
+    throw usageError("exactly one of --approve and --deny is required", "add a reason with --note TEXT");
   }
   return approve === true;
 }

@@ -32,7 +32,7 @@ function describeDiff(found: RunDiff, view: View): string[] {
   const { paint } = view;
   const [a, b] = found.runs;
   const nodes = Object.entries(found.nodes).flatMap(([id, node]) => describeNode(id, node, view));
-  const same = paint(["green", "bold"], "✔ the same: way, calls, results and prompts");
+  const same = paint(["green", "bold"], "✔ same path, calls, results and prompts");
   return [
     describeRun("a", a, paint),
     describeRun("b", b, paint),
@@ -60,7 +60,7 @@ function describePath({ first, a, b }: RunDiff["path"], paint: Paint): string[] 
   if (first === null) return [`${paint("bold", "way")}   ${wayOf(a)}`, ""];
   const common = a.findIndex((node, index) => node !== b[index]);
   const known = common === -1 ? a.length : common;
-  const start = known === 0 ? "apart from the first node on" : `${wayOf(a.slice(0, known))}, then`;
+  const start = known === 0 ? "different from the first node on" : `${wayOf(a.slice(0, known))}, then`;
   const rest = (nodes: readonly string[]) => (nodes.length > known ? wayOf(nodes.slice(known)) : "the end");
   return [
     `${paint("bold", "way")}   ${start}`,

@@ -20,8 +20,8 @@ export const exportRun: Action = async (io, [given = ""], flags) => {
   const url = text(flags, "otlp") ?? (format === undefined ? io.host.env[OTLP_URL] : undefined);
   if (url === undefined && format === undefined) {
     throw usageError(
-      "nothing says where the run is to go",
-      `--otlp URL or ${OTLP_URL} sends its spans, --format atif writes a trajectory`,
+      "no destination was given",
+      `send spans with --otlp URL or ${OTLP_URL}, or write a trajectory with --format atif`,
     );
   }
   const { stored } = await findRecording(workspace, given);

@@ -12,8 +12,8 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   const olderThan = number(flags, "olderThan");
   if (keep === undefined && olderThan === undefined) {
     throw usageError(
-      "nothing says which runs are to go",
-      "--keep N keeps the newest ones, --older-than DURATION the younger ones",
+      "no runs were selected",
+      "pass --keep N to keep the newest runs, or --older-than DURATION to remove only older runs",
     );
   }
   const store = openWorkspace(io.host, projectOptions(flags)).store;
@@ -25,7 +25,7 @@ export const pruneRuns: Action = async (io, _args, flags) => {
       const found = skimmed[index];
       if (olderThan !== undefined && !beganBefore(found, Date.now() - olderThan)) continue;
       if (isWaiting(found)) {
-        await io.err(`${run} waits for a person's word: it stays\n`);
+        await io.err(`${run} is waiting for approval and was kept\n`);
         continue;
       }
       await store.remove(run);

@@ -84,7 +84,7 @@ function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most
   const word =
     approval &&
     (approval.approved === null
-      ? "nobody has answered"
+      ? "not answered yet"
       : `${approval.approved ? "approved" : "denied"} by ${approval.by}`);
   return [
     ...rows,
@@ -119,7 +119,7 @@ function describeAsk(ask: Ask, view: View): string[] {
 
 const PURPOSES = {
   work: "asked",
-  route: "asked for the way",
+  route: "asked for the next node",
   judge: "asked a judge",
   reflect: "asked what went wrong",
 };
@@ -129,7 +129,7 @@ function costWords(usd: number | null): string {
 }
 
 function describePrompt({ prompt }: Ask, view: View): string[] {
-  if (!prompt) return [`    ${view.paint("dim", "(this version cannot tell what was asked)")}`];
+  if (!prompt) return [`    ${view.paint("dim", "(this version cannot rebuild the prompt)")}`];
   const offered = prompt.tools.length > 0 && !prompt.continues ? [`tools: ${prompt.tools.join(", ")}`] : [];
   const turns = prompt.turns.flatMap((turn) => turnText(turn, prompt.continues));
   return [...prompt.opening, ...turns, ...offered].flatMap((text) => quoted(text, view));

@@ -26,14 +26,14 @@ function describeVerification(
 ): string {
   const id = plainLine(run);
   const heads = {
-    0: `${paint(["green", "bold"], "✔ as it was recorded:")} run ${id}, ${amount(records, "record")}`,
-    1: `${paint(["yellow", "bold"], "■ cannot be vouched for:")} run ${id}, ${amount(records, "record")}`,
+    0: `${paint(["green", "bold"], "✔ unaltered:")} run ${id}, ${amount(records, "record")}`,
+    1: `${paint(["yellow", "bold"], "■ cannot be verified:")} run ${id}, ${amount(records, "record")}`,
     4: `${paint(["red", "bold"], "✘ altered:")} run ${id}`,
   };
   const hints = {
-    0: `kept elsewhere, the digest shows a record that was written anew: ${name} runs verify ${id} --digest D`,
-    1: ended ? "nothing tells whether it was altered" : `it goes on with ${name} resume ${id}`,
-    4: "resume and replay refuse a record whose lines do not hold",
+    0: `keep the digest elsewhere to detect a rewritten record: ${name} runs verify ${id} --digest D`,
+    1: ended ? "the record has no digests" : `continue it: ${name} resume ${id}`,
+    4: "resume and replay reject an altered record",
   };
   const shown = problems.slice(0, MOST_SHOWN).map(({ record, line, what }) => {
     return `  line ${line} ${paint("dim", `(record ${record})`)}: ${plainLine(what)}`;

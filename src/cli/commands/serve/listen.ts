@@ -30,7 +30,7 @@ export const listen: Action = async (io, _args, flags) => {
     onGivenUp(run, error) {
       // Another process is driving the run.
       if (error instanceof SkillflowError && error.code === "store.locked") return;
-      void io.err(`${plainLine(run)} is kept for the next start\n${describeFailure(error, flags, io)}`);
+      void io.err(`${plainLine(run)} resumes at the next start\n${describeFailure(error, flags, io)}`);
     },
   });
   const server = await openWebhooks(setting, listener, {
@@ -44,7 +44,7 @@ export const listen: Action = async (io, _args, flags) => {
   const stop = new AbortController();
   void stopped.then(() => {
     server.drain();
-    teller.note("stopping: takes no more webhooks, and ends once the runs under way have");
+    teller.note("stopping: accepts no more webhooks, and exits when the current runs end");
     stop.abort();
   });
   try {

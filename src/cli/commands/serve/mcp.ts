@@ -25,7 +25,7 @@ export const mcp: Action = async (io, workflows, flags) => {
     onFault: teller.onFault,
     refuse(file, found) {
       teller.tell(found);
-      teller.warn(`${file} is left out: it is no workflow that can be run`);
+      teller.warn(`${file} is skipped: it is not a valid workflow`);
     },
   });
   const offered = tellOffer(io, service, teller.warn);
@@ -49,7 +49,7 @@ function refuseHttpFlags(flags: Flags): undefined {
   const given = ["port", "host", "tokenEnv", "json"].find((name) => flags[name] !== undefined);
   if (given === undefined) return undefined;
   const flag = given === "tokenEnv" ? "token-env" : given;
-  throw usageError(`--${flag} is about HTTP: give --http too, or leave it out`);
+  throw usageError(`--${flag} requires --http`);
 }
 
 /** Waits for the offered tools, redacts all skills' secrets from then on, and counts the tools. */

@@ -11,7 +11,7 @@ export const serve: Action = async (io, _args, flags) => {
   if (flags.json === true) await io.out(jsonText({ url, skills }));
   teller.note(`serving ${amount(skills, "skill")} at ${url}/rpc (Ctrl-C stops)`);
   await stopped;
-  teller.note("stopping: what is under way is finished first");
+  teller.note("stopping: finishes the current calls first");
   await service.close(GRACE_MS);
   return 0;
 };

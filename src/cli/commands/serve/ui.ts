@@ -26,7 +26,7 @@ export const ui: Action = async (io, _args, flags) => {
   };
   const server = await openUi(openSite(workspace), pages, portOf(flags, "0"));
   await io.out(`${server.address}\n`);
-  if (flags.quiet !== true) await io.err("open it in a browser; Ctrl-C ends it\n");
+  if (flags.quiet !== true) await io.err("open it in a browser; press Ctrl-C to stop\n");
   await stopped;
   await server.close(GRACE_MS);
   return 0;

@@ -23,7 +23,7 @@ export const worker: Action = async (io, _args, flags) => {
   if (!queue) throw new Error("the engine has no queue");
   const stop = new AbortController();
   void stopped.then(() => {
-    teller.note("stopping: takes no more runs, and ends with those under way");
+    teller.note("stopping: takes no more runs, and exits when the current runs end");
     stop.abort();
   });
   const choices = runChoices(flags);
@@ -36,7 +36,7 @@ export const worker: Action = async (io, _args, flags) => {
     } catch (error) {
       // Another process is driving the run.
       if (error instanceof SkillflowError && error.code === "store.locked") return;
-      await io.err(`${plainLine(run)} was given up\n${describeFailure(error, flags, io)}`);
+      await io.err(`${plainLine(run)} could not be driven\n${describeFailure(error, flags, io)}`);
     }
   };
   const ready = `ready: ${amount(concurrency, "run")} at a time\n`;

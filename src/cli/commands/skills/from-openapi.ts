@@ -35,7 +35,7 @@ export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Want
   const skill: ApiSkill = { id, prefix, api, operations: choose(api.operations, chosen, file) };
   const variables = apiSkillVariables(skill).map(({ name, needed }) => (needed ? name : `${name} (optional)`));
   const count = skill.operations.length;
-  const advice = `${count === 1 ? "one tool reads" : `${count} tools read`}; say in SKILL.md when to use ${count === 1 ? "it" : "each"}`;
+  const advice = `describe in SKILL.md when to use ${count === 1 ? "its tool" : `each of its ${count} tools`}`;
   return {
     id,
     format: "module",
@@ -71,7 +71,7 @@ function choosePrefix(id: string, api: ApiDescription, env: Environment): string
   const taken = namesOf(own).find(isSet);
   if (taken === undefined) return own;
   throw usageError(
-    `${taken} is set, and the skill would send or follow it`,
+    `${taken} is already set, and the skill would use its value`,
     "unset it, or choose another id: skills new ID --from openapi FILE",
   );
 }
@@ -92,9 +92,9 @@ const KNOWN_WORDS = new Set([
 function choose(all: readonly ApiOperation[], chosen: readonly string[], file: string): readonly ApiOperation[] {
   const fit = all.filter(({ unfit }) => unfit === undefined);
   if (chosen.length === 0) {
-    if (fit.length === 0) throw usageError(`${file} has no operation that reads by GET`);
+    if (fit.length === 0) throw usageError(`${file} has no GET operation to read with`);
     if (fit.length <= MOST_UNCHOSEN) return fit;
-    throw usageError(`${file} has ${fit.length} operations that read: choose by --operation`, listed(fit));
+    throw usageError(`${file} has ${fit.length} operations that read: select some with --operation`, listed(fit));
   }
   const found = new Set(chosen.flatMap((pattern) => named(pattern, all, file)));
   return all.filter((operation) => found.has(operation));

@@ -57,10 +57,7 @@ function unknownTarget(target: string, exists: boolean, ids: ReadonlySet<string>
         `there is no skill in ${target}`,
         "a skill is a folder with a SKILL.md, a skill.toml, a contract.yml or a skill.ts",
       )
-    : usageError(
-        `there is neither a folder nor a skill "${target}"`,
-        didYouMean(target, ids) ?? "skillflow skills list",
-      );
+    : usageError(`there is no folder or skill "${target}"`, didYouMean(target, ids) ?? "run skillflow skills list");
 }
 
 function distinct(linted: Linted): Linted {

@@ -33,8 +33,8 @@ export const newSkill: Action = async (io, args, flags) => {
   await refuseBuiltin(io, id, flags);
   const shown = relative(io.host.cwd, directory) || ".";
   if (existsSync(directory)) {
-    const hint = "take another id, or remove what is there";
-    throw usageError(`${shown} is there already; nothing was written`, hint);
+    const hint = "choose another id, or remove the existing skill";
+    throw usageError(`${shown} already exists; nothing was written`, hint);
   }
   if (!(await maySend(io, begun))) return 1;
   const files = begun.files(folder);
@@ -46,7 +46,7 @@ export const newSkill: Action = async (io, args, flags) => {
   const next = runsCode(begun.format)
     ? `${program} skills show ${id} --trust-skill ${id}`
     : `${program} skills show ${id}`;
-  await io.err(`\n${paint("bold", id)} is a skill of the format ${begun.format}: ${begun.advice}.\n`);
+  await io.err(`\n${paint("bold", id)} is a skill in the format ${begun.format}: ${begun.advice}.\n`);
   if (begun.sends !== undefined) await io.err(`Sends:     ${plainLine(begun.sends)}\n`);
   if (begun.sets && begun.sets.length > 0) await io.err(`Set:       ${begun.sets.join(", ")}\n`);
   await io.err(`Check it:  ${program} skills lint ${shown}\n`);
@@ -65,10 +65,9 @@ async function maySend(io: Io, { id, sends }: Begun): Promise<boolean> {
 }
 
 function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
-  if (id === undefined) throw usageError("name the skill: skills new ID");
-  if (extra !== undefined) throw usageError(`${extra} is of use with --from openapi alone`);
-  if (list(flags, "operation").length > 0)
-    throw usageError("--operation chooses of an API description: --from openapi FILE");
+  if (id === undefined) throw usageError("no skill id was given: skills new ID");
+  if (extra !== undefined) throw usageError(`${extra} requires --from openapi`);
+  if (list(flags, "operation").length > 0) throw usageError("--operation requires --from openapi FILE");
   const format = formatOf(text(flags, "format") ?? "agent-skills");
   const files = (folder: string) => newSkillFiles(format, { id: nameSkill(id, format).id, folder });
   return { id, format, files, advice: ADVICE[format] };
@@ -77,9 +76,9 @@ function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
 /** Handles `skills new [ID] --from openapi FILE`. */
 async function fromDescription(io: Io, args: readonly string[], flags: Flags): Promise<Begun> {
   const file = args.at(-1);
-  if (file === undefined) throw usageError("name the API description: skills new ID --from openapi FILE");
+  if (file === undefined) throw usageError("no API description was given: skills new ID --from openapi FILE");
   if (flags.format !== undefined && flags.format !== "module")
-    throw usageError("--from openapi writes a skill of the format module");
+    throw usageError("--from openapi supports only --format module");
   const { skillFromOpenapi } = await import("./from-openapi.ts");
   return skillFromOpenapi(io, { id: args.length > 1 ? args[0] : undefined, file, chosen: list(flags, "operation") });
 }
@@ -88,14 +87,14 @@ async function fromDescription(io: Io, args: readonly string[], flags: Flags): P
 async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<void> {
   const entry = await openWorkspace(host, projectOptions(flags)).skills.find(id);
   if (!entry?.isBuiltin) return;
-  const hint = `take another id, such as our-${id}`;
-  throw usageError(`${id} is a built-in skill, whose tools stay; nothing was written`, hint);
+  const hint = `choose another id, such as our-${id}`;
+  throw usageError(`${id} is a built-in skill and cannot be replaced; nothing was written`, hint);
 }
 
 function formatOf(label: string): Format {
   const found = FORMATS.find((format) => format === label);
   if (found) return found;
-  const hint = didYouMean(label, FORMATS) ?? `known are ${FORMATS.join(", ")}`;
+  const hint = didYouMean(label, FORMATS) ?? `use one of ${FORMATS.join(", ")}`;
   throw usageError(`there is no skill format "${label}"`, hint);
 }
 
@@ -115,7 +114,7 @@ function nameSkill(given: string, format: Format): { readonly id: string; readon
     ? "lowercase letters, digits, and single dots or hyphens"
     : "lowercase letters, digits and single hyphens";
   throw usageError(
-    `"${given}" is no id for a skill: use ${alphabet}, 64 at most`,
+    `"${given}" is not a valid skill id: use ${alphabet}, at most 64 characters`,
     suggestion ? `such as ${suggestion}` : undefined,
   );
 }
@@ -133,6 +132,6 @@ function writeFiles(root: string, directory: string, files: readonly (readonly [
       writeFileSync(place, content, { flag: "wx" });
     }
   } catch (error) {
-    throw new SkillflowError("output.failed", `the skill could not be written: ${messageOf(error)}`, { cause: error });
+    throw new SkillflowError("output.failed", `cannot write the skill: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -114,7 +114,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   const { skills } = workspace;
   const entry = await skills.find(id);
   if (!entry) {
-    throw usageError(`there is no skill "${id}"`, didYouMean(id, skills.ids) ?? "skillflow skills list");
+    throw usageError(`there is no skill "${id}"`, didYouMean(id, skills.ids) ?? "run skillflow skills list");
   }
   if (flags.json === true) {
     const { frontmatter = {}, skill } = entry;
@@ -188,7 +188,11 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
-    ...section(entry.heldTools.length > 0 ? "Tools held back" : "Tools", describeOffers(entry, paint, columns), paint),
+    ...section(
+      entry.heldTools.length > 0 ? "Tools that need trust" : "Tools",
+      describeOffers(entry, paint, columns),
+      paint,
+    ),
     ...section("Files", filesOf(entry), paint),
   ];
 }
@@ -223,7 +227,7 @@ function describeOffers(entry: SkillEntry, paint: Paint, columns: number): strin
     return `  ${shown} ${exposed.padEnd(width)} ${paint("dim", about + reach)}`;
   });
   const server = skill.mcp?.url ?? [skill.mcp?.command, ...(skill.mcp?.args ?? [])].join(" ");
-  return skill.mcp ? [...lines, `  ${paint("dim", "and those of the MCP server")} ${oneLine(server, 120)}`] : lines;
+  return skill.mcp ? [...lines, `  ${paint("dim", "and the tools of the MCP server")} ${oneLine(server, 120)}`] : lines;
 }
 
 /** Describes whose text a tool returns, who reads its writes, and its source: `from team, private`. */

@@ -7,7 +7,7 @@ import { entriesIn, statesAt, unknownKey } from "./states.ts";
 export const forgetState: Action = async (io, [name = "", ...keys], flags) => {
   const isAll = flags.all === true;
   if (isAll === keys.length > 0) {
-    throw usageError("say what is to be forgotten: some keys, or --all", `skillflow state show ${name}`);
+    throw usageError("no keys were given", `pass keys from skillflow state show ${name}, or --all`);
   }
   const store = statesAt(io, flags);
   const entries = await entriesIn(store, name);
@@ -17,7 +17,10 @@ export const forgetState: Action = async (io, [name = "", ...keys], flags) => {
     const question = `Forget all ${entries.length} entries of ${plainLine(name)}? [y/N] `;
     const answer = io.ask && io.isTerminal ? await io.ask(question) : undefined;
     if (answer === undefined) {
-      throw usageError(`nobody was there to say that all of ${name} is to be forgotten`, "--yes says so");
+      throw usageError(
+        `cannot ask before all of ${name} is forgotten: this is not a terminal`,
+        "pass --yes to forget all of it",
+      );
     }
     if (!/^y(?:es)?$/i.test(answer.trim())) {
       await io.err("nothing was forgotten\n");

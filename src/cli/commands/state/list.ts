@@ -15,7 +15,7 @@ export const listStates: Action = async (io, _args, flags) => {
     return 0;
   }
   const paint = painter(io, flags);
-  if (states.length === 0) await io.err(`nothing is remembered yet: ${programName(io)} state --help\n`);
+  if (states.length === 0) await io.err(`no states yet: ${programName(io)} state --help\n`);
   for (const { name, entries, last_seen } of states) {
     const count = entries === 1 ? "1 entry" : `${entries} entries`;
     const when = last_seen === null ? "" : ` · last seen ${plainLine(last_seen).slice(0, 16).replace("T", " ")}`;

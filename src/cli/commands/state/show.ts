@@ -32,7 +32,7 @@ function whole(entry: StateEntry, paint: Paint): string {
 
 function head({ key, last_seen, runs, seen, tainted }: StateEntry, paint: Paint): string {
   const when = plainLine(last_seen).slice(0, 16).replace("T", " ");
-  const facts = `last seen ${when} · put by ${runs} ${runs === 1 ? "run" : "runs"} · seen ${seen} ${seen === 1 ? "time" : "times"}`;
-  const mark = tainted ? ` ${paint("yellow", "strangers' text")}` : "";
+  const facts = `last seen ${when} · written by ${runs} ${runs === 1 ? "run" : "runs"} · seen ${seen} ${seen === 1 ? "time" : "times"}`;
+  const mark = tainted ? ` ${paint("yellow", "untrusted text")}` : "";
   return `${paint("bold", plainLine(key))}  ${paint("dim", facts)}${mark}`;
 }

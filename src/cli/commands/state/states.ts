@@ -23,10 +23,10 @@ export async function namesIn(store: StateStore): Promise<readonly string[]> {
 export async function entriesIn(store: StateStore, name: string): Promise<readonly StateEntry[]> {
   const names = await namesIn(store);
   if (names.includes(name)) return (await store.read([name])).get(name) ?? [];
-  throw usageError(`there is no state "${name}"`, didYouMean(name, names) ?? "skillflow state list");
+  throw usageError(`there is no state "${name}"`, didYouMean(name, names) ?? "run skillflow state list");
 }
 
 export function unknownKey(name: string, key: string, entries: readonly StateEntry[]): SkillflowError {
   const keys = entries.map((entry) => entry.key);
-  return usageError(`${name} holds no entry "${key}"`, didYouMean(key, keys) ?? `skillflow state show ${name}`);
+  return usageError(`${name} has no entry "${key}"`, didYouMean(key, keys) ?? `run skillflow state show ${name}`);
 }

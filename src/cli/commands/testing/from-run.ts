@@ -9,14 +9,14 @@ import type { Action } from "../../io.ts";
 
 /** Writes a test from a run (`test --from RUN`) and prints its path. */
 export const writeTest: Action = async (io, places, flags) => {
-  if (places.length > 0) throw usageError("--from writes a test of its run, and runs none");
-  if (io.host.documents) throw usageError("--from writes to the checkout, --from-ref reads a commit");
+  if (places.length > 0) throw usageError("--from writes a test and runs none: leave out the paths");
+  if (io.host.documents) throw usageError("--from cannot be used with --from-ref, because it writes to the checkout");
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));
   const files = await testFromRun(workspace, text(flags, "from") ?? "");
   for (const { path, text: content, root } of files) {
     await replaceFile(path, content, { root, fileMode: 0o666 }).catch((error: unknown) => {
-      throw new SkillflowError("output.failed", `${path} could not be written: ${messageOf(error)}`, { cause: error });
+      throw new SkillflowError("output.failed", `${path} cannot be written: ${messageOf(error)}`, { cause: error });
     });
   }
   await io.outText(`${relative(io.host.cwd, files[0].path)}\n`);

@@ -82,13 +82,12 @@ function checkFlags(io: Io, flags: Flags): void {
   const isOne = list(flags, "model").length < 2 && (number(flags, "repeat") ?? 1) === 1;
   if (flags.update === true) {
     if (isCi(io.host.env))
-      throw usageError("-u is not taken in CI", "accept what came on your own machine, and commit it");
-    if (io.host.documents)
-      throw usageError("-u writes to the checkout, --from-ref reads from a commit: take one of them");
+      throw usageError("-u cannot be used in CI", "accept the changes on your own machine, and commit them");
+    if (io.host.documents) throw usageError("-u cannot be used with --from-ref, because it writes to the checkout");
     if (!isOne) throw usageError("-u accepts one run: leave out --repeat and a second --model");
   }
-  if (flags.yes === true && flags.update !== true) throw usageError("--yes goes with -u");
-  if (flags.watch === true && !io.isTerminal) throw usageError("--watch wants a terminal");
+  if (flags.yes === true && flags.update !== true) throw usageError("--yes requires -u");
+  if (flags.watch === true && !io.isTerminal) throw usageError("--watch requires a terminal");
 }
 
 /** Returns the path of each `--report junit=PATH`. */
@@ -110,7 +109,7 @@ async function chooseUpdates(io: Io, flags: Flags, failed: readonly TestedCase[]
   const question = `${paint("yellow", "?")} Weaken ${weaker.length === 1 ? "this test" : `these ${weaker.length} tests`}? [y/N] `;
   const answer = io.ask ? await io.ask(question) : "";
   if (/^y(es)?$/i.test(answer.trim())) return failed;
-  await io.err(`${paint("yellow", "not updated")}: the tests above would expect less; -u --yes accepts that\n`);
+  await io.err(`${paint("yellow", "not updated")}: the tests above would expect less; use -u --yes to accept that\n`);
   return failed.filter((one) => !weaker.some((each) => each.one === one));
 }
 
@@ -144,7 +143,7 @@ async function write(path: string, content: string, options: Parameters<typeof r
   try {
     await replaceFile(path, content, options);
   } catch (error) {
-    throw new SkillflowError("output.failed", `${path} could not be written: ${messageOf(error)}`, { cause: error });
+    throw new SkillflowError("output.failed", `${path} cannot be written: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -46,7 +46,7 @@ export async function describeFailures(failed: readonly TestedCase[], view: View
     });
     return [`${head}${model}`, ...told, ...prompts(run, paint, structuredPatch), ""].join("\n");
   });
-  return `\n${paint("dim", "- expected, + came")}\n${blocks.join("\n")}`;
+  return `\n${paint("dim", "- expected, + actual")}\n${blocks.join("\n")}`;
 }
 
 type Patch = typeof import("diff").structuredPatch;

@@ -31,7 +31,7 @@ export async function watchTests(io: Io, places: readonly string[], flags: Flags
     });
     if (signal.aborted) break;
     watched.follow(files);
-    await io.err(painter(io, flags)("dim", "\nwaiting for a change; Ctrl-C ends\n"));
+    await io.err(painter(io, flags)("dim", "\nwaiting for a change; press Ctrl-C to stop\n"));
     due = await watched.next(files, signal);
   }
   watched.close();

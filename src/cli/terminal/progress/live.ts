@@ -78,7 +78,7 @@ function liveLines(options: ProgressOptions, present: Present, elapsed: number):
     ...inside
       .slice(0, MOST_INSIDE)
       .map(({ depth, text }) => "  ".repeat(depth + 1) + paint("dim", oneLine(text, columns - 2 * depth - 4))),
-    ...(hidden > 0 ? [paint("dim", `    … ${hidden} more at work`)] : []),
+    ...(hidden > 0 ? [paint("dim", `    … ${hidden} more running`)] : []),
   ];
 }
 
@@ -92,7 +92,7 @@ function headOf({ record }: Telling, { node, turns, doing, items }: Scope, at: s
 
 /** Describes a map's progress, such as `12 of 40, 1 failed`. */
 function itemWords({ total, over, running, failed }: Items): string {
-  const parts = [`${over} of ${total}`, running > 0 ? `${running} at work` : "", failed > 0 ? `${failed} failed` : ""];
+  const parts = [`${over} of ${total}`, running > 0 ? `${running} running` : "", failed > 0 ? `${failed} failed` : ""];
   return parts.filter((part) => part !== "").join(", ");
 }
 

@@ -99,7 +99,7 @@ export function note(present: Present, event: RunEvent, now: number): void {
       scope.doing = ASKING;
       break;
     case "approval:asked":
-      scope.doing = "waiting for a person's word";
+      scope.doing = "waiting for approval";
       break;
     case "map:start":
       scope.items = itemsOf(event);

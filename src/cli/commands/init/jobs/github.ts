@@ -28,7 +28,7 @@ export function githubJob(job: GithubJob): string {
   return fillTemplate("jobs/github-pull-request.yml", { ...values, identity, federation: hasKey ? "" : FEDERATION });
 }
 
-const ALERTS = `# Alerts are sent as repository_dispatch, by a token that may write to the repository:
+const ALERTS = `# Alerts are sent as repository_dispatch, with a token that can write to the repository:
 #   jq '{event_type: "alert", client_payload: .}' alert.json | gh api repos/OWNER/REPO/dispatches --input -
 `;
 
@@ -55,9 +55,9 @@ function twoJobs({ reads, writes, state, startedBy }: GithubJob): Values {
 }
 
 function rememberedWhere(state: string | undefined): string {
-  if (state === undefined) return "# Nothing is remembered from one run to the next.\n";
-  return `# What was seen is kept on the branch ${state}, which the first job pushes: for that alone it may write contents. Protect the
-# other branches.
+  if (state === undefined) return "# Runs do not remember anything from earlier runs.\n";
+  return `# State is stored on the branch ${state}. The first job pushes it and has the permission contents: write only for that. Protect
+# the other branches.
 `;
 }
 

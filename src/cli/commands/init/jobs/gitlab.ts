@@ -18,7 +18,7 @@ export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob)
 }
 
 function remembered(state: string): string {
-  return `# What was seen is kept on the branch ${state}: allow pushes by job tokens (Settings, CI/CD, Job token permissions) and
+  return `# State is stored on the branch ${state}. Allow pushes by job tokens (Settings, CI/CD, Job token permissions), and
 # protect the other branches.
 `;
 }
