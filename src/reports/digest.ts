@@ -39,11 +39,11 @@ function restOf(digest: Digest, shown: number): string[] {
   const unseen = untold + items.length - shown;
   const counted = (count: number, words: string) => (count === 0 ? [] : [`${count} ${words}`]);
   return [
-    ...counted(unseen, "more judged now, in the run's report"),
+    ...counted(unseen, "more judged in this run: see its report"),
     ...counted(unchanged, "unchanged since they were judged"),
     ...counted(skipped, "skipped"),
     ...counted(left, "left for the next run"),
-    ...counted(beyond, "beyond what was listed"),
+    ...counted(beyond, "not listed"),
   ];
 }
 
@@ -59,7 +59,7 @@ function digestBlocks(digest: Digest, shown: readonly DigestItem[]): Section[] {
   const lines = failed.slice(0, MOST_SHOWN).map(({ title, error }) => ({ words: words`${title}: ${error}` }));
   const rest = restOf(digest, shown.length).map((line) => ({ words: words`${line}` }));
   const sections = [
-    section(words`Judged now`, shown.map(itemSection)),
+    section(words`Judged in this run`, shown.map(itemSection)),
     section(words`Failed`, list(lines)),
     section(words`Gaps`, list(gaps.map((gap) => ({ words: words`${gap}` })))),
     section(words`Not shown`, list(rest)),
@@ -90,7 +90,7 @@ function factsOf({ why, cause, confidence, commit, next_step, duplicate }: Diges
     ["Why", why],
     ["Cause", cause === undefined || confidence === undefined ? cause : `${cause} (confidence: ${confidence})`],
     ["Commit", commit],
-    ["Known as", duplicate],
+    ["Duplicate of", duplicate],
     ["Next step", next_step],
   ];
   return rows.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));

@@ -80,7 +80,7 @@ function itemCase(workflow: string, item: Item): string {
   const time = seconds(visits.length === 0 ? 0 : durationOf(item));
   const open = `    <testcase${attributes({ name, classname: workflow, time })}>`;
   const outcome = isLeftOut(item)
-    ? `      <skipped${attributes({ message: complaint || "waits for a person's word" })}/>`
+    ? `      <skipped${attributes({ message: complaint || "waiting for approval" })}/>`
     : status === "success"
       ? ""
       : `      <system-out>${xmlText(cutText(`degraded: ${itemWord(item)}: ${complaint}`, LONGEST))}</system-out>`;
@@ -117,10 +117,10 @@ function outcome(visit: Visit): string {
   const status = statusOf(visit);
   if (status === "skipped") return `      <skipped${attributes({ message })}/>`;
   if (isWaiting(visit))
-    return `      <skipped${attributes({ message: `waits for a person's word: ${visit.asked?.ask}` })}/>`;
+    return `      <skipped${attributes({ message: `waiting for approval: ${visit.asked?.ask}` })}/>`;
   if (status === "active" && !isUnfinished(visit)) return "";
   if (isUnfinished(visit))
-    return `      <error${attributes({ message: message || "the node has not ended", type: "unfinished" })}/>`;
+    return `      <error${attributes({ message: message || "the node has not finished", type: "unfinished" })}/>`;
   if (!isFailure(visit)) return "";
   const evals = (visit.result?.evals ?? []).map(({ name, kind, pass, reasoning }) => {
     return `${pass ? "pass" : "FAIL"} ${name} (${kind})${reasoning ? `: ${reasoning}` : ""}`;
@@ -135,7 +135,7 @@ function output(visit: Visit): string {
   const isHandled = statusOf(visit) === "failed" && !isFailure(visit) && degraded.length === 0;
   const lines = [
     ...degraded.map((reason) => `degraded: ${reason}`),
-    ...(isHandled ? [`failed, and was done again: ${complaintOf(visit.result)}`] : []),
+    ...(isHandled ? [`failed, and was visited again: ${complaintOf(visit.result)}`] : []),
     ...retries.map(({ attempt, reason }) => `retry ${attempt}: ${reason}`),
     ...remarks.map(({ kind, text }) => `${kind}: ${text}`),
   ];

@@ -55,7 +55,7 @@ const LEAST_SHOWN = 4_000;
 function restMarkdown({ run, operations }: PlanView, from: number): string {
   const rest = operations.slice(from);
   const apply = command(`apply ${run}`);
-  if (rest.length === 0) return markdownOf([text(words`The whole of it: ${apply}`)]);
+  if (rest.length === 0) return markdownOf([text(words`Full plan: ${apply}`)]);
   const lines: string[] = [];
   let left = MOST_LISTED;
   for (const { operation } of rest) {
@@ -64,7 +64,7 @@ function restMarkdown({ run, operations }: PlanView, from: number): string {
     lines.push(told);
     left -= told.length + 1;
   }
-  const intro = text(words`Look at all of them before you approve: ${apply}`);
+  const intro = text(words`Review all of them before you approve: ${apply}`);
   const beyond = rest.slice(lines.length);
   return [
     markdownOf([section(words`${plural(rest.length, "operation")} without room here`, [intro])]),
@@ -100,6 +100,6 @@ function operationMarkdown(shown: ShownOperation, room = Number.POSITIVE_INFINIT
     return { ...block, text: kept };
   };
   const parts = operation.parts.map(cut);
-  const note = text(words`Cut here: ${formatCount(lost)} more characters of this input are not shown.`, "skipped");
+  const note = text(words`Truncated: ${formatCount(lost)} more characters of this input are not shown.`, "skipped");
   return markdownOf([{ ...operation, parts: lost === 0 ? parts : [...parts, note] }]);
 }

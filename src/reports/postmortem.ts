@@ -42,7 +42,7 @@ export function postmortemMarkdown(report: Report): string {
   return `${markdownOf([section(words`Post-mortem: ${shortText(account.headline, 240)}`, parts)], 1)}\n`;
 }
 
-const UNKNOWN = span("own", "_The record does not say._");
+const UNKNOWN = span("own", "_The record does not show this._");
 
 function titled(title: string, parts: readonly Block[]): Section {
   return section([span("own", title)], parts.length === 0 ? [text([UNKNOWN])] : parts);
@@ -56,7 +56,7 @@ function about({ record, result, standing, finding }: Account): Block[] {
     fact("Severity", finding.severity) ?? ["Severity", [UNKNOWN]],
     fact("Verdict", finding.verdict) ?? ["Verdict", [UNKNOWN]],
     ["Investigated", words`${when}, by ${record.workflow.name}, run ${code(result.run)}: ${standing}`],
-    ["Status", words`draft; written from the run's record, without blame, for people to complete`],
+    ["Status", words`draft, generated from the run's record; blameless; complete it by hand`],
   ]);
 }
 
@@ -64,7 +64,7 @@ function summary({ finding, failure }: Account): Block[] {
   return [
     ...(finding.headline === undefined ? [] : [text([span("verse", finding.headline)])]),
     ...(finding.cause === undefined ? [] : [text([span("verse", finding.cause.text)])]),
-    ...(failure === undefined ? [] : [text(words`The investigation itself did not end well: ${failure.headline}`)]),
+    ...(failure === undefined ? [] : [text(words`The investigation itself did not complete: ${failure.headline}`)]),
   ];
 }
 
@@ -129,7 +129,7 @@ function well({ evidence: { claims, supported }, visits, result, deeds }: Accoun
   const passed = evals.filter(({ pass }) => pass).length;
   const took = formatDuration(result.usage.durationMs);
   return [
-    ...(result.status === "succeeded" ? [words`The investigation came to its end within ${took}.`] : []),
+    ...(result.status === "succeeded" ? [words`The investigation finished within ${took}.`] : []),
     ...(claims.length > 0
       ? [words`${supported} of ${plural(claims.length, "claim")} are shown by quoted results.`]
       : []),

@@ -80,8 +80,8 @@ describe("what a run found", () => {
     const other = claim("Errors rose at 14:38", true);
     expect(checked(claim("The disk  is full", false), other)).toMatchObject({
       isUnshown: true,
-      headline: "Cause not shown by evidence: Checkout fails",
-      cause: { text: "not shown by evidence: The disk is full." },
+      headline: "Unsupported cause: Checkout fails",
+      cause: { text: "unsupported: The disk is full." },
     });
     expect(checked(claim("The disk is full", true), other)).not.toHaveProperty("isUnshown");
     expect(checked(claim("The pool is empty", false), other)).not.toHaveProperty("isUnshown");
@@ -127,7 +127,7 @@ describe("how a run stands", () => {
     expect([state, failure?.message, failure?.next[0]?.text]).toEqual([
       "stopped",
       "the limit of $2 was reached",
-      "raise the limit and carry on",
+      "raise the limit and continue",
     ]);
   });
 
@@ -273,7 +273,7 @@ describe("a post-mortem", () => {
       "| 2026-11-20 14:37:26 UTC | v1.14.0 is ready |",
       "| 2026-11-20 14:38:05 UTC | first error |",
     ]);
-    expect(text).toContain("_The record does not say._");
+    expect(text).toContain("_The record does not show this._");
     expect(text).toContain("- Not known: no traffic data");
   });
 

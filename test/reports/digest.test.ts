@@ -108,12 +108,12 @@ describe("a digest", () => {
     expect(digest.failed).toEqual([{ key: "f", title: "Broken", error: "max_cost_usd" }]);
     const page = digestFor(report, "digest.md");
     expect(page).toContain("- 9 left for the next run");
-    expect(page).toContain("- 40 beyond what was listed");
+    expect(page).toContain("- 40 not listed");
     expect(page).toContain("- 1 unchanged since they were judged");
   });
 
   test.each([
-    ["nothing was judged now", reportOf([{ key: "a", status: "skipped", skipped_reason: "seen 1 d ago" }])],
+    ["nothing was judged in this run", reportOf([{ key: "a", status: "skipped", skipped_reason: "seen 1 d ago" }])],
     ["the verdict is nothing_new", reportOf([judged("a", "noise")], { verdict: "nothing_new" })],
     ["the verdict is inconclusive", reportOf([judged("a", "watch")], { verdict: "inconclusive" })],
     ["the run ended as failed", reportOf([judged("a", "watch")], { status: "failed" })],
@@ -170,13 +170,13 @@ describe("a digest", () => {
     for (const block of blocks) expect(block.text?.text.length ?? 0).toBeLessThanOrEqual(3000);
     expect(blocks[0]?.text?.text.length).toBeLessThanOrEqual(150);
     expect(text.length).toBeLessThanOrEqual(3000);
-    expect(JSON.stringify(blocks.at(-1))).toContain("9953 more judged now");
+    expect(JSON.stringify(blocks.at(-1))).toContain("9953 more judged in this run");
     expect(digestFor(report, "digest.json").length).toBeLessThan(200_000);
   });
 
   test("says so where a run went over no list", () => {
     const report = reportOf([]);
     const plain = { ...report, record: { ...report.record, workflow: { ...report.record.workflow, nodes: {} } } };
-    expect(jsonOf(plain)).toMatchObject({ send: false, why: "no node of the run went over a list", items: [] });
+    expect(jsonOf(plain)).toMatchObject({ send: false, why: "no node of the run mapped over a list", items: [] });
   });
 });

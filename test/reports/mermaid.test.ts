@@ -79,7 +79,7 @@ describe("a workflow's graph with its taint", () => {
   it("has in its legend what is drawn alone", () => {
     const drawn = workflowMermaid(workflow, { taint: taintOf(["a", { tainted: true }]) });
     expect(drawn.split("\n").filter((line) => /^ {2}l\d/.test(line))).toEqual([
-      '  l0["tainted#58; text from outside gets to it"]:::tainted',
+      '  l0["tainted#58; untrusted text reaches it"]:::tainted',
     ]);
     expect(drawn).not.toContain("flagged");
   });

@@ -90,8 +90,8 @@ describe("a plan in Markdown", () => {
 
   it("warns of an input that lost a secret", () => {
     const [, first = "", second = ""] = text.split(/^### /m);
-    expect(first).not.toContain("A secret was taken out");
-    expect(second).toContain("⚠️ A secret was taken out of this input");
+    expect(first).not.toContain("A secret in this input was redacted");
+    expect(second).toContain("⚠️ A secret in this input was redacted");
   });
 
   it("shows inputs in blocks that no run of backticks ends, and in which no command begins", () => {
@@ -184,7 +184,7 @@ describe("a plan as a page", () => {
     expect(page).toContain("<code>https://tracker.example/7</code>");
     expect(page).toContain('<a class="cite" href="#op-1">op-1</a>');
     expect(page).toContain('<span class="badge skipped">in doubt</span>');
-    expect(page).toContain("A secret was taken out of this input");
+    expect(page).toContain("A secret in this input was redacted");
   });
 
   it("cuts no input, however long", () => {

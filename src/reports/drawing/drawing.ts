@@ -155,7 +155,7 @@ function drawInner(node: string, from: string, known: Known, path: string): Inne
 function kindLines({ map, call, approval }: Pick<WorkflowNode, "map" | "call" | "approval">): string[] {
   if (map) return [`for each ${map.as} of ${map.over}`];
   if (call !== undefined) return [`runs ${call}`];
-  return approval ? ["asks a person"] : [];
+  return approval ? ["asks for approval"] : [];
 }
 
 function shownCondition(written: Condition): string {

@@ -40,10 +40,10 @@ export function isFlagged({ when }: Pick<Edge, "when">, from: NodeTaint | undefi
 }
 
 const MEANINGS: readonly LegendRow[] = [
-  { look: "tainted", text: "tainted: text from outside gets to it" },
-  { look: "private", text: "private: what is the team's alone gets to it" },
-  { look: "tainted_private", text: "tainted, private: both get to it" },
-  { look: "flagged", text: "red: validate finds something" },
+  { look: "tainted", text: "tainted: untrusted text reaches it" },
+  { look: "private", text: "private: data that only the team can read reaches it" },
+  { look: "tainted_private", text: "tainted, private: both reach it" },
+  { look: "flagged", text: "red: validate has a finding" },
 ];
 
 /** Returns the legend for what is drawn. */

@@ -11,11 +11,11 @@ import { blocksHtml } from "./markup/tree.ts";
 /** Shows an approval's question and decision, or the commands that answer it. */
 export function approvalHtml({ asked, word, at, node }: Visit, account: Account): Markup | undefined {
   if (!asked) return undefined;
-  const plan = asked.digest === undefined ? [] : [text(words`about the plan with the digest ${code(asked.digest)}`)];
+  const plan = asked.digest === undefined ? [] : [text(words`for the plan with digest ${code(asked.digest)}`)];
   const isWaiting = account.result.status === "waiting";
   const open = isWaiting ? answerLines(signalCommands(account, { node: nodePath(at, node) })) : [];
   const question = [text([span("verse", asked.ask)]), ...plan, text([span("dim", `asked ${formatTime(asked.time)}`)])];
-  return html`<section class="part approval"><h4>Asked of a person</h4>${blocksHtml([...question, ...(word ? answerBlocks(word) : open)])}</section>`;
+  return html`<section class="part approval"><h4>Approval</h4>${blocksHtml([...question, ...(word ? answerBlocks(word) : open)])}</section>`;
 }
 
 function answerBlocks({ approved, by, note, late, time }: NonNullable<Visit["word"]>): Block[] {

@@ -44,7 +44,7 @@ export function costHtml({ every, result, answeredBy }: Account): Markup {
   const note =
     answeredBy === undefined
       ? undefined
-      : html`<p class="meta">Nobody was paid for this run: its answers came from a ${answeredBy}.</p>`;
+      : html`<p class="meta">This run cost nothing: its answers came from a ${answeredBy}.</p>`;
   const columns = ["Node", "Visits", "Model calls", "Tool calls", "Tokens in", "Tokens out", "Time", "Cost"];
   const rest = costs.slice(MOST_ROWS).map((cost) => {
     const figures = [cost.visits, cost.modelCalls, cost.calls, cost.inputTokens, cost.outputTokens].map(formatCount);

@@ -57,8 +57,8 @@ function threeHtml({ state, standing, finding, deeds, record }: Account): Markup
   const kind = record.kind === "run" ? "" : ` (${record.kind})`;
   return html`<dl class="three">
 <div><dt>The run</dt><dd><span class="badge ${state}"><span aria-hidden="true">${STATE_MARKS[state]}</span> ${state}</span> ${standing === state ? kind : `${standing}${kind}`}</dd></div>
-<div><dt>What it found</dt><dd dir="auto">${found === "" ? (finding.headline === undefined ? "nothing that it names" : "see the headline") : found}</dd></div>
-<div><dt>What it did</dt><dd>${did.length === 0 ? "nothing outside of itself" : did.join(", ")}</dd></div>
+<div><dt>What it found</dt><dd dir="auto">${found === "" ? (finding.headline === undefined ? "no verdict" : "see the headline") : found}</dd></div>
+<div><dt>What it did</dt><dd>${did.length === 0 ? "no external changes" : did.join(", ")}</dd></div>
 </dl>`;
 }
 

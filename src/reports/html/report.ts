@@ -35,7 +35,7 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
     plan.operations.length > 0
       ? { id: "plan", title: `Planned writes: ${countStandings(plan)}`, body: planHtml(plan, page.refs) }
       : undefined,
-    visits.length > 0 ? { id: "way", title: "The way", body: wayHtml(account, bars, graph) } : undefined,
+    visits.length > 0 ? { id: "way", title: "The path", body: wayHtml(account, bars, graph) } : undefined,
     visits.length > 0
       ? { id: "visits", title: "Visit by visit", body: html`${visits.map((visit) => visitHtml(visit, page))}` }
       : undefined,

@@ -22,7 +22,7 @@ export function promptsOf({ record, events, every, digest }: Account): Prompts {
   const draw = ({ seq, purpose, answer }: Asked): Markup | undefined => {
     const event = events[seq];
     const prompt = event && promptAt(rebuilt, event);
-    if (!event || !prompt) return html`<p class="cut">This version cannot tell what was asked here.</p>`;
+    if (!event || !prompt) return html`<p class="cut">This version cannot rebuild the prompt.</p>`;
     const scope = `${purpose} ${nodePath(event.at, answer.node)}`;
     const last = before.get(scope);
     const goesOn = last !== undefined && isPrefix(last, prompt);
@@ -31,7 +31,7 @@ export function promptsOf({ record, events, every, digest }: Account): Prompts {
     const pieces = [
       ...(goesOn ? [] : [openingHtml(prompt, known)]),
       ...prompt.turns.slice(from).flatMap((turn) => {
-        if (turn.role === "user") return [sharedHtml("Then it was told", turn.text, known)];
+        if (turn.role === "user") return [sharedHtml("Next message", turn.text, known)];
         if (purpose === "work" || turn.role === "assistant") return [];
         return turn.results.map((result) => sharedHtml("Result", answerText(result), known));
       }),
@@ -41,7 +41,7 @@ export function promptsOf({ record, events, every, digest }: Account): Prompts {
     const note = differs
       ? html`<p class="cut">As this version would ask; what was recorded is another prompt.</p>`
       : undefined;
-    const size = goesOn ? "goes on" : `${formatCount(prompt.text.length)} characters`;
+    const size = goesOn ? "continued" : `${formatCount(prompt.text.length)} characters`;
     return html`<details class="fold prompt"><summary>Prompt <span class="meta">${size}</span></summary><div>${note}${pieces}</div></details>`;
   };
   const asked = every.flatMap(({ turns }) => turns.flatMap((turn) => (turn.kind === "asked" ? [turn] : [])));
@@ -67,7 +67,7 @@ function openingHtml(prompt: Prompt, known: Map<string, string>): Markup {
   const sections = prompt.sections ?? [{ text: prompt.text, trusted: true }];
   const isKnown = sections.every(({ text }) => known.has(text));
   const shown = sections.map(({ text, trusted }) =>
-    sharedHtml(trusted ? "Instructions" : "Material, not orders", text, known),
+    sharedHtml(trusted ? "Instructions" : "Data, not instructions", text, known),
   );
   const { context, tools } = prompt;
   const nodes = context ? ["the run's input", ...context.entries.slice(0, context.length).map(({ node }) => node)] : [];
@@ -121,11 +121,11 @@ export function turnHtml(turn: VisitTurn, page: TurnPage): Markup {
 `;
 }
 
-const NOTES = { told: "sent back", retry: "retry", limit: "limit", warning: "warning" } as const;
+const NOTES = { told: "rejected", retry: "retry", limit: "limit", warning: "warning" } as const;
 
 const PURPOSES = {
   work: "Asked",
-  route: "Asked for the way",
+  route: "Asked for the next node",
   judge: "Asked a judge",
   reflect: "Asked what went wrong",
 } as const;
@@ -156,9 +156,9 @@ function answerHtml(answer: Asked["answer"], { cites, said }: TurnPage): Markup 
 }
 
 function partHtml(part: Part, cites: Showing["cites"]): Markup[] {
-  if (part.type === "opaque") return [html`<p class="meta">(${part.provider}'s own reasoning, kept as it came)</p>`];
+  if (part.type === "opaque") return [html`<p class="meta">(${part.provider}'s own reasoning, kept unchanged)</p>`];
   if (part.type === "broken_call")
-    return [html`<p class="complaint failed" dir="auto">a call of ${part.tool} that is no JSON: ${part.text}</p>`];
+    return [html`<p class="complaint failed" dir="auto">a call to ${part.tool} with invalid JSON: ${part.text}</p>`];
   if (part.type === "call" || part.text.trim() === "") return [];
   const data = jsonIn(part.text);
   if (data === undefined) return [valueHtml(part.text, { cites, prose: true })];

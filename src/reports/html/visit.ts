@@ -149,7 +149,7 @@ function turnsHtml(row: TimelineRow, page: VisitPage): Markup | undefined {
 function claimsHtml({ evidence }: Visit): Markup | undefined {
   const claims = evidence.flatMap((checked) => checked.claims);
   if (claims.length === 0) return undefined;
-  return html`<section class="part"><h4>Claims that code has checked</h4>${blocksHtml(checkedClaims(claims))}</section>`;
+  return html`<section class="part"><h4>Claims checked by code</h4>${blocksHtml(checkedClaims(claims))}</section>`;
 }
 
 function callsHtml(calls: readonly VisitCall[], page: VisitPage): Markup | undefined {

@@ -61,14 +61,13 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
       : html`<figure class="drawing">${trustedMarkup(graph)}<figcaption>The workflow with the path that the run took: thick edges were followed.</figcaption></figure>`;
   const axis = [0, 0.25, 0.5, 0.75, 1].map((part) => html`<span>${formatDuration(ms * part)}</span>`);
   const pauses = breaks.map(
-    ({ at, ms: pause }) =>
-      html`<li>Taken up again at ${formatDuration(at)}, after ${formatDuration(pause)} at rest.</li>`,
+    ({ at, ms: pause }) => html`<li>Resumed at ${formatDuration(at)}, after a pause of ${formatDuration(pause)}.</li>`,
   );
   const chunks = wayList(
     account.visits.map((visit) => rowHtml(visit, account, bars)),
     "Visits",
   );
-  return html`<div class="legend"><span><i class="model"></i>model at work</span><span><i class="call"></i>tool at work</span><span><i class="call bad"></i>failed</span></div>
+  return html`<div class="legend"><span><i class="model"></i>model call</span><span><i class="call"></i>tool call</span><span><i class="call bad"></i>failed</span></div>
 <div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length === 0 ? undefined : html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
 }
 

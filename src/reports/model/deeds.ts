@@ -44,7 +44,7 @@ function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "do
     for (const { tool, input, outcome, planned, ref } of visit.calls) {
       if (!writers.has(tool) || planned !== undefined) continue;
       const text = `${tool}${gistOf(input)}`;
-      if (!outcome) undone.push({ text, why: "it has no answer: it may have been carried out", at: ref });
+      if (!outcome) undone.push({ text, why: "no result: it may have been carried out", at: ref });
       else {
         const why = callFailure(outcome);
         const link = "output" in outcome ? linkOf(outcome.output) : undefined;
@@ -76,7 +76,7 @@ function operationsIn(report: Report): Deeds {
     const text = operation.summary;
     const link = now.standing === "applied" ? linkOf(now.output) : undefined;
     if (now.standing === "applied") {
-      const was = now.existing ? { why: "it was there already" } : {};
+      const was = now.existing ? { why: "it already existed" } : {};
       done.push({ text, at, ...was, ...(link === undefined ? {} : { link }) });
     } else if (now.standing === "planned") {
       const hold = operation.held === undefined ? "planned" : HELD;
@@ -94,9 +94,9 @@ function idleVisits(report: Report, visits: readonly Visit[]): Deed[] {
     const status = statusOf(visit);
     if (status === "skipped" || status === "failed" || status === "stopped")
       return [{ text: visit.name, why: `${status}: ${complaintOf(visit.result)}`, at }];
-    if (visit.asked && !visit.word) return [{ text: visit.name, why: "it waits for a person's word", at }];
+    if (visit.asked && !visit.word) return [{ text: visit.name, why: "waiting for approval", at }];
     if (visit.word?.approved === false) return [{ text: visit.name, why: `denied by ${visit.word.by}`, at }];
-    if (status === "active") return [{ text: visit.name, why: "it has not ended", at }];
+    if (status === "active") return [{ text: visit.name, why: "not finished", at }];
     const lost = lostWords(report, visit.node, report.record.workflow.nodes[visit.node]?.skills);
     return lost === undefined ? [] : [{ text: visit.name, why: lost, at }];
   });

@@ -92,10 +92,10 @@ function quietRule(
 ): Pick<Digest, "send" | "why"> {
   const quiet = (why: string) => ({ send: false, why });
   if (status !== "succeeded") return quiet(`the run ended as ${status}`);
-  if (lists === 0) return quiet("no node of the run went over a list");
-  if (judged === 0) return quiet("nothing was judged now");
+  if (lists === 0) return quiet("no node of the run mapped over a list");
+  if (judged === 0) return quiet("nothing was judged in this run");
   if (verdict !== undefined && QUIET.includes(verdict)) return quiet(`the verdict is ${verdict}`);
-  return { send: true, why: `${judged} judged now` };
+  return { send: true, why: `${judged} judged in this run` };
 }
 
 function headlineOf(counts: Digest["counts"], failed: number): string {

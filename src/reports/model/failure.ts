@@ -87,32 +87,32 @@ interface Failed {
 /** Suggests next steps by error code. */
 function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
   const { run } = report.record;
-  const again: Step = { text: "carry on from there", command: resumeCommand(report) };
+  const again: Step = { text: "continue from there", command: resumeCommand(report) };
   const look: Step[] =
     node === undefined
       ? []
       : [
           {
-            text: "see what was asked and answered there",
+            text: "see its prompts and replies",
             command: `runs show ${run} ${shellWord(nodePath(visit?.at, node))}${visit && visit.iteration > 1 ? `#${visit.iteration}` : ""}`,
           },
         ];
-  if (code === "limit.reached") return [{ text: "raise the limit and carry on", command: resumeCommand(report) }];
+  if (code === "limit.reached") return [{ text: "raise the limit and continue", command: resumeCommand(report) }];
   if (code === "run.interrupted") return [again];
   if (code === "skills.missing" || code === "config.missing") {
     const doctor: Step = { text: "set what its skills need", command: doctorCommand(report.record) };
     return node === undefined ? [doctor] : [doctor, again];
   }
-  if (code === "model.auth") return [{ text: "set the provider's key, then carry on", command: resumeCommand(report) }];
+  if (code === "model.auth") return [{ text: "set the provider's key, then continue", command: resumeCommand(report) }];
   if (code === "model.unknown")
     return [{ text: "name a model that the provider has", command: `${resumeCommand(report)} --model PROVIDER:NAME` }];
   if (code.startsWith("model."))
-    return [{ text: "carry on once the provider answers", command: resumeCommand(report) }];
+    return [{ text: "continue once the provider answers", command: resumeCommand(report) }];
   if (code === "replay.missing") return [{ text: "record it again with a live model" }];
   if (code === "replay.changed") {
     const recording = shellWord(parseModel(report.record.settings.model).name);
     const command = `replay ${recording} --allow-changes`;
-    return [{ text: "record it again with a live model, or let the changes pass", command }];
+    return [{ text: "record it again with a live model, or accept the changes", command }];
   }
   if (code === "script.exhausted") return [{ text: "add the missing reply to the script" }, ...look];
   if (code === "route.unresolved")
@@ -122,8 +122,8 @@ function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
 }
 
 const ADVICE: Readonly<Record<FailureCause, string>> = {
-  max_turns: "raise max_turns of the node, or ask it for less",
+  max_turns: "raise the node's max_turns, or reduce its task",
   timeout: "give the node more time: its `timeout`, or --node-timeout",
   limits: "raise the `limits` of the node that runs the workflow",
-  evals: "look at what its evaluators want, and whether its tools can show it",
+  evals: "check what its evaluators require, and whether its tools can show it",
 };

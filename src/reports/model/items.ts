@@ -7,8 +7,8 @@ const WORDS = { success: "succeeded", failed: "failed", skipped: "skipped", stop
 
 export function itemWord({ status, visits }: InnerRun): string {
   if (status !== undefined) return WORDS[status];
-  if (visits.length === 0) return "not begun";
-  return isWaiting(visits) ? "waiting" : "at work";
+  if (visits.length === 0) return "not started";
+  return isWaiting(visits) ? "waiting" : "running";
 }
 
 function isWaiting(visits: InnerRun["visits"]): boolean {

@@ -94,10 +94,10 @@ export function isRedacted({ input }: Operation): boolean {
   return JSON.stringify(input).includes("[redacted:");
 }
 
-export const REDACTED_WARNING = "A secret was taken out of this input: what is sent holds the mark in its place.";
+export const REDACTED_WARNING = "A secret in this input was redacted: the redaction mark is sent instead.";
 
 export const HELD =
-  "held: the text comes from a private source and the target is public; --allow-public lets a run write it";
+  "queued for review: the text comes from a private source and the target is public; --allow-public lets a run write it";
 
 /** Returns the link to the written object from a tool's output. */
 export function linkOf(output: Json | undefined): string | undefined {

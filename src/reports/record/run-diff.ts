@@ -210,6 +210,6 @@ function diffBeginnings(a: readonly Begun[], b: readonly Begun[]): string | null
   const at = a.findIndex(({ digest }, index) => b[index] !== undefined && digest !== b[index].digest);
   if (at === -1) return null;
   const [before, after] = [a[at]?.prompt(), b[at]?.prompt()];
-  if (!before || !after) return "this version cannot tell what was asked";
+  if (!before || !after) return "this version cannot rebuild the prompt";
   return diffPrompts(before, after).join("\n");
 }

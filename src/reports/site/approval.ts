@@ -25,19 +25,19 @@ export function approvalPage({ waiting, by, stored }: Question): string {
   const plan =
     digest === undefined
       ? undefined
-      : html`<p>The plan, with the digest <code>${digest}</code>:</p>${operations.map(operationPart)}`;
+      : html`<p>The plan, with digest <code>${digest}</code>:</p>${operations.map(operationPart)}`;
   const body = html`<main class="word">
-<h1>${record.workflow.name} asks</h1>
+<h1>${record.workflow.name} asks for approval</h1>
 <p class="ask">${ask}</p>
-<p class="of">Run <code>${record.run}</code>, at <code>${node}</code>${until === undefined ? "" : `, until ${until}`}. Your word is recorded as ${by}'s.</p>
+<p class="of">Run <code>${record.run}</code>, at <code>${node}</code>${until === undefined ? "" : `, until ${until}`}. Your decision is recorded as ${by}'s.</p>
 ${plan}
 <form method="post">
 <button disabled hidden></button>
-<label>Why (may be empty) <input name="note" maxlength="1000" autocomplete="off"></label>
+<label>Reason (optional) <input name="note" maxlength="1000" autocomplete="off"></label>
 <p class="say"><button name="word" value="approve">Approve</button> <button name="word" value="deny">Deny</button></p>
 </form>
 </main>`;
-  return sitePage({ title: `${record.workflow.name} asks`, body });
+  return sitePage({ title: `${record.workflow.name} asks for approval`, body });
 }
 
 function operationPart({ id, skill, tool, audience, input }: Operation) {

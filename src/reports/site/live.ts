@@ -15,8 +15,8 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
   const before = totals(report, after);
   const names = Object.fromEntries(Object.entries(workflow.nodes).map(([id, { name }]) => [id, name]));
   const bar = isUnderWay
-    ? html`<aside class="ui-live" id="ui-live" aria-label="What happens now" data-running data-run="${run}" data-after="${after}" data-tokens="${before.tokens}" data-cost="${before.cost}" data-names="${JSON.stringify(names)}">
-<div class="now"><span class="ui-state running"><span class="ui-busy-dot"></span><span id="ui-word">running</span></span><span class="doing" id="ui-doing" role="status">looking…</span><span class="spent" id="ui-spent">${formatCount(before.tokens)} tokens · ${formatCost(before.cost)}</span></div>
+    ? html`<aside class="ui-live" id="ui-live" aria-label="Live progress" data-running data-run="${run}" data-after="${after}" data-tokens="${before.tokens}" data-cost="${before.cost}" data-names="${JSON.stringify(names)}">
+<div class="now"><span class="ui-state running"><span class="ui-busy-dot"></span><span id="ui-word">running</span></span><span class="doing" id="ui-doing" role="status">starting…</span><span class="spent" id="ui-spent">${formatCount(before.tokens)} tokens · ${formatCost(before.cost)}</span></div>
 <ol id="ui-feed"></ol></aside>`
     : undefined;
   const [head = "", rest = ""] = served(drawn).split(/(?=<body[ >])/);

@@ -24,11 +24,11 @@ export interface RunsView extends RunList {
 /** Creates the list of runs, which refreshes itself. */
 export function runsPage(view: RunsView, nonce: string): string {
   const { runs, problems, total, underWay, place } = view;
-  const busy = underWay.length > 0 ? ` · ${underWay.length} under way` : "";
+  const busy = underWay.length > 0 ? ` · ${underWay.length} running` : "";
   const body = html`<header class="top"><h1>Runs</h1><p><span id="count">${plural(total, "run")}${busy}</span> · <span class="place">${place}</span></p></header>
 <main id="list">${
     total === 0
-      ? html`<div class="runs empty"><p>No runs yet. Begin one: <code>skillflow run WORKFLOW</code></p></div>`
+      ? html`<div class="runs empty"><p>No runs yet. Start one: <code>skillflow run WORKFLOW</code></p></div>`
       : html`<ul class="runs">${runs.map((run) => html`<li>${rowOf(run, underWay.includes(run.id))}</li>`)}${problems.map(problemRow)}</ul>`
   }${pagesOf(view)}</main>`;
   return sitePage({ title: busy === "" ? "Runs" : `(${underWay.length}) Runs`, body, script: { code: script, nonce } });

@@ -51,7 +51,7 @@ function caseOf(one: TestedCase): string {
 
 function failureOf({ path, message, expected, actual }: CaseFailure): string {
   const sides = [expected, actual].map((side) => (side === undefined ? "nothing" : JSON.stringify(side, undefined, 1)));
-  const body = cutMiddle(`expected: ${sides[0]}\ncame: ${sides[1]}`, LONGEST);
+  const body = cutMiddle(`expected: ${sides[0]}\nactual: ${sides[1]}`, LONGEST);
   return `      <failure${attributes({ message: `${path}: ${message}`, type: path })}>${xmlText(body)}</failure>`;
 }
 

@@ -58,7 +58,7 @@ const MOST_OPEN = 6_000;
 function codeHtml({ text, name }: Extract<Block, { kind: "code" }>): Markup {
   const block = html`${name === undefined ? undefined : html`<h4>${name}</h4>`}<pre><code>${text}</code></pre>`;
   if (text.length <= MOST_OPEN) return html`<div class="input">${block}</div>`;
-  return html`<details class="fold input"><summary>${name ?? "The input"}, ${formatCount(text.length)} characters</summary><div>${block}</div></details>`;
+  return html`<details class="fold input"><summary>${name ?? "Input"}, ${formatCount(text.length)} characters</summary><div>${block}</div></details>`;
 }
 
 function tableHtml({ columns, rows }: Extract<Block, { kind: "table" }>, links: Links): Markup {

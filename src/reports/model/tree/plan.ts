@@ -35,7 +35,7 @@ import {
 export function planIntro(plan: PlanView): Block[] {
   const open = openCount(plan);
   const apply = command(`apply ${plan.run} --yes --plan-digest ${plan.digest}`);
-  return open === 0 ? [] : [text(words`${plural(open, "write")} to apply. What is approved is the content: ${apply}`)];
+  return open === 0 ? [] : [text(words`${plural(open, "write")} to apply. You approve exactly this content: ${apply}`)];
 }
 
 export const STANDING_TONES: Readonly<Record<Shown, Tone>> = {
@@ -76,12 +76,12 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
   const link = now.standing === "applied" ? linkOf(now.output) : undefined;
   const read = sources.slice(0, mostSources).map(sourceWords);
   const rest = sources.length > read.length ? words` and ${formatCount(sources.length - read.length)} more` : [];
-  const same = readAs === undefined ? undefined : words`the same as before ${operationRef(readAs)}`;
+  const same = readAs === undefined ? undefined : words`same as before ${operationRef(readAs)}`;
   return [
     now.standing === "planned" ? undefined : fact("State", standingText(now)),
     link === undefined ? undefined : ["Link", words`${code(link)}`],
     ["Tool", words`${code(`${skill} ${tool}`)}`],
-    ["Read by", audience === "public" ? words`everybody` : words`the team`],
+    ["Read by", audience === "public" ? words`anyone` : words`the team`],
     ["Planned by", words`${code(node)}${visit > 1 ? words`, visit ${visit}` : []}`],
     refers.length === 0
       ? undefined
@@ -96,7 +96,7 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
       "Untrusted text read before",
       same ?? (read.length === 0 ? words`nothing` : words`${joinWords(read, ", ")}${rest}`),
     ],
-    ...filtered.map(({ kind, count }): Fact => ["Taken out of the input", words`${plural(count, kind)}`]),
+    ...filtered.map(({ kind, count }): Fact => ["Removed from the input", words`${plural(count, kind)}`]),
     ["Digest", words`${code(digest)}`],
   ];
 }
@@ -105,7 +105,7 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
 export function standingText({ standing, by, at, existing, error }: ShownOperation["now"]): string {
   const who = by === undefined ? "" : ` by ${by}`;
   const when = at === undefined ? "" : `, ${formatTime(at)}`;
-  const was = existing ? ", it was there already" : "";
+  const was = existing ? ", it already existed" : "";
   return `${STANDING_WORDS[standing]}${who}${when}${was}${error === undefined ? "" : `: ${error}`}`;
 }
 

@@ -65,14 +65,14 @@ export function awaitedSection({ awaited }: Pick<Account, "awaited">): Section[]
       words`since ${formatTime(since)}`,
       until === undefined ? undefined : words`until ${formatTime(until)}`,
     ]);
-    const plan = digest === undefined ? [] : [text(words`about the plan with the digest ${code(digest)}`)];
+    const plan = digest === undefined ? [] : [text(words`for the plan with digest ${code(digest)}`)];
     return { words: about, parts: [text([span("verse", ask)]), ...plan, ...answerLines(answers)] };
   });
-  return [section(words`Waits for a decision`, list(items), { tone: "waiting" })];
+  return [section(words`Waiting for a decision`, list(items), { tone: "waiting" })];
 }
 
 export function answerLines({ approve, deny }: Answers): Block[] {
-  return [text(words`yes: ${command(approve)}`), text(words`no: ${command(deny)}`)];
+  return [text(words`approve: ${command(approve)}`), text(words`deny: ${command(deny)}`)];
 }
 
 /** Lists the findings of the run, without the headline. */
@@ -103,7 +103,7 @@ export function placesOf({ file, line, commit }: NonNullable<Account["finding"][
 export function deedLists({ done, waiting, undone }: Account["deeds"]): Block[] {
   return [
     ...list(done.map(deedItem), { title: "Done", look: "done" }),
-    ...list(waiting.map(deedItem), { title: "Waits for you", look: "waiting" }),
+    ...list(waiting.map(deedItem), { title: "Waiting for you", look: "waiting" }),
     ...list(undone.map(deedItem), { title: "Not done", look: "undone" }),
   ];
 }
@@ -117,7 +117,7 @@ function deedItem({ text: done, why, link, at }: Deed): Item {
 export function evidenceTitle({ claims, supported }: Account["evidence"]): string {
   const shown =
     claims.length === supported ? plural(supported, "claim") : `${supported} of ${plural(claims.length, "claim")}`;
-  return `${shown} shown by results`;
+  return `${shown} supported by results`;
 }
 
 type Claim = Account["evidence"]["claims"][number];
@@ -154,7 +154,7 @@ function citeItem({ ref, quote, problem }: Claim["cites"][number]): Item {
 export function droppedClaims({ evidence }: Pick<Account["result"], "evidence">): Block[] {
   const dropped = evidence?.dropped_claims ?? [];
   const items = dropped.map(({ claim, reason }) => ({ words: words`${claim}`, why: words`${reason}` }));
-  return list(items, { title: "Dropped, not shown by evidence" });
+  return list(items, { title: "Dropped as unsupported" });
 }
 
 /** Lists skills that the run continued without, and the nodes that list them. */

@@ -97,12 +97,12 @@ const take = {
     now(calling(e.node));
   },
   "reply:rejected": (e) => {
-    say(`  the answer went back: ${short(e.reason, 160)}`);
+    say(`  answer rejected: ${short(e.reason, 160)}`);
     now(calling(e.node));
   },
   "node:retry": (e) => {
     turn = 0;
-    say(`↻ ${nameOf(e.node)} tries again: ${short(e.reason, 160)}`, "bad");
+    say(`↻ ${nameOf(e.node)} retries: ${short(e.reason, 160)}`, "bad");
     now(calling(e.node));
   },
   "node:exit": (e) => {
@@ -110,7 +110,7 @@ const take = {
       `${(e.stopped ? "■ " : e.result.status === "failed" ? "✘ " : "✔ ") + nameOf(e.node)} ${e.stopped ? "stopped" : e.result.status}`,
       e.result.status === "failed" ? "bad" : "good",
     );
-    now(`${nameOf(e.node)}: choosing what comes next`);
+    now(`${nameOf(e.node)}: choosing the next node`);
     redraw();
   },
   route: (e) => say(`→ ${nameOf(e.to)}: ${short(e.reason, 160)}`),
