@@ -107,7 +107,7 @@ export function scriptedModel(replies: readonly ScriptedReply[]): Model {
   const checked = scriptSchema().safeParse({ replies });
   if (checked.success) return scriptModel(checked.data);
   const problems = checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw new SkillflowError("recording.invalid", `this is no script: ${problems.join("; ")}`);
+  throw new SkillflowError("recording.invalid", `the script is not valid: ${problems.join("; ")}`);
 }
 
 /**
@@ -151,7 +151,7 @@ async function builtinSkill(id: string): Promise<Skill> {
     const { loadBuiltinSkill } = await import("./loaders/registry/builtin.ts");
     return (await loadBuiltinSkill(directory)) as Skill;
   }
-  throw new SkillflowError("skill.invalid", `there is no built-in skill ${id} to answer for`);
+  throw new SkillflowError("skill.invalid", `there is no built-in skill ${id}`);
 }
 
 function answer(name: string, rows: readonly Fixture[], input: Json): Json {

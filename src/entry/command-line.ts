@@ -17,7 +17,7 @@ export async function commandLine(call?: Call): Promise<number> {
   if (!call) for (const stream of [process.stdout, process.stderr]) stream.on("error", toldToTheWriter);
   const cwd = call?.cwd ?? workingDirectory();
   if (cwd === undefined) {
-    await write(printErr, "error: the working directory is gone\n  change into one that is there\n");
+    await write(printErr, "error: the working directory no longer exists\n  change to an existing directory\n");
     return 4;
   }
   holdExits();

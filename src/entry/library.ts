@@ -80,13 +80,13 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
 }
 
 function checkGiven(skills: unknown): asserts skills is readonly Pick<SkillDefinition, "id" | "config">[] {
-  if (!Array.isArray(skills)) throw usageError("skills: it is no list");
+  if (!Array.isArray(skills)) throw usageError("skills: must be a list");
   for (const [index, skill] of skills.entries()) {
     const isSkill = isObject(skill) && typeof skill.id === "string" && isObject(skill.config);
     if (isSkill && Object.values(skill.config as object).every(isObject)) continue;
     throw new SkillflowError(
       "skill.invalid",
-      `skills[${index}]: a skill has an id, and a config of fields by their keys`,
+      `skills[${index}]: a skill must have an id, and a config that maps keys to fields`,
     );
   }
 }

@@ -103,7 +103,7 @@ function refusing(name: string, atEnd?: () => void) {
     Error.captureStackTrace(told, refuse);
     const place = told.stack?.split("\n", 2)[1]?.trim() ?? "in an unknown place";
     const call = `process.${name}(${code === undefined ? "" : String(code)})`;
-    throw new SkillflowError("internal.fault", `${call} was called ${place}; only skillflow may end its process`);
+    throw new SkillflowError("internal.fault", `${call} was called ${place}; only skillflow may end this process`);
   };
 }
 

@@ -13,7 +13,7 @@ it.each([
 ] as const)(
   "the page about CI tells each %s as action.yml does",
   (head, named: Record<string, { description: string }>) => {
-    const table = page.slice(page.indexOf(`| ${head} | What it is |`)).split("\n\n")[0] ?? "";
+    const table = page.slice(page.indexOf(`| ${head} | Description |`)).split("\n\n")[0] ?? "";
     const rows = Object.entries(named).map(([name, { description }]) => `| \`${name}\` | ${description} |`);
     expect(table.split("\n").slice(2)).toEqual(rows);
   },

@@ -28,7 +28,7 @@ interface Actor {
 /** Returns all users who had a part in the event. All of them must pass. */
 function actorsOf(env: Environment, event: string): Actor[] {
   const payload = readEvent(env);
-  if (typeof payload === "string") throw refusal(`nobody knows who caused ${eventName(event)}: ${payload}`);
+  if (typeof payload === "string") throw refusal(`cannot identify who caused ${eventName(event)}: ${payload}`);
   return [
     variable(env, "GITHUB_ACTOR"),
     // Older servers do not set it. Then the first actor counts.
@@ -58,8 +58,8 @@ const NAME = /^[a-z\d](?:[a-z\d_-]{0,98}[a-z\d_])?(?:\[bot\])?$/i;
 
 function checked(name: unknown, as: string): string {
   if (typeof name === "string" && NAME.test(name)) return name;
-  const what = name === undefined || name === "" || name === null ? "names nobody" : "is no name of an actor";
-  throw refusal(`nobody knows who caused this: ${as} ${what}`);
+  const what = name === undefined || name === "" || name === null ? "is empty" : "is not a valid user name";
+  throw refusal(`cannot identify who caused this: ${as} ${what}`);
 }
 
 function distinct(actors: readonly Actor[]): Actor[] {
@@ -79,19 +79,20 @@ interface Asking {
 async function admit({ name, as }: Actor, event: string, { env, github }: Asking): Promise<void> {
   const who = `${name} (${as})`;
   const repository = repositoryPath(env);
-  if (repository === undefined) throw refusal(`nobody knows what ${who} may do: GITHUB_REPOSITORY names no repository`);
+  if (repository === undefined)
+    throw refusal(`cannot check the permissions of ${who}: GITHUB_REPOSITORY is not a repository`);
   const asked = github.ask("GET", `${repository}/collaborators/${encodeURIComponent(name)}/permission`);
   const { status, body } = await asked.catch((error: unknown) => {
-    throw refusal(`nobody knows what ${who} may do: GitHub cannot be asked: ${messageOf(error)}`);
+    throw refusal(`cannot check the permissions of ${who}: GitHub did not answer: ${messageOf(error)}`);
   });
   if (status !== 200) {
     throw refusal(
-      `${who} may not start this by ${eventName(event)}: GitHub answers ${status} for their permission`,
+      `${who} cannot start this with ${eventName(event)}: GitHub answered ${status} for their permission`,
       name,
     );
   }
   if (!mayWrite(body)) {
-    throw refusal(`${who} may not start this by ${eventName(event)}: they have no write access`, name);
+    throw refusal(`${who} cannot start this with ${eventName(event)}: they have no write access`, name);
   }
 }
 
@@ -113,7 +114,7 @@ function eventName(event: string): string {
 function refusal(message: string, name?: string): SkillflowError {
   const hint =
     name === undefined
-      ? "the action starts for those who may write to the repository: it needs the event as GitHub wrote it, and github-token"
-      : `somebody with write access can start it again; to let ${name} pass, name them in allow-actors`;
+      ? "run the action on a GitHub event and pass github-token: it starts only for users with write access to the repository"
+      : `ask a user with write access to start it again, or add ${name} to allow-actors`;
   return new SkillflowError("actor.refused", message, { hint });
 }

@@ -36,7 +36,7 @@ export function commentText({ workflow, facts, before, summary, address }: Comme
     ...(before ? [comparison(before, facts), ""] : []),
     "",
   ].join("\n");
-  const foot = address === undefined ? "" : `\n[The job that says so](${address})\n`;
+  const foot = address === undefined ? "" : `\n[The job with this result](${address})\n`;
   const room = MOST_CHARACTERS - head.length - foot.length - CUT.length;
   return head + (summary.length <= room ? summary : CUT + wholeLines(summary, room)) + foot;
 }
@@ -78,8 +78,7 @@ const resultSchema = z.object({
 
 /** GitHub allows 65,536. The margin is for characters that it counts differently. */
 const MOST_CHARACTERS = 64_000;
-const CUT =
-  "> The summary is cut at its end: GitHub takes no longer comment. The whole of it is the job's summary.\n\n";
+const CUT = "> Truncated: GitHub does not accept longer comments. The job's summary has the full text.\n\n";
 
 /** Returns an invisible HTML marker. It counts only at the start of a body, where no text of a run can appear. */
 function markOf(workflow: string): string {

@@ -49,15 +49,15 @@ export async function keepComment(
   const { place, folder } = comment;
   if (!existsSync(join(folder, RESULT)) || !existsSync(join(folder, SUMMARY))) return code;
   if (!place) {
-    await say("no comment: this event belongs to no pull request\n");
+    await say("no comment: this event does not belong to a pull request\n");
     return code;
   }
   try {
     await writeComment(comment, place);
     return code;
   } catch (error) {
-    const failure = new SkillflowError("output.failed", `the comment could not be written: ${messageOf(error)}`, {
-      hint: "the job needs permissions: pull-requests: write, which pull requests from forks never have",
+    const failure = new SkillflowError("output.failed", `cannot write the comment: ${messageOf(error)}`, {
+      hint: "add permissions: pull-requests: write to the job (pull requests from forks never have it)",
     });
     for (const line of annotationsOfRefusal(failure)) await say(`${line}\n`);
     return code === 0 ? failure.exitCode : code;

@@ -10,11 +10,11 @@ const MOST_BYTES = 25 * 2 ** 20;
 
 /** Reads the event. Returns the reason as a string if that fails. */
 export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | string {
-  if (!path) return "GITHUB_EVENT_PATH names no event";
+  if (!path) return "GITHUB_EVENT_PATH is not set";
   try {
-    if (statSync(path).size > MOST_BYTES) return "the event is larger than any that GitHub sends";
+    if (statSync(path).size > MOST_BYTES) return "the event is too large to come from GitHub";
     const event = parseJson(readFileSync(path, "utf8"));
-    return isObject(event) ? event : "the event is no JSON object";
+    return isObject(event) ? event : "the event is not a JSON object";
   } catch {
     return "the event cannot be read";
   }

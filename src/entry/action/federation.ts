@@ -147,7 +147,7 @@ async function exchangeIdentity(exchange: Exchange, runner: Runner): Promise<Key
   if (status < 200 || status > 299) throw refused(exchange, status, answer, identity);
   const type = textIn(answer, "token_type");
   if (token === undefined || !/^[\x21-\x7e]+$/.test(token) || (type !== undefined && type.toLowerCase() !== "bearer")) {
-    throw new SkillflowError("model.auth", `${vendor} answered the exchange without a token that can be used`);
+    throw new SkillflowError("model.auth", `${vendor} answered the exchange without a usable token`);
   }
   await runner.mask(token);
   const seconds = isObject(answer) ? Number(answer["expires_in"]) : Number.NaN;
@@ -162,7 +162,7 @@ function refused({ vendor, audience }: Exchange, status: number, answer: unknown
   const said = ["error", "error_description"].flatMap((field) => textIn(answer, field) ?? []).join(": ");
   const quoted = said === "" ? "" : `: ${said.replaceAll(identity, "[the job's identity]").slice(0, 600)}`;
   if (status >= 500 || status === 429) {
-    const message = `${vendor} cannot exchange the job's identity now (${status})${quoted}`;
+    const message = `${vendor} did not exchange the job's identity (${status})${quoted}`;
     return new SkillflowError("model.overloaded", message, { repeatable: {} });
   }
   return new SkillflowError("model.auth", `${vendor} refused to exchange the job's identity (${status})${quoted}`, {
@@ -174,8 +174,8 @@ function refused({ vendor, audience }: Exchange, status: number, answer: unknown
 async function requestIdentity({ audience, vendor }: Exchange, runner: Runner): Promise<string> {
   const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: token } = runner.env;
   if (!url || !token) {
-    throw new SkillflowError("config.missing", `the job has no identity to exchange for a key of ${vendor}`, {
-      hint: "permissions: id-token: write is missing from the job (pull requests from forks never have it)",
+    throw new SkillflowError("config.missing", `the job has no identity to exchange for a key from ${vendor}`, {
+      hint: "add permissions: id-token: write to the job (pull requests from forks never have it)",
     });
   }
   checkAddress(url, "ACTIONS_ID_TOKEN_REQUEST_URL");
@@ -186,7 +186,7 @@ async function requestIdentity({ audience, vendor }: Exchange, runner: Runner): 
   const identity = textIn(answer, "value");
   if (status !== 200 || identity === undefined || identity.length > MOST_IDENTITY) {
     throw new SkillflowError("config.missing", `GitHub gave the job no identity (${status})`, {
-      hint: "the job needs permissions: id-token: write",
+      hint: "add permissions: id-token: write to the job",
     });
   }
   await runner.mask(identity);
@@ -213,7 +213,7 @@ function checkAddress(text: string, what: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isLoopback = url !== undefined && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback)) return;
-  throw new SkillflowError("config.invalid", `${what} is no https address`);
+  throw new SkillflowError("config.invalid", `${what} is not an https address`);
 }
 
 function textIn(answer: unknown, name: string): string | undefined {

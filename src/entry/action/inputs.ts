@@ -70,26 +70,24 @@ export type Errand =
 export function errandOf(inputs: Inputs): Errand {
   const { workflow, plan } = inputs;
   if ((workflow === "") === (plan === "")) {
-    throw usageError("give workflow to run one, or plan to apply that of a run: one of both");
+    throw usageError("exactly one of the inputs workflow and plan is required");
   }
   const store = flag("--store", inputs.store);
   const shared = [...store, ...listOf(inputs.trust).map((id) => `--trust-skill=${id}`), ...splitWords(inputs.args)];
   if (plan !== "") {
-    for (const name of OF_RUN)
-      if (inputs[name] !== "") throw usageError(`${name} says nothing of a plan that is applied`);
+    for (const name of OF_RUN) if (inputs[name] !== "") throw usageError(`${name} cannot be used with plan`);
     for (const name of OF_APPLY) {
       if (inputs[name] !== "") continue;
       throw usageError(
-        `${name} is missing: a plan is applied by both digests`,
-        `${name}: the output ${name} of the job that planned it`,
+        `${name} is missing: both digests are required to apply a plan`,
+        `pass the output ${name} of the job that planned it`,
       );
     }
     const argv = ["apply", "--yes", ...flag("--plan-digest", inputs["plan-digest"]), ...shared, "--", plan];
     return { kind: "apply", argv, plan, recordDigest: inputs["record-digest"], store };
   }
-  for (const name of OF_APPLY)
-    if (inputs[name] !== "") throw usageError(`${name} says nothing of a workflow that is run`);
-  if (inputs.input === "-") throw usageError("input: JSON or @FILE; a step has no standard input");
+  for (const name of OF_APPLY) if (inputs[name] !== "") throw usageError(`${name} cannot be used with workflow`);
+  if (inputs.input === "-") throw usageError("input must be JSON or @FILE: a step has no standard input");
   const said = OF_RUN.flatMap((name) => flag(`--${name}`, inputs[name]));
   return { kind: "run", argv: ["run", ...said, ...shared, "--", workflow], workflow };
 }
@@ -111,7 +109,7 @@ export function listOf(text: string): string[] {
 export function isCommented({ comment, plan }: Inputs): boolean {
   if (/^(?:|false|False|FALSE)$/.test(comment)) return false;
   if (!/^(?:true|True|TRUE)$/.test(comment))
-    throw usageError(`comment is true or false, not ${JSON.stringify(comment)}`);
-  if (plan !== "") throw usageError("comment says nothing of a plan that is applied");
+    throw usageError(`comment must be true or false, not ${JSON.stringify(comment)}`);
+  if (plan !== "") throw usageError("comment cannot be used with plan");
   return true;
 }

@@ -95,7 +95,7 @@ async function verifyRecord(
     ...call,
     argv: ["runs", "verify", `--digest=${recordDigest}`, ...store, "--", run],
   });
-  if (code !== 0) throw new SkillflowError("run.altered", `the record of run ${run} is not the one of record-digest`);
+  if (code !== 0) throw new SkillflowError("run.altered", `the record of run ${run} does not match record-digest`);
 }
 
 /** Removes the action's inputs. Passes its tokens under names that are redacted from recordings. */
@@ -108,7 +108,7 @@ function programEnvironment(env: Environment, inputs: Inputs): Environment {
 /** Reports an error before the run to the log, the runner and later steps. */
 async function tellRefused({ env, say }: Step, error: unknown): Promise<number> {
   const known = error instanceof SkillflowError ? error : undefined;
-  const message = known?.message ?? `this is a fault of skillflow itself: ${messageOf(error)}`;
+  const message = known?.message ?? `internal error in skillflow: ${messageOf(error)}`;
   const hint = known?.hint === undefined ? "" : `  ${plainLine(known.hint)}\n`;
   await say(logText(`error: ${plainLine(message)}\n${hint}`));
   const io = { host: { env }, command: (line: string) => say(`${line}\n`), clean: (text: string) => text };

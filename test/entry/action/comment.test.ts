@@ -67,7 +67,7 @@ describe("the text of a comment", () => {
     const cut = text({ summary: "ünïcödé 😀 line\n".repeat(20_000), address: "https://github.com/a/b/actions/runs/1" });
     expect(cut.length).toBeLessThan(65_536);
     expect(cut).toContain("cut at its end");
-    expect(cut).toMatch(/line\n\n\[The job that says so\]\(https:\/\/github\.com\/a\/b\/actions\/runs\/1\)\n$/);
+    expect(cut).toMatch(/line\n\n\[The job with this result\]\(https:\/\/github\.com\/a\/b\/actions\/runs\/1\)\n$/);
   });
 
   it("holds no live text of a model or of the facts, whatever they say", () => {

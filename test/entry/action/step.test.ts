@@ -56,15 +56,15 @@ describe("a step", () => {
 
   it.each([
     [{}, 2, /workflow to run one, or plan/],
-    [{ workflow: "w.yml", plan: "plan.json" }, 2, /one of both/],
-    [{ plan: "plan.json" }, 2, /plan-digest is missing: a plan is applied by both digests/],
+    [{ workflow: "w.yml", plan: "plan.json" }, 2, /exactly one of the inputs/],
+    [{ plan: "plan.json" }, 2, /plan-digest is missing: both digests are required to apply a plan/],
     [
       { plan: "plan.json", "plan-digest": "0".repeat(64) },
       2,
-      /record-digest is missing: a plan is applied by both digests/,
+      /record-digest is missing: both digests are required to apply a plan/,
     ],
-    [{ plan: "plan.json", "plan-digest": "00", model: "m" }, 2, /model says nothing of a plan/],
-    [{ workflow: "w.yml", "plan-digest": "00" }, 2, /plan-digest says nothing of a workflow/],
+    [{ plan: "plan.json", "plan-digest": "00", model: "m" }, 2, /model cannot be used with plan/],
+    [{ workflow: "w.yml", "plan-digest": "00" }, 2, /plan-digest cannot be used with workflow/],
     [{ ...RUN, input: "-" }, 2, /no standard input/],
     [{ ...RUN, comment: "maybe" }, 2, /true or false/],
     [{ ...RUN, args: "--input 'x" }, 2, /not closed/],
@@ -89,7 +89,7 @@ describe("a step", () => {
     const env = { GITHUB_STEP_SUMMARY: "/nowhere/summary" };
     const told = await stepHere({ inputs: {}, env });
     expect(told.code).toBe(2);
-    expect(told.stderr).toMatch(/workflow to run one.*\/nowhere\/summary could not be written/s);
+    expect(told.stderr).toMatch(/exactly one of the inputs.*\/nowhere\/summary could not be written/s);
   });
 
   it("puts no text of a model into an output of another name, a command or live markup", async () => {

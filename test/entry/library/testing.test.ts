@@ -69,5 +69,5 @@ it("a skill of one's own is answered for too, and a name that is no tool of it i
   expect([config, tools[0]?.handler({}, toolContext())]).toEqual([{}, "fixed"]);
   await expect(fixtureSkill(pager, { pager_pge: [] })).rejects.toThrow("has no tool pager_pge");
   await expect(fixtureSkill("../pager", {})).rejects.toThrow("no built-in skill");
-  expect(() => scriptedModel([{ txt: "?" } as never])).toThrow("this is no script");
+  expect(() => scriptedModel([{ txt: "?" } as never])).toThrow("the script is not valid");
 });
