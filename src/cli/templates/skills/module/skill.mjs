@@ -5,7 +5,7 @@ export default {
   description: "Counts the words of a text",
   category: "general",
   config: {
-    LEAST_LETTERS: { description: "Letters that a word has at least", env: "LEAST_LETTERS", secret: false },
+    LEAST_LETTERS: { description: "Minimum letters in a word", env: "LEAST_LETTERS", secret: false },
   },
   tools: [
     {
