@@ -46,7 +46,7 @@ writeFileSync(
   licencesOf([...Object.keys({ ...bundle.metafile.inputs, ...vendored.metafile.inputs }), "node_modules/jiti"]),
 );
 
-/** Starts the action as the main module, and otherwise exports what its skills and the project's modules share with it. */
+/** Starts the action if it is the main module. Otherwise exports what skills and the project's modules share with it. */
 function code() {
   return `
     const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };

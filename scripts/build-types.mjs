@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** Writes the declarations of the public entries to dist/types/: those that they lead to, and none besides. */
+/** Writes the declarations of the public entries to dist/types/: only those that they reach. */
 
 const FOLDER = join("dist", "types");
 const TSC = ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.types.json", "--singleThreaded"];

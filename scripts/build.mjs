@@ -8,15 +8,15 @@ import { copyParts, interpreter, licencesOf, shape, skills, program as whole } f
 import { digestOfSources, STAMP } from "./sources.mjs";
 
 /**
- * Bundles the program, the public entries and the built-in skills into dist/program.js, so that they share what they are
- * made of, with every package that they use: those who install us install little else. Beside it are the entries that
- * load it, and in dist/vendor/ what few runs need, and what runs elsewhere, in a sandbox or a thread.
+ * Bundles the program, the public entries and the built-in skills into dist/program.js, so that they share
+ * modules. The bundle includes almost every package, so that an installation needs few others. The entries that load it are
+ * next to it. dist/vendor/ has packages that few runs need, and code that runs in a sandbox or a thread.
  */
 
 // Before the build: a file that changes meanwhile makes the build stale.
 const sources = digestOfSources();
 rmSync("dist", { recursive: true, force: true });
-/** By file in dist/vendor/: the imported paths of its package, each with the names that the sources take from it. */
+/** Files in dist/vendor/: the imported paths of each package, with the names that the sources take from them. */
 const apart = new Map();
 /** Loaded by its path too, by code in a sandbox (src/sandbox/isolation/relay.ts). */
 const WHOLE = "undici";
@@ -38,10 +38,10 @@ const vendored = await build({
   ...interpreter,
   entryPoints: { ...interpreter.entryPoints, ...Object.fromEntries([...apart.keys()].map((file) => [file, file])) },
   plugins: [usedParts()],
-  // Not of the program, whose names are in the reports of its faults.
+  // Not for the program: its reports of internal errors contain names.
   minifyIdentifiers: true,
   outdir: "dist/vendor",
-  // All of it by require: code that src/entry/load.ts compiles has no import().
+  // Uses require for everything: code that src/entry/load.ts compiles has no import().
   supported: { "dynamic-import": false },
 });
 // Mostly compiled code in a string. src/entry/load.ts unpacks it for a run that draws.
@@ -51,11 +51,11 @@ copyParts("dist");
 writeFileSync("dist/package.json", JSON.stringify({ type: "commonjs" }));
 mkdirSync("dist/types");
 writeFileSync("dist/types/package.json", JSON.stringify({ type: "module" }));
-// Written in ASCII, in regular expressions and templates too: such a text is read and compiled in half the time.
+// Writes ASCII only, also in regular expressions and templates: Node reads and compiles it in half the time.
 const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const code = readFileSync("dist/program.js", "utf8")
   .replace(/[^\0-\x7f]/g, escaped)
-  // Not the types that the text of a new skill names.
+  // Excludes the types that the template of a new skill names.
   .replace(/(?<![\w.$])import\((?!"skillflow"\))/g, "__import(");
 writeFileSync("dist/program.js", code);
 await build({
@@ -68,7 +68,7 @@ const { loadProgram } = createRequire(import.meta.url)("../dist/load.js");
 const { COMMANDS, main, builtin, ...entries } = loadProgram();
 for (const entry of ["index", "testing"]) writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
 for (const id of skills) {
-  // With its id in plain text, as whoever looks for skills expects it.
+  // The skill finder expects the id in plain text.
   const source = `module.exports={...require("../../load.js").loadProgram().skill("${id}"),id:"${id}"};\n`;
   writeFileSync(join("dist/skills", id, "skill.js"), source);
   writeFileSync(join("dist/skills", id, "skill.json"), await builtin.tellBuiltinSkill(join("dist/skills", id)));
@@ -79,7 +79,7 @@ await build({
   entryPoints: { bin: "src/entry/bin.ts" },
   outdir: "dist",
   define: { __COMMANDS__: JSON.stringify(COMMANDS.map(({ usage }) => nameOf(usage))) },
-  // By require, which spares Node its loader of ECMAScript modules.
+  // Uses require, so that Node does not load its ECMAScript module loader.
   supported: { "dynamic-import": false },
   plugins: [loadedOnce()],
 });
@@ -90,7 +90,7 @@ writeFileSync(
 );
 writeFileSync(STAMP, sources);
 
-/** Of the program and of all that is loaded with it: V8 knows what it compiled by no more than its length. */
+/** Digest of the program and everything loaded with it: V8 identifies cached code only by its length. */
 function digestOf(code) {
   const digest = createHash("sha256").update(code);
   const files = readdirSync("dist/vendor").filter((name) => /\.cjs(?:\.br)?$/.test(name));
@@ -98,7 +98,7 @@ function digestOf(code) {
   return digest.digest("hex").slice(0, 16);
 }
 
-/** The program's own code, each part of it loaded when it is asked for. */
+/** The program's own code. Each part is loaded on demand. */
 function parts() {
   return `
     const commandLine = () => import("./src/entry/command-line.ts").then(({ commandLine }) => commandLine());
@@ -118,13 +118,13 @@ function parts() {
     };`;
 }
 
-/** Written so that Node finds the names for those who import them. */
+/** Writes exports in a form in which Node finds their names. */
 function exportsOf(entry, exported) {
   const lines = Object.keys(exported).map((name) => `exports.${name}=own.${name};`);
   return `"use strict";const own=require("./load.js").loadProgram().${entry};\n${lines.join("\n")}\n`;
 }
 
-/** Puts each package that few runs need into its own file. It answers as if Node had imported the package. */
+/** Puts each package that few runs need into its own file. Its exports are the same as those of the package. */
 function packagesApart() {
   return {
     name: "packages-apart",
@@ -168,7 +168,7 @@ function usedParts() {
       onResolve({ filter: /^/ }, ({ path, kind }) =>
         kind === "entry-point" && apart.has(path) ? { path, namespace: "whole" } : undefined,
       );
-      // Its documents are made by constructors, which esbuild would keep although nothing uses them.
+      // Constructors create its documents. esbuild would keep them although nothing uses them.
       onLoad({ filter: /@linear[/\\]sdk[/\\].*\.mjs$/ }, ({ path }) => ({
         contents: readFileSync(path, "utf8").replace(
           /^(?:const|var|let) \w+ = (?=new |.*function)/gm,
@@ -188,7 +188,7 @@ function usedParts() {
   };
 }
 
-/** The one loader, of whoever asks. */
+/** Resolves every import of load.ts to the one shared loader. */
 function loadedOnce() {
   return {
     name: "loaded-once",
@@ -198,7 +198,7 @@ function loadedOnce() {
   };
 }
 
-/** What the program says of itself, as it says it: by the width of the terminal, and by the words that ask for it. */
+/** Help texts of the program, by terminal width and by command line. */
 async function answers() {
   const asked = [
     [],

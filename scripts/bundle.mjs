@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the two bundles share, that of the package (build.mjs) and that of the action (build-action.mjs). */
+/** Code shared by the bundles of the package (build.mjs) and of the action (build-action.mjs). */
 
 export const skills = existsSync("skills")
   ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts")))
@@ -28,19 +28,19 @@ export const program = {
 
 const INTERPRETER = "@jitl/quickjs-wasmfile-release-sync";
 
-/** The interpreter of JavaScript, which runs in a thread of its own and so is a file of its own. */
+/** JavaScript interpreter. It is a separate file because it runs in a separate thread. */
 export const interpreter = {
   entryPoints: { quickjs: "quickjs-emscripten" },
   outExtension: { ".js": ".cjs" },
   define: { "import.meta.url": "__url" },
   banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
-  // One interpreter in place of all: those for debugging, and for code that waits, are never asked for.
+  // Only one variant of the interpreter: those for debugging and for asynchronous code are never loaded.
   alias: Object.fromEntries(
     ["debug-sync", "debug-asyncify", "release-asyncify"].map((kind) => [`@jitl/quickjs-wasmfile-${kind}`, INTERPRETER]),
   ),
 };
 
-/** What lies beside the code: what other programs run, what is compiled already, and what is read as text. */
+/** Files next to the code: run by other programs, already compiled, or read as text. */
 export function copyParts(folder) {
   const wasm = "emscripten-module.wasm";
   cpSync(join("node_modules", INTERPRETER, "dist", wasm), join(folder, "vendor", wasm));
@@ -56,7 +56,7 @@ export function copyParts(folder) {
   cpSync("src/cli/templates", join(folder, "templates"), { recursive: true, filter: (path) => !path.endsWith(".ts") });
 }
 
-/** What those who wrote the bundled packages ask for: their licence beside their code. */
+/** Returns the licences of the bundled packages, which must accompany their code. */
 export function licencesOf(inputs) {
   const folders = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   const parts = [...new Set(folders)].sort().map((folder) => {

@@ -1,4 +1,4 @@
-/** `docs/fields.md`: every field of what people write, from the published JSON Schemas. */
+/** `docs/fields.md`: every field of the documents that users write, from the published JSON Schemas. */
 
 interface Schema {
   readonly [key: string]: unknown;
@@ -13,20 +13,20 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>;
 }
 
-/** A document that people write: its title, what is said of it first, its schema, and how its parts are called. */
+/** A document that users write: its title, an introduction, its schema and the names of its parts. */
 export interface FieldsOf {
   readonly title: string;
   readonly about: string;
   readonly schema: unknown;
-  /** Parts that have a table of their own: where the first of them is, their name, and `: ` with a description of all. */
+  /** Parts with their own table: the path of the first one, and its name, optionally followed by `: ` and a description. */
   readonly parts: Readonly<Record<string, string>>;
 }
 
 const HEAD = `# Fields
 
-Every field of the documents that you write, made from the schemas that check them by \`npm run generate\`. An editor completes
-and checks the same with \`# yaml-language-server: $schema=…/schemas/workflow.json\` as a file's first line
-(\`skillflow schema workflow\` prints it). *ID* and *NAME* stand for names of your own.`;
+Every field of the documents that you write, generated from their schemas by \`npm run generate\`. Editors complete
+and check these fields if a file's first line is \`# yaml-language-server: $schema=…/schemas/workflow.json\`
+(\`skillflow schema workflow\` prints the schema). *ID* and *NAME* stand for names that you choose.`;
 
 export function fieldsPage(written: readonly FieldsOf[]): string {
   const documents = written.map((document) => ({ ...document, schema: unfolded(document.schema as Schema) }));
@@ -42,7 +42,7 @@ export function fieldsPage(written: readonly FieldsOf[]): string {
   return `${[HEAD, ...documents.flatMap((document) => documentSections(document, naming))].join("\n\n")}\n`;
 }
 
-/** What it refers to stands in its place, but for what is inside of itself. */
+/** Replaces references by their targets, except recursive ones. */
 function unfolded(schema: Schema): Schema {
   return unfold(schema, schema, []);
 }
@@ -60,7 +60,7 @@ function unfold<Value>(value: Value, root: Schema, inside: readonly string[]): V
   return Object.fromEntries(members) as Value;
 }
 
-/** The parts that have a table of their own, by their shapes: one shape is described once. */
+/** Returns the parts with their own table. Each shape is described once. */
 type Naming = ReadonlyMap<string, string>;
 
 function documentSections({ title, about, schema, parts }: FieldsOf, naming: Naming): string[] {
@@ -94,7 +94,7 @@ function at(schema: Schema, path: readonly string[]): Schema {
   return at(next, rest);
 }
 
-/** One table, or one for each kind of value that it may be. */
+/** Returns one table, or one for each kind of value. */
 function tablesOf(schema: Schema, naming: Naming): string[] {
   const shapes = branchesOf(schema).filter(({ properties }) => properties !== undefined);
   const about = shapes[0] === schema ? "" : sentence(schema.description);
@@ -109,7 +109,7 @@ function tablesOf(schema: Schema, naming: Naming): string[] {
   return [...lead, ...kinds];
 }
 
-/** A field of several shapes is one row; it is required where each of them requires it. */
+/** Merges a field of several shapes into one row. The field is required if all shapes require it. */
 function unionRows(shapes: readonly Schema[], prefix: string, naming: Naming): Row[] {
   const byField = new Map<string, Row[]>();
   for (const row of shapes.flatMap((shape) => rowsOf(shape, prefix, naming))) {
@@ -133,7 +133,7 @@ function rowsOf({ properties = {}, required = [] }: Schema, prefix: string, nami
   });
 }
 
-/** Of a member that has no table of its own. */
+/** Returns the rows of a member without its own table. */
 function innerRows(member: Schema, field: string, naming: Naming): Row[] {
   if (naming.has(shapeOf(member))) return [];
   const branches = branchesOf(member).filter((branch) => !naming.has(shapeOf(branch)));
@@ -164,7 +164,7 @@ function typeOf(schema: Schema, naming: Naming): string {
   return options ? [...new Set(options.map((option) => typeOf(option, naming)))].join(" or ") : "any";
 }
 
-/** What a schema is, whatever is said of it where it stands. */
+/** Returns a schema's identity, without its description. */
 function shapeOf({ description: _, ...shape }: Schema): string {
   return JSON.stringify(shape);
 }
@@ -181,7 +181,7 @@ function table(rows: readonly Row[]): string {
   const lines = rows.map(([field, type, required, about]) => {
     return `| \`${field}\` | ${cell(type)} | ${required ? "yes" : ""} | ${cell(about)} |`;
   });
-  return ["| Field | Type | Required | What it is |", "| --- | --- | --- | --- |", ...lines].join("\n");
+  return ["| Field | Type | Required | Description |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
 
 function cell(text: string): string {

@@ -12,11 +12,11 @@ import { codeSkill } from "../src/loaders/own/code.ts";
 import { toolMakerSkill } from "../src/loaders/own/tool-maker.ts";
 import { type FieldsOf, fieldsPage } from "./generate-fields.ts";
 
-/** Writes the files that are made from the code and checked in: schemas/, .env.example, examples/ and pages of docs/. */
+/** Writes the generated files that are checked in: schemas/, .env.example, examples/ and pages of docs/. */
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** Every generated file's path and content. */
+/** Returns the path and content of every generated file. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const schemas = [...publishedSchemas()].map(([name, schema]) => {
     return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
@@ -36,7 +36,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** The jobs that `init` writes, for the workflow that comes along. */
+/** Returns the jobs that `init` writes for the shipped workflows. */
 function exampleJobs(): [path: string, content: string][] {
   const triage = {
     workflow: "workflows/incident-triage.yml",
@@ -56,26 +56,26 @@ function exampleJobs(): [path: string, content: string][] {
   ];
 }
 
-const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skill whose required variables are not set is left out.
-# A file like this one is read only when it is named: skillflow run WORKFLOW --env-from .env
-# It may hold no SKILLFLOW_… and no GIT_…: those count in the environment alone.
-# Secrets in a .env of the checkout are redacted in any case: docs/safety.md, "Values of .env".
+const MODELS = `# Variables that skillflow reads. All are optional: a skill without its required variables is not used.
+# Skillflow reads such a file only if you name it: skillflow run WORKFLOW --env-from .env
+# The file must not contain SKILLFLOW_… or GIT_… variables. Set those in the environment.
+# Secrets in a checkout's .env are always redacted: docs/safety.md, "Values of .env".
 
-# Models: one of them is enough
+# Models: one is enough
 #ANTHROPIC_API_KEY=
 #OPENAI_API_KEY=
 # Another server that speaks Chat Completions, for --model openai-compatible:NAME
 #OPENAI_BASE_URL=
-# The default model, as --model takes it
+# The default model, as in --model
 #SKILLFLOW_MODEL=
-# What a run may do at most, as --writes, --max-cost, --max-tokens, --max-steps and --timeout say it
+# Limits of a run, as in --writes, --max-cost, --max-tokens, --max-steps and --timeout
 #SKILLFLOW_WRITES=
 #SKILLFLOW_MAX_COST=
 #SKILLFLOW_MAX_TOKENS=
 #SKILLFLOW_MAX_STEPS=
 #SKILLFLOW_TIMEOUT=
 
-# The Sentry project that is told of faults of skillflow itself; without it nobody is
+# The Sentry project that receives internal errors of skillflow (default: none)
 #SENTRY_DSN=
 `;
 
@@ -101,7 +101,7 @@ function envSection({ id, name, config }: Skill): string {
   return `# ${name} (${id})\n${lines.join("")}`;
 }
 
-/** The variables of the built-in skills, by whether their values may be seen. */
+/** Lists the variables of the built-in skills, by whether their values are secret. */
 function skillVariables(skills: readonly Skill[]): string {
   const fields = skills.flatMap(({ config }) => Object.entries(config));
   const named = (isReadable: boolean) =>
@@ -113,7 +113,7 @@ function skillVariables(skills: readonly Skill[]): string {
 
 const TABLE = /(?<=^\| Skill \| What it does \| Needs \|\n.*\n)[\s\S]*?(?=^\| `code` \|)/m;
 
-/** The README, with a row for each folder of skills/, those that need nothing first. The rows of the program's own skills are written by hand. */
+/** Returns the README with a row for each folder of skills/, those without requirements first. The rows of other skills are written by hand. */
 function readme(skills: readonly Skill[]): string {
   const sorted = CATEGORIES.flatMap((wanted) => skills.filter(({ category }) => category === wanted));
   const rows = sorted.map(({ id, description, config }) => {
@@ -136,8 +136,8 @@ const NOTHING = "nothing";
 function skillsPage(skills: readonly Skill[]): string {
   const head = `# Skills
 
-Made from the skills themselves by \`npm run generate\`. A tool's name here is the one that the model sees and that
-\`tools: { allow, deny }\` takes. Whose texts a tool gives, who reads what it writes and whether its source is private:
+Generated from the skills by \`npm run generate\`. Tools have the names that the model sees and that
+\`tools: { allow, deny }\` takes. Who wrote what a tool returns, who reads what it writes, and whether its source is private:
 [Origin, audience and source](skill-formats.md#origin-audience-and-source).
 `;
   return [head, ...skills.map(skillSection)].join("\n");
@@ -157,10 +157,10 @@ function skillSection(skill: Skill): string {
     `## ${skill.name} (\`${skill.id}\`, ${skill.category})`,
     `${skill.description}`,
     ...(config.length > 0
-      ? [["| Variable | Required | What it is |", "| --- | --- | --- |", ...config].join("\n")]
+      ? [["| Variable | Required | Description |", "| --- | --- | --- |", ...config].join("\n")]
       : []),
     [
-      "| Tool | Effect | Origin | Audience | Reads | What it does |",
+      "| Tool | Effect | Origin | Audience | Reads | Description |",
       "| --- | --- | --- | --- | --- | --- |",
       ...tools,
     ].join("\n"),
@@ -171,7 +171,7 @@ function skillSection(skill: Skill): string {
 function reachCells(skill: Skill, tool: Tool): string {
   const [described] = describeTools(skill, [tool]);
   const { origin, audience = "", reads = "" } = described ? wholeReach(described) : {};
-  return [origin, typeof tool.audience === "function" ? "asked of each call" : audience, reads].join(" | ");
+  return [origin, typeof tool.audience === "function" ? "decided per call" : audience, reads].join(" | ");
 }
 
 function writtenDocuments(): readonly FieldsOf[] {
@@ -197,27 +197,27 @@ function writtenDocuments(): readonly FieldsOf[] {
     {
       title: "Config",
       about:
-        "`.skillflow.yml` in the project, and the same shape in `~/.config/skillflow/config.yml`. A project's file may choose, never raise trust.",
+        "`.skillflow.yml` in the project, and the same shape in `~/.config/skillflow/config.yml`. A project's file cannot raise trust.",
       schema: schemas.get("config"),
       parts: {},
     },
     {
       title: "Skill",
       about:
-        "What every format becomes, and what a `skill.ts` exports ([how skills are written](skill-formats.md)); handlers of tools come beside it in code.",
+        "The result of reading any format, and the export of a `skill.ts` ([how to write skills](skill-formats.md)). Tool handlers are in its code.",
       schema: schemas.get("skill"),
       parts: { "tools.[]": "Tool" },
     },
     {
       title: "tools.json",
       about:
-        "Beside a SKILL.md: a list of script tools, a descriptor, or a list of described tools beside `allowlist.json` and `execution.json`.",
+        "Next to a SKILL.md: a list of script tools, a descriptor, or a list of described tools with `allowlist.json` and `execution.json`.",
       schema: schemas.get("tools"),
       parts: { "#0.[]": "Script tool", "#1": "Descriptor", "#1.tools.[]": "Described tool" },
     },
     {
       title: "Test",
-      about: "A file that ends in `.test.yml`: [tests of workflows](testing.md).",
+      about: "A file whose name ends in `.test.yml`: [tests of workflows](testing.md).",
       schema: schemas.get("test"),
       parts: {
         "cases.[]": "Case",
@@ -236,19 +236,19 @@ function writtenDocuments(): readonly FieldsOf[] {
     },
     {
       title: "Script",
-      about: "What `--model script:FILE` answers, and the `model` of a test.",
+      about: "Replies for `--model script:FILE` and for the `model` of a test.",
       schema: schemas.get("script"),
       parts: { "replies.[]": "Reply" },
     },
   ];
 }
 
-/** What each exit status means that an error can end with. */
+/** Meaning of each exit code of an error. */
 const EXITS: readonly (readonly [exitCode: number, meaning: string])[] = [
   [1, "the workflow ran and failed"],
   [2, "the workflow, input, skill or command line is wrong"],
   [3, "required config or skills are missing, at the start or when the run was resumed"],
-  [4, "something outside broke"],
+  [4, "an external service or system failed"],
   [5, "a limit stopped the run"],
   [130, "interrupted"],
 ];
@@ -263,7 +263,7 @@ function optionsPage(): string {
   });
   return `# Options
 
-The options that several commands have, made from the program itself by \`npm run generate\`. \`skillflow COMMAND --help-all\` lists
+The options that several commands have, generated from the program by \`npm run generate\`. \`skillflow COMMAND --help-all\` lists
 all options of a command. How flags, variables and config files override each other: [config.md](config.md).
 
 | Option | Effect | Config file | Variable | [Library](library.md) |
@@ -275,11 +275,11 @@ ${rows.join("\n")}
 function errorsPage(): string {
   const head = `# Codes of findings and errors
 
-Made from the program itself by \`npm run generate\`. \`skillflow validate --explain CODE\` prints the same, with \`--json\` as
-\`skillflow.explanation/1\`; without a code it lists all of them. Capitals do not matter there.
+Generated from the program by \`npm run generate\`. \`skillflow validate --explain CODE\` prints the same, with \`--json\` as
+\`skillflow.explanation/1\`. Without a code, it lists all of them. Codes are case-insensitive there.
 
-A **finding** is about something that somebody wrote: it has a place in a file, and a severity. An **error** is why the
-program could not go on, and decides its exit code; some are the code of one failed call of a tool as well.`;
+A **finding** is a problem in a file. It has a place and a severity. An **error** is the reason why the program could not
+continue, and decides its exit code. Some are also the code of a failed tool call.`;
   const findings = Object.entries(DIAGNOSTIC_THEMES).flatMap(([title, codes]) => {
     return [
       `## ${title}`,

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Runs the commands that it is given beside each other, tells what each printed once it ended, and fails where one fails. */
+/** Runs the given commands in parallel, prints each one's output when it ends, and fails if one fails. */
 
 const codes = await Promise.all(process.argv.slice(2).map(run));
 process.exitCode = codes.some((code) => code !== 0) ? 1 : 0;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Makes the pictures of the README again: `npm run pictures`. Needs `script` of util-linux, and Chromium for the report. */
+/** Regenerates the README's pictures: `npm run pictures`. Needs `script` of util-linux, and Chromium for the report. */
 
 const root = join(import.meta.dirname, "..", "..");
 const COLUMNS = 96;
@@ -38,7 +38,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** What stands on the screen in the end, as an image of text. */
+/** Draws the final screen as an image of text. */
 function svgOf(screen) {
   const lines = screen
     .split(/\r?\n/)
@@ -59,7 +59,7 @@ ${rows.join("\n")}
 `;
 }
 
-/** Text with the colours that it was printed in. */
+/** Text with its printed colors. */
 function spansOf(line) {
   const style = { bold: false, dim: false, colour: undefined };
   return line

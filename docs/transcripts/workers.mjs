@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * Makes the transcript of docs/scale.md again, from three workers of which one is killed: `npm run transcript`. It takes a
- * database of its own along, and a model that answers after half a second.
+ * Regenerates the transcript of docs/scale.md with three workers, one of which is killed: `npm run transcript`. Starts its own
+ * database and a model that answers after half a second.
  */
 
 const root = join(import.meta.dirname, "..", "..");
@@ -43,7 +43,7 @@ writeFileSync(join(folder, "flow.yml"), `id: flow\nname: Flow\nentry: look\nnode
 const lines = [];
 const say = (line) => lines.push(line);
 
-/** A command as somebody would type it; what it prints is kept. */
+/** Prints a command as a user would type it, and keeps its output. */
 function type(...args) {
   say(`$ skillflow ${args.join(" ")}`);
   const { stdout, stderr, status } = run(args);
@@ -55,7 +55,7 @@ function run(args) {
   return spawnSync(process.execPath, [program, ...args], { cwd: folder, env, encoding: "utf8" });
 }
 
-/** Its lines, but for those that only repeat what a run begins with. */
+/** Returns its lines, except those that every run prints at its start. */
 function startWorker(name) {
   say(`${name}$ skillflow worker --concurrency 1`);
   const child = spawn(process.execPath, [program, "worker", "--concurrency", "1"], { cwd: folder, env });
