@@ -91,7 +91,7 @@ describe("a skill from an API's description", () => {
     const env = { SKILL_OPENAI_API_KEY: "held" };
     const { code, stderr } = await runHere(["skills", "new", "--from", "openapi", "api.json"], { cwd, env });
     expect([code, existsSync(join(cwd, "skills"))]).toEqual([2, false]);
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain("SKILL_OPENAI_API_KEY is set, and the skill would");
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("SKILL_OPENAI_API_KEY is already set, and the skill would");
   });
 
   it.each([
@@ -169,15 +169,17 @@ describe("a skill from an API's description", () => {
   it.each(["..", ".", ""])("lets no value lead to another path: %j", async (id) => {
     const parameters = [{ name: "id", in: "path" }];
     const { cwd } = await begin(document(operation("/things/{id}", { operationId: "thing", parameters })));
-    await expect(ask(cwd, "thing", { id }, { ACME_STATUS_URL: "http://127.0.0.1:1" })).rejects.toThrow(/is no id/);
+    await expect(ask(cwd, "thing", { id }, { ACME_STATUS_URL: "http://127.0.0.1:1" })).rejects.toThrow(
+      /is not a valid id/,
+    );
   });
 
   it.each([
-    [401, {}, /^401: not let in\. No key is sent/],
-    [403, {}, /^403: this is not allowed, which does not say that there is nothing/],
+    [401, {}, /^401: not authenticated\. This skill sends no key/],
+    [403, {}, /^403: not allowed\. This does not mean that nothing exists/],
     [404, {}, /^404: not found\. Check the names, and ACME_STATUS_URL/],
-    [429, { "retry-after": "7" }, /try again after 7\.$/],
-    [302, { location: "https://evil.example/" }, /^302: it has moved/],
+    [429, { "retry-after": "7" }, /Try again after 7\.$/],
+    [302, { location: "https://evil.example/" }, /^302: the API has moved/],
     [500, {}, /^500: \{"message":"broken"\}/],
   ])("says what a refusal of %i means", async (status, headers, words) => {
     const service = await startLoopback((_request, response) =>
@@ -248,9 +250,9 @@ describe("a skill from an API's description", () => {
 
   it.each([
     [["skills", "new"], /no skill id was given: skills new ID/],
-    [["skills", "new", "--from", "openapi"], /name the API description/],
+    [["skills", "new", "--from", "openapi"], /no API description was given/],
     [["skills", "new", "a", "b"], /b requires --from openapi/],
-    [["skills", "new", "a", "--operation", "x"], /--operation chooses of an API description/],
+    [["skills", "new", "a", "--operation", "x"], /--operation requires --from openapi FILE/],
     [["skills", "new", "a", "--from", "openapi", "none.yml"], /none\.yml cannot be read: /],
     [["skills", "new", "a", "--from", "raml", "x"], /raml/],
   ])("says what is wrong with %j", async (args, words) => {

@@ -81,7 +81,7 @@ describe("skills new", () => {
 
   it.each([
     [["mine", "--format", "skil-tools"], /no skill format "skil-tools"\n {2}did you mean skill-tools\?/],
-    [["mine", "--format", "rust"], /no skill format "rust"\n {2}known are agent-skills, /],
+    [["mine", "--format", "rust"], /no skill format "rust"\n {2}use one of agent-skills, /],
     [["My Skill"], /"My Skill" is not a valid skill id: .*\n {2}such as my-skill/],
     [["a.b"], /"a.b" is not a valid skill id/],
     [["../evil"], /is not a valid skill id/],

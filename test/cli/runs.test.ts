@@ -135,7 +135,7 @@ describe("runs diff", () => {
         nodes: {},
       },
     ]);
-    expect((await runHere(["runs", "diff", "a", "b"], { cwd })).stdout).toContain("✔ the same");
+    expect((await runHere(["runs", "diff", "a", "b"], { cwd })).stdout).toContain("✔ same path");
   });
 
   it("tells results, calls and prompts that differ, node by node", async () => {
@@ -196,7 +196,7 @@ describe("runs diff", () => {
     const cwd = await project(["a"], ["b", "other.json"]);
     const { stdout } = await runHere(["runs", "diff", "a", "b"], { cwd, isTerminal: true, env: { NO_COLOR: "1" } });
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
-    expect(stdout).toContain("way   look → post\n");
+    expect(stdout).toContain("path  look → post\n");
     expect(stdout).toMatch(/ {4}summary\n {6}- "it is broken"\n {6}\+ "all is well"\n/);
   });
 

@@ -98,7 +98,7 @@ describe("how a run stands", () => {
     const report = triageRun();
     expect(accountOf(report)).toMatchObject({
       state: "degraded",
-      standing: "succeeded, 1 node failed on the way, 1 node degraded",
+      standing: "succeeded, 1 node failed during the run, 1 node degraded",
     });
     expect(summaryMarkdown(report).split("\n", 1)[0]).toBe("## ▲ Incident triage: degraded");
     const xml = junitXml(report);

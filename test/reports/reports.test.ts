@@ -97,7 +97,7 @@ describe("the HTML report", () => {
 
   it("says of a run that went on with less that it is degraded", () => {
     expect(page).toContain("<title>Incident triage: degraded</title>");
-    expect(page).toContain("succeeded, 1 node failed on the way");
+    expect(page).toContain("succeeded, 1 node failed during the run");
   });
 
   it("tells first why a run failed, and keeps what was found before", () => {

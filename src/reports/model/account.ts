@@ -14,7 +14,7 @@ import { type Awaited, awaitedIn } from "./waiting.ts";
 /** Summary of a run for all reports. The run's status, its finding and its writes are independent of each other. */
 export interface Account extends Report {
   readonly state: RunState;
-  /** `succeeded, 1 node failed on the way`. */
+  /** `succeeded, 1 node failed during the run`. */
   readonly standing: string;
   /** One line with the finding, or with the first failure. */
   readonly headline: string;
@@ -75,7 +75,7 @@ function standingOf({ result }: Report, visits: readonly Visit[]): string {
   const failed = last.filter((visit) => statusOf(visit) === "failed").length;
   const short = last.length - failed;
   const told = [
-    failed > 0 ? `${plural(failed, "node")} failed on the way` : "",
+    failed > 0 ? `${plural(failed, "node")} failed during the run` : "",
     short > 0 ? `${plural(short, "node")} degraded` : "",
   ].filter((part) => part !== "");
   return [result.status, ...(result.status === "succeeded" ? told : [])].join(", ");

@@ -115,12 +115,12 @@ describe("the step summary", () => {
   it("is cut at the end of a line, by its bytes, with a note", () => {
     const cut = cutSummary("ünïcödé line\n".repeat(1000), 1000);
     expect(new TextEncoder().encode(cut).length).toBeLessThanOrEqual(1000);
-    expect(cut).toMatch(/^(?:ünïcödé line\n)+\n\nThe summary is cut here/);
+    expect(cut).toMatch(/^(?:ünïcödé line\n)+\n\nTruncated: GitHub/);
     expect(cutSummary("short\n", 1000)).toBe("short\n");
   });
 
   it("is only the note when its first line is too long already", () => {
-    expect(cutSummary("x".repeat(5000), 1000)).toMatch(/^\n\nThe summary is cut here/);
+    expect(cutSummary("x".repeat(5000), 1000)).toMatch(/^\n\nTruncated: GitHub/);
   });
 });
 

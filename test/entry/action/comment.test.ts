@@ -66,7 +66,7 @@ describe("the text of a comment", () => {
   it("stays below what GitHub takes, says so where it is cut, and is whole at its lines", () => {
     const cut = text({ summary: "ünïcödé 😀 line\n".repeat(20_000), address: "https://github.com/a/b/actions/runs/1" });
     expect(cut.length).toBeLessThan(65_536);
-    expect(cut).toContain("cut at its end");
+    expect(cut).toContain("Truncated: GitHub");
     expect(cut).toMatch(/line\n\n\[The job with this result\]\(https:\/\/github\.com\/a\/b\/actions\/runs\/1\)\n$/);
   });
 

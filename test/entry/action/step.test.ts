@@ -55,7 +55,7 @@ describe("a step", () => {
   });
 
   it.each([
-    [{}, 2, /workflow to run one, or plan/],
+    [{}, 2, /exactly one of the inputs workflow and plan/],
     [{ workflow: "w.yml", plan: "plan.json" }, 2, /exactly one of the inputs/],
     [{ plan: "plan.json" }, 2, /plan-digest is missing: both digests are required to apply a plan/],
     [
@@ -68,7 +68,7 @@ describe("a step", () => {
     [{ ...RUN, input: "-" }, 2, /no standard input/],
     [{ ...RUN, comment: "maybe" }, 2, /true or false/],
     [{ ...RUN, args: "--input 'x" }, 2, /not closed/],
-    [{ ...RUN, args: "--env-file .env" }, 2, /--env-file is not taken/],
+    [{ ...RUN, args: "--env-file .env" }, 2, /--env-file is not supported/],
     [{ ...RUN, args: "other.yml" }, 2, /too many arguments|other\.yml/],
     [{ ...RUN, model: "--json\n--writes=allow" }, 2, /has no provider/],
     [{ ...RUN, workflow: "--help" }, 2, /no file --help/],

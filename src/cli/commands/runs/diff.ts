@@ -57,13 +57,13 @@ function signOf(side: "a" | "b", paint: Paint): string {
 }
 
 function describePath({ first, a, b }: RunDiff["path"], paint: Paint): string[] {
-  if (first === null) return [`${paint("bold", "way")}   ${wayOf(a)}`, ""];
+  if (first === null) return [`${paint("bold", "path")}  ${wayOf(a)}`, ""];
   const common = a.findIndex((node, index) => node !== b[index]);
   const known = common === -1 ? a.length : common;
   const start = known === 0 ? "different from the first node on" : `${wayOf(a.slice(0, known))}, then`;
   const rest = (nodes: readonly string[]) => (nodes.length > known ? wayOf(nodes.slice(known)) : "the end");
   return [
-    `${paint("bold", "way")}   ${start}`,
+    `${paint("bold", "path")}  ${start}`,
     `    ${signOf("a", paint)} ${rest(a)}`,
     `    ${signOf("b", paint)} ${rest(b)}`,
     "",
