@@ -139,7 +139,7 @@ describe("mcp-lock", () => {
     const before = readFileSync(join(cwd, "skillflow.lock"), "utf8");
     await open.splice(0)[0]?.close();
     const { code, stderr } = await lock();
-    expect([code, stderr]).toEqual([4, expect.stringContaining("remote could not be asked")]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining("remote failed")]);
     expect(readFileSync(join(cwd, "skillflow.lock"), "utf8")).toBe(before);
   });
 

@@ -113,7 +113,7 @@ describe("a plan in Markdown", () => {
       ]),
     );
     expect(told.match(/`r4` `logs_search`/g)).toHaveLength(1);
-    expect(told).toContain("the same as before `op-1`");
+    expect(told).toContain("same as before `op-1`");
   });
 
   it("is inert outside of its blocks, whatever an input says", () => {

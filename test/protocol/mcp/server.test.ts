@@ -405,7 +405,7 @@ describe("over the standard streams", () => {
   });
 
   it.each([
-    [["--port", "1"], 2, "--port is about HTTP"],
+    [["--port", "1"], 2, "--port requires --http"],
     [["nowhere.yml"], 2, "there is no workflow nowhere.yml"],
     [["--http", "--host", "0.0.0.0"], 3, "needs a token"],
   ])("refuses %j", async (args, code, message) => {

@@ -113,7 +113,7 @@ function deedItem({ text: done, why, link, at }: Deed): Item {
   return { words: [span("text", done, at), ...where], ...(why === undefined ? {} : { why: codeIn(why) }) };
 }
 
-/** Returns a title such as `5 of 6 claims shown by results`. */
+/** Returns a title such as `5 of 6 claims supported by results`. */
 export function evidenceTitle({ claims, supported }: Account["evidence"]): string {
   const shown =
     claims.length === supported ? plural(supported, "claim") : `${supported} of ${plural(claims.length, "claim")}`;
