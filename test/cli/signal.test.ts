@@ -137,8 +137,8 @@ describe("signal", () => {
     ["a second word", ["each[a]/ask", "--deny"], "is not waiting"],
     ["a node that waits for nothing", ["each[c]/ask", "--approve"], "did you mean each[a]/ask"],
     ["a node that is none", ["each[z]/nothing", "--approve"], "each[z]/nothing"],
-    ["no word", ["each[a]/ask"], "either --approve or --deny"],
-    ["both words", ["each[a]/ask", "--approve", "--deny"], "either --approve or --deny"],
+    ["no word", ["each[a]/ask"], "exactly one of --approve and --deny"],
+    ["both words", ["each[a]/ask", "--approve", "--deny"], "exactly one of --approve and --deny"],
   ])("decides nothing and records nothing with %s", async (what, args, said) => {
     const { cwd, signal } = await waitingRun();
     if (what === "a second word") await signal("each[a]/ask", "--approve");

@@ -21,7 +21,7 @@ const judge = { name: "good", kind: "judge", rubric: "Is it good?" } as const;
 
 test("a node that ran out of turns", () => {
   const always = () => calls(["ops_look", {}]);
-  expect(firstAdvice({ a: { skills: ["ops"] } }, { answers: always })).toMatch(/^raise max_turns/);
+  expect(firstAdvice({ a: { skills: ["ops"] } }, { answers: always })).toMatch(/^raise the node's max_turns/);
 });
 
 test("a node that ran out of time", () => {
@@ -37,7 +37,7 @@ test("a node whose workflow reached the node's limits", () => {
 
 test("a node whose evaluators did not pass", () => {
   expect(firstAdvice({ a: { eval: [judge] } }, { answers: ["x", "VERDICT: no"] })).toMatch(
-    /^look at what its evaluators/,
+    /^check what its evaluators/,
   );
 });
 
@@ -45,7 +45,7 @@ test.each(["the limit of 3 turns", "the time limit of 5 s", "eval failed", "2 ev
   "a model that refuses with the words %j gets none of this advice",
   (words) => {
     const refusal = { parts: [{ type: "text", text: words }], stop: "refusal" } as const;
-    expect(firstAdvice({ a: {} }, { answers: [refusal] })).toMatch(/^see what was asked/);
+    expect(firstAdvice({ a: {} }, { answers: [refusal] })).toMatch(/^see its prompts/);
   },
 );
 
