@@ -80,7 +80,7 @@ describe("what a run found", () => {
     const other = claim("Errors rose at 14:38", true);
     expect(checked(claim("The disk  is full", false), other)).toMatchObject({
       isUnshown: true,
-      headline: "Unsupported cause: Checkout fails",
+      headline: "Cause not shown by evidence: Checkout fails",
       cause: { text: "unsupported: The disk is full." },
     });
     expect(checked(claim("The disk is full", true), other)).not.toHaveProperty("isUnshown");

@@ -216,7 +216,7 @@ export function refuseIn(clean: (text: string) => string): (error: unknown) => n
 
 function asOurs(error: unknown): SkillflowError {
   if (error instanceof SkillflowError) return error;
-  return new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`, {
+  return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`, {
     cause: error,
   });
 }

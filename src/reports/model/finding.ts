@@ -69,7 +69,7 @@ function unshown({ headline, cause, ...found }: Found): Found {
   const title = headline ?? cause?.text;
   return {
     ...found,
-    ...(title === undefined ? {} : { headline: shortText(`Unsupported cause: ${title}`, MOST_TITLE) }),
+    ...(title === undefined ? {} : { headline: shortText(`Cause not shown by evidence: ${title}`, MOST_TITLE) }),
     ...(cause ? { cause: { ...cause, text: `unsupported: ${cause.text}` } } : {}),
     isUnshown: true,
   };

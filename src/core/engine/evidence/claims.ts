@@ -64,7 +64,7 @@ export function factualText(claim: Json): string {
     .join("\n");
 }
 
-/** Normalizes a reference: `[r7]`, `R7` and `r7@1200` are `r7`. Several are separated by a comma. */
+/** Normalizes a reference: brackets, capitals and an offset do not count. Several are separated by a comma. */
 function refOf(text: string): string {
   const refs = text.split(/[,;]/, MOST_REFS).map((part) => {
     return /^\s*\[?(r[1-9]\d{0,8}|input)(?:@\d{1,12})?\]?\s*$/i.exec(part)?.[1]?.toLowerCase();
@@ -79,7 +79,7 @@ export function refsOf({ ref }: Cite): readonly string[] {
   return ref.split(", ", MOST_REFS);
 }
 
-/** What happens to claims without support, and to those with facts that no quoted record contains. */
+/** Treatment of claims without support, and of those with facts that no quoted record contains. */
 export interface ClaimModes {
   readonly unsupported: "fail" | "drop" | "mark";
   readonly unbound: "drop" | "mark";

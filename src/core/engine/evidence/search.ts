@@ -17,7 +17,7 @@ export interface Place {
 
 /** Result of the search for one quote. */
 export interface Hits {
-  /** Where the quote is found within one record. */
+  /** Places of the quote within one record. */
   readonly places: readonly Place[];
   /** True if the quote was found, but across records. */
   readonly crosses: boolean;

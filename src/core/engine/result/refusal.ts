@@ -36,7 +36,7 @@ export function describeRefusal(error: unknown, workflow: string | undefined): R
   const { code, message, hint, diagnostics } =
     error instanceof SkillflowError
       ? error
-      : new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`);
+      : new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`);
   return {
     schema: "skillflow.result/1",
     run: null,
