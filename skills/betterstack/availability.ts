@@ -24,14 +24,14 @@ export const availabilityTools = [
   defineTool({
     name: "get_monitor_availability",
     description:
-      "Tells how available what a monitor checks was, and how fast it answered in the last 24 hours, by region: since when it is slow, and whether everywhere. Downtime is of the days given, or of the monitor's whole life.",
+      "Measures a monitor's availability, and its response times over the last 24 hours by region: since when it is slow, and whether in all regions. Downtime covers the days given, or the monitor's whole lifetime.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       monitor_id: monitorId,
       from: day.describe("YYYY-MM-DD."),
       to: day,
-      points: z.int().min(0).max(60).optional().describe("Of each region; default 24, 0 for none."),
+      points: z.int().min(0).max(60).optional().describe("Per region. Default 24; 0 for none."),
     }),
     output_schema: resultSchema({
       ...{ availability_percent: "number", downtime_seconds: "number", incidents: "number" },
@@ -57,14 +57,14 @@ export const availabilityTools = [
             ...summarise(response_times.map(pointOf), input.points ?? 24),
             slowest_part: partsOf(response_times),
           })),
-          note: times.attributes.regions.length === 0 ? "It answered no check in the last 24 hours." : undefined,
+          note: times.attributes.regions.length === 0 ? "No check got a response in the last 24 hours." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_heartbeats",
     description:
-      "Lists heartbeats, which wait for a sign of life of jobs such as backups: state, how often one is due, how long a late one is waited for. A job that stays away silently is down here alone.",
+      "Lists heartbeats, which expect regular pings from jobs such as backups: state, period, grace time. Only a heartbeat shows a job that stopped running without an error.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ limit, page }),

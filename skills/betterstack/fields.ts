@@ -14,7 +14,7 @@ export const page = z.int().min(1).max(100).optional();
 /** Throws if an id has anything but digits, because it becomes part of a path. */
 export function checkedId(text: string): string {
   if (ID.test(text)) return text;
-  throw new Error(`"${text.slice(0, 40)}" is not an id: it is written in digits only.`);
+  throw new Error(`"${text.slice(0, 40)}" is not an id. Ids contain only digits.`);
 }
 
 /** Converts a tool's paging parameters to Better Stack's. */

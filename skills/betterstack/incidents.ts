@@ -30,14 +30,14 @@ export const INCIDENT = {
 export const incidentTools = [
   defineTool({
     name: "list_incidents",
-    description: "Lists incidents, newest first: what is down, and what was.",
+    description: "Lists incidents, newest first: what is or was down.",
     effect: "read",
     input_schema: z.strictObject({
       from: day.optional().describe("YYYY-MM-DD."),
       to: day.optional().describe("YYYY-MM-DD, inclusive."),
       monitor_id: monitorId.optional(),
-      resolved: z.boolean().optional().describe("Default both."),
-      acknowledged: z.boolean().optional().describe("Default both."),
+      resolved: z.boolean().optional().describe("Default: both."),
+      acknowledged: z.boolean().optional().describe("Default: both."),
       limit,
       page,
     }),
@@ -53,7 +53,8 @@ export const incidentTools = [
   }),
   defineTool({
     name: "get_incident",
-    description: "Reads one incident: cause, the answer that the monitor got, metadata, who took it when.",
+    description:
+      "Reads one incident: cause, the response that failed the check, metadata, who acknowledged it and when.",
     effect: "read",
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema(

@@ -10,7 +10,7 @@ export const logTools = [
   defineTool({
     name: "query_logs",
     description:
-      "Runs one ClickHouse SELECT over the declared source: FROM logs (recent), history (older), spans or metrics.",
+      "Runs one ClickHouse SELECT on the configured source: FROM logs (recent), history (older), spans or metrics.",
     effect: "read",
     needs: [
       "BETTERSTACK_QUERY_ENDPOINT",
@@ -26,8 +26,8 @@ export const logTools = [
         .describe("SELECT dt, raw FROM logs WHERE dt > now() - INTERVAL 1 HOUR ORDER BY dt DESC"),
       source: textLike(/^[A-Za-z][A-Za-z0-9_]*$/, 100)
         .optional()
-        .describe("As list_sources names it, t123456_my_app; default: the first declared."),
-      limit: z.int().min(1).max(200).optional().describe("Rows at most; default 50."),
+        .describe("Name from list_sources: t123456_my_app. Default: the first one configured."),
+      limit: z.int().min(1).max(200).optional().describe("Maximum number of rows. Default 50."),
     }),
     output_schema: resultSchema({ source: "text", row_count: "number", rows: [{}], more: "text" }, "source", "rows"),
     handler: (input, context) =>
@@ -40,7 +40,9 @@ export const logTools = [
           source,
           row_count: Math.min(rows.length, most),
           rows: rows.slice(0, most),
-          more: isMore ? "There are more rows: count or group, narrow the time, or page on by dt." : undefined,
+          more: isMore
+            ? "There are more rows. Count or group, narrow the time, or get the next page by dt."
+            : undefined,
         };
       }),
   }),
@@ -50,8 +52,8 @@ function chosen(named: string | undefined, { config }: ToolContext): string {
   const sources = declaredSources(config);
   const [first] = sources;
   if (first === undefined) {
-    throw new Error("query_logs needs BETTERSTACK_SOURCE, which is not set: it names the source that may be read.");
+    throw new Error("BETTERSTACK_SOURCE is not set. query_logs needs it to know which source it may read.");
   }
   if (named === undefined || sources.includes(named)) return named ?? first;
-  throw new Error(`The source ${named} is not open to queries. BETTERSTACK_SOURCE opens: ${sources.join(", ")}.`);
+  throw new Error(`The source ${named} is not listed in BETTERSTACK_SOURCE. Use one of: ${sources.join(", ")}.`);
 }

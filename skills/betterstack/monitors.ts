@@ -27,8 +27,8 @@ export const monitorTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      name: z.string().min(1).max(200).optional().describe("Whole name."),
-      url: z.string().min(1).max(2000).optional().describe("Whole address."),
+      name: z.string().min(1).max(200).optional().describe("Exact name."),
+      url: z.string().min(1).max(2000).optional().describe("Exact address."),
       limit,
       page,
     }),
@@ -47,7 +47,7 @@ export const monitorTools = [
   }),
   defineTool({
     name: "get_monitor",
-    description: "Reads one monitor: what it checks, how often, from where, what counts as an error.",
+    description: "Reads one monitor: what it checks, how often, from where, and what counts as an error.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ monitor_id: monitorId }),

@@ -7,19 +7,19 @@ import { withBetterStack } from "./service.ts";
 
 const person = z.string().min(1).max(200);
 
-const way = (what: string, absent: boolean) => z.boolean().optional().describe(`${what} ${absent} when absent.`);
+const way = (what: string, absent: boolean) => z.boolean().optional().describe(`${what} Default ${absent}.`);
 
 const SETTLED = resultSchema({ ...INCIDENT, existing: "flag" }, "id");
 
 export const respondTools = [
   defineTool({
     name: "acknowledge_incident",
-    description: "Says that someone is on an incident: stops its escalation.",
+    description: "Acknowledges an incident: a person handles it, and its escalation stops.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
-      acknowledged_by: person.optional().describe("E-mail address or name; default: the token's owner."),
+      acknowledged_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
     }),
     output_schema: SETTLED,
     handler: ({ incident_id, ...body }, context) =>
@@ -27,12 +27,12 @@ export const respondTools = [
   }),
   defineTool({
     name: "resolve_incident",
-    description: "Ends an incident. One that has ended stays as it is.",
+    description: "Resolves an incident. Does not change one that is already resolved.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
-      resolved_by: person.optional().describe("E-mail address or name; default: the token's owner."),
+      resolved_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
     }),
     output_schema: SETTLED,
     handler: ({ incident_id, ...body }, context) =>
@@ -40,16 +40,18 @@ export const respondTools = [
   }),
   defineTool({
     name: "create_incident",
-    description: "Reports an incident: whoever is on call is told.",
+    description: "Reports an incident and notifies the person on call.",
     effect: "write",
     input_schema: z.strictObject({
-      requester_email: textLike(/^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/, 200).describe("Of a member of the team."),
-      name: z.string().min(1).max(150).optional().describe("Such as the service's."),
-      summary: z.string().min(1).max(220).describe("One line: what a call or message says."),
-      description: z.string().max(10_000).optional().describe("Evidence, and what was tried."),
+      requester_email: textLike(/^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/, 200).describe(
+        "E-mail address of a member of the team.",
+      ),
+      name: z.string().min(1).max(150).optional().describe("Name, such as the service's."),
+      summary: z.string().min(1).max(220).describe("One line, used in calls and messages."),
+      description: z.string().max(10_000).optional().describe("Evidence, and what you tried."),
       policy_id: textLike(/^\d+$/, 19)
         .optional()
-        .describe("Escalation policy: decides who is told how, in place of the ways below."),
+        .describe("Escalation policy. It replaces the notification options below."),
       call: way("Phone call.", false),
       sms: way("Text message.", false),
       email: way("E-mail.", true),

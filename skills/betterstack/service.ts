@@ -15,9 +15,9 @@ export function withBetterStack(
     usual: `https://${product}.betterstack.com`,
     keys: ["BETTERSTACK_API_TOKEN"],
     headers: (config) => authorization(undefined, requiredKey(config, "BETTERSTACK_API_TOKEN")),
-    instead: "Check the id; it may also belong to another team than BETTERSTACK_API_TOKEN.",
+    instead: "Check the id. It may belong to a different team than BETTERSTACK_API_TOKEN.",
   };
-  const needs = "a global token, or one of the right team";
+  const needs = "a global token, or a token of the right team";
   return withService(service, context, (ask) =>
     work((asking) => {
       const effect = asking.body === undefined ? "read" : "write";

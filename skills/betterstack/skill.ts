@@ -12,40 +12,40 @@ export default defineSkill({
   id: "betterstack",
   name: "Better Stack",
   description:
-    "Incidents, their timelines, who is on call, uptime monitors and heartbeats in Better Stack; read-only SQL over a source's logs.",
+    "Incidents, timelines, on-call calendars, uptime monitors and heartbeats in Better Stack; read-only SQL on a source's logs.",
   category: "observability",
   config: {
     BETTERSTACK_API_TOKEN: {
-      description: "A global API token, or an Uptime API token: with that one, list_sources is refused.",
+      description: "A global API token, or an Uptime API token. list_sources needs a global one.",
       required: true,
       env: "BETTERSTACK_API_TOKEN",
       format: "token",
     },
     BETTERSTACK_API_URL: {
-      description: "The API's address where it is not Better Stack's own, such as a proxy's, for Uptime and Telemetry.",
+      description: "Address of the Uptime and Telemetry APIs, if it is not Better Stack's own, such as a proxy's.",
       env: "BETTERSTACK_API_URL",
       format: "base_url",
       secret: false,
     },
     BETTERSTACK_QUERY_ENDPOINT: {
-      description: "For query_logs: the SQL API's address, such as https://eu-nbg-2-connect.betterstackdata.com.",
+      description: "For query_logs: address of the SQL API, such as https://eu-nbg-2-connect.betterstackdata.com.",
       env: "BETTERSTACK_QUERY_ENDPOINT",
       format: "text",
       secret: false,
     },
     BETTERSTACK_QUERY_USERNAME: {
-      description: "For query_logs: the user name of the SQL API's connection.",
+      description: "For query_logs: user name of the SQL API connection.",
       env: "BETTERSTACK_QUERY_USERNAME",
       format: "text",
     },
     BETTERSTACK_QUERY_PASSWORD: {
-      description: "For query_logs: the password of the SQL API's connection.",
+      description: "For query_logs: password of the SQL API connection.",
       env: "BETTERSTACK_QUERY_PASSWORD",
       format: "text",
     },
     BETTERSTACK_SOURCE: {
       description:
-        "For query_logs: the only source it may read, as list_sources names it: t123456_my_app. Commas part several.",
+        "For query_logs: the only source that it may read, by its name in list_sources: t123456_my_app. Separate several with commas.",
       env: "BETTERSTACK_SOURCE",
       format: "list",
       secret: false,

@@ -7,7 +7,7 @@ import { declaredSources } from "./sql/tables.ts";
 export const sourceTools = [
   defineTool({
     name: "list_sources",
-    description: "Lists the sources that send logs, and whether query_logs reads them.",
+    description: "Lists the sources that send logs, and whether query_logs can read them.",
     effect: "read",
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("sources", {

@@ -23,7 +23,7 @@ export const timelineTools = [
   defineTool({
     name: "get_timeline",
     description:
-      "Reads what happened in an incident, oldest first: who was called when, escalations, comments. Facts of it: get_incident.",
+      "Reads an incident's timeline, oldest first: who was called and when, escalations, comments. For its details: get_incident.",
     effect: "read",
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema(
@@ -43,7 +43,7 @@ export const timelineTools = [
   }),
   defineTool({
     name: "add_comment",
-    description: "Comments on an incident: what was found, with its evidence. It pages nobody.",
+    description: "Comments on an incident: your findings with their evidence. Does not page anyone.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({

@@ -9,7 +9,7 @@ export async function describeAccess(context: ToolContext): Promise<string> {
       input: { MaxRecords: 1 },
       answer: z.object({ MetricAlarms: z.array(z.unknown()).nullish() }),
     });
-    return `it shows alarms of ${context.config["AWS_REGION"]}`;
+    return `can read alarms of ${context.config["AWS_REGION"]}`;
   });
   return String(told);
 }

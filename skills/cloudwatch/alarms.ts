@@ -14,7 +14,7 @@ export const alarmTools = [
   defineTool({
     name: "list_alarms",
     description:
-      "Lists alarms that are in ALARM, or in another state: why, since when, and the metric and threshold behind each. The first thing to ask. How often one turned before: get_alarm_history.",
+      "Lists alarms in state ALARM, or in another state: why, since when, metric and threshold. Call this first. For earlier state changes: get_alarm_history.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -41,14 +41,14 @@ export const alarmTools = [
         return {
           alarms,
           next_cursor: found.NextToken ?? undefined,
-          note: alarms.length === 0 && !found.NextToken ? `No alarm of this region is in ${state}.` : undefined,
+          note: alarms.length === 0 && !found.NextToken ? `No alarm in this region is in state ${state}.` : undefined,
         };
       }),
   }),
   defineTool({
     name: "get_alarm_history",
     description:
-      "Lists what happened to an alarm, or to all, newest first: when it turned and why, what it set off, when it was changed. When it began, and whether it flaps.",
+      "Lists the history of one alarm or of all, newest first: state changes with reasons, actions, configuration changes. Shows when a problem began and whether the alarm flaps.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -80,7 +80,7 @@ export const alarmTools = [
             MaxRecords: input.limit ?? 30,
             NextToken: input.cursor,
           },
-          instead: "list_alarms tells names.",
+          instead: "list_alarms lists names.",
           answer: z.object({ AlarmHistoryItems: z.array(item), NextToken: text }),
         });
         return {
@@ -92,7 +92,7 @@ export const alarmTools = [
           next_cursor: found.NextToken ?? undefined,
           note:
             found.AlarmHistoryItems.length === 0 && !found.NextToken
-              ? "Nothing happened to it in this period."
+              ? "Nothing happened to this alarm in this period."
               : undefined,
         };
       }),

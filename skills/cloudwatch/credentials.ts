@@ -23,13 +23,13 @@ export async function credentialsOf(
     return { accessKeyId, secretAccessKey, sessionToken: keyOf(config, "AWS_SESSION_TOKEN") };
   const providers = load();
   if (!providers) throw new Error(`${NO_KEYS}.`);
-  if (offline) throw new SkillflowError("offline.refused", "AWS was not asked for credentials: the run is offline");
+  if (offline) throw new SkillflowError("offline.refused", "Did not ask AWS for credentials: the run is offline");
   const profile = config["AWS_PROFILE"]?.trim();
   return providers.fromNodeProviderChain(profile ? { profile } : {})();
 }
 
 const UNSET = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set";
-const NO_KEYS = `${UNSET}, and the package ${PACKAGE}, which finds credentials elsewhere, is not installed beside skillflow`;
+const NO_KEYS = `${UNSET}, and the package ${PACKAGE}, which finds credentials elsewhere, is not installed next to skillflow`;
 const SET_KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 
 /** Reports why no credentials can be found, without network access. A partly set up chain counts as usable. */
@@ -44,7 +44,7 @@ export function lackingCredentials(
   if (["AWS_PROFILE", ...CHAIN].some((name) => config[name])) return undefined;
   const files = ["config", "credentials"].map((name) => join(homedir(), ".aws", name));
   if (files.some(exists) || isInstance()) return undefined;
-  const reason = `${UNSET}, and AWS's own chain has no profile, web identity, container or instance to ask`;
+  const reason = `${UNSET}, and the AWS credential chain finds no profile, web identity, container or instance`;
   return { kind: "config_missing", reason, fix: `${SET_KEYS}, or AWS_PROFILE` };
 }
 

@@ -7,18 +7,14 @@ export const insightTools = [
   defineTool({
     name: "query_logs",
     description:
-      "Runs a Logs Insights query over log groups and waits for it: `stats count(*) by bin(5m)`, `filter status >= 500 | stats count(*) by path | sort count desc | limit 10`. Billed by what is scanned: a short period, few groups. Single lines are cheaper by filter_log_events.",
+      "Runs a Logs Insights query over log groups and waits for it: `stats count(*) by bin(5m)`, `filter status >= 500 | stats count(*) by path | sort count desc | limit 10`. AWS bills by scanned data: use a short period and few groups. For single lines, filter_log_events is cheaper.",
     effect: "read",
     input_schema: z.strictObject({
       groups: z.array(logGroup).min(1).max(10),
-      query: z
-        .string()
-        .min(1)
-        .max(5000)
-        .describe("Fields of JSON lines are found by their names; @message is the whole line."),
+      query: z.string().min(1).max(5000).describe("Use the field names of JSON lines. @message is the whole line."),
       from,
       to,
-      limit: z.int().min(1).max(200).optional().describe("Rows; default 50."),
+      limit: z.int().min(1).max(200).optional().describe("Number of rows. Default 50."),
     }),
     output_schema: resultSchema(
       { rows: ["any"], ...each("number", "matched scanned scanned_bytes"), ...each("text", "from to incomplete note") },
@@ -35,12 +31,14 @@ export const insightTools = [
             endTime: secondsOf(period.to),
             limit: input.limit ?? 50,
           },
-          instead: "list_log_groups tells names; they are a region's own.",
+          instead: "list_log_groups lists the names. Each region has its own.",
           answer: z.object({ queryId: z.string() }),
         });
         const told = await waitFor(act, queryId, context);
         if (FAILED.includes(told.status))
-          throw new Error(`CloudWatch ended the query as ${told.status}: take a shorter period or fewer groups.`);
+          throw new Error(
+            `CloudWatch ended the query with status ${told.status}. Use a shorter period or fewer groups.`,
+          );
         const isWhole = told.status === "Complete";
         const rows = (told.results ?? []).map(rowOf);
         return {
@@ -50,8 +48,8 @@ export const insightTools = [
           scanned_bytes: told.statistics?.bytesScanned,
           from: isoTime(period.from),
           to: isoTime(period.to),
-          incomplete: isWhole ? undefined : `It was stopped after ${LONGEST_MS / 1000} seconds: take a shorter period.`,
-          note: isWhole && rows.length === 0 ? "The whole period was searched, and nothing fits." : undefined,
+          incomplete: isWhole ? undefined : `Stopped after ${LONGEST_MS / 1000} seconds. Use a shorter period.`,
+          note: isWhole && rows.length === 0 ? "The whole period was searched, and nothing matched." : undefined,
         };
       }),
   }),

@@ -2,17 +2,17 @@ import { clip, defineTool, each, firstOf, isoTime, periodOf, resultSchema } from
 import * as z from "zod";
 import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
 
-const NO_GROUP = "list_log_groups tells names; they are a region's own.";
+const NO_GROUP = "list_log_groups lists the names. Each region has its own.";
 
 export const logTools = [
   defineTool({
     name: "list_log_groups",
     description:
-      "Lists log groups whose name has a word: what is kept how long, and how large it is. Names for filter_log_events and query_logs.",
+      "Lists log groups whose name contains a word, with retention and size. filter_log_events and query_logs need the names.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      contains: contains.describe("As it is written, capital letters included."),
+      contains: contains.describe("Case-sensitive."),
       limit: z.int().min(1).max(50).optional().describe("Default 30."),
       cursor,
     }),
@@ -37,18 +37,18 @@ export const logTools = [
             created_at: isoTime(creationTime),
           })),
           next_cursor: found.nextToken ?? undefined,
-          note: found.logGroups.length === 0 ? "No group of this region has it in its name." : undefined,
+          note: found.logGroups.length === 0 ? "No log group in this region has a name that contains it." : undefined,
         };
       }),
   }),
   defineTool({
     name: "filter_log_events",
     description:
-      'Reads log lines of one group that fit a filter, oldest first: `ERROR -timeout`, `"payment failed"`, `{ $.status = 502 }`. Cheap for a word in a short period. For how many, since when or by what, take query_logs.',
+      'Reads log lines of one group that match a filter, oldest first: `ERROR -timeout`, `"payment failed"`, `{ $.status = 502 }`. Cheap for a word in a short period. To count or group, use query_logs.',
     effect: "read",
     input_schema: z.strictObject({
       group: logGroup,
-      filter: z.string().min(1).max(1024).optional().describe("A filter pattern; default every line."),
+      filter: z.string().min(1).max(1024).optional().describe("Filter pattern. Default: every line."),
       stream_prefix: z.string().min(1).max(512).optional(),
       from,
       to,
@@ -108,9 +108,9 @@ const LONGEST_MESSAGE = 2000;
 function noteOf(count: number, next: string | undefined): string | undefined {
   if (next !== undefined)
     return count === 0
-      ? "Nothing in what was searched so far: go on with next_cursor, or take a shorter period."
-      : "There are more, or not all was searched: go on with next_cursor.";
-  return count === 0 ? "The whole period was searched, and no line fits." : undefined;
+      ? "Nothing matched so far. Continue with next_cursor, or use a shorter period."
+      : "There are more lines, or not everything was searched. Continue with next_cursor.";
+  return count === 0 ? "The whole period was searched, and no line matched." : undefined;
 }
 
 const group = z.object({ logGroupName: z.string(), ...each(number, "storedBytes retentionInDays creationTime") });

@@ -14,20 +14,20 @@ import {
 import * as z from "zod";
 import { contains, dimensions, from, namedOf, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
-const namespace = z.string().min(1).max(255).describe("Such as AWS/Lambda, AWS/ApplicationELB, or one of your own.");
+const namespace = z.string().min(1).max(255).describe("Such as AWS/Lambda, AWS/ApplicationELB, or a custom namespace.");
 const metric = z.string().min(1).max(255).describe("Such as Errors.");
 
 export const metricTools = [
   defineTool({
     name: "list_metrics",
     description:
-      "Lists metrics that had data in the last three hours: namespace, name and dimensions, of which get_metric_data wants all. Give a namespace: an account has thousands.",
+      "Lists metrics that had data in the last three hours: namespace, name and dimensions. get_metric_data needs all dimensions. Give a namespace: an account has thousands of metrics.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       namespace: namespace.optional(),
       metric: metric.optional(),
-      contains: contains.describe("In namespace, name or dimensions, case aside."),
+      contains: contains.describe("In namespace, name or dimensions. Case-insensitive."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
@@ -64,11 +64,11 @@ export const metricTools = [
           matching: matching.length,
           left_out,
           incomplete: NextToken
-            ? `Only the first ${all.length} were looked at: name a namespace or a metric.`
+            ? `Only the first ${all.length} were checked. Give a namespace or a metric.`
             : undefined,
           note:
             matching.length === 0 && !NextToken
-              ? "None of the last three hours fits; older ones are not listed."
+              ? "No metric of the last three hours matches. Older ones are not listed."
               : undefined,
         };
       }),
@@ -76,21 +76,21 @@ export const metricTools = [
   defineTool({
     name: "get_metric_data",
     description:
-      "Reads a metric over a period: minimum, maximum, average, first and last value, when, and a few points. `expression` in place of a metric: SEARCH('{AWS/Lambda,FunctionName} MetricName=\"Errors\"', 'Sum') or SELECT SUM(Errors) FROM \"AWS/Lambda\" GROUP BY FunctionName (the last three hours). Billed by metric.",
+      "Reads a metric over a period: minimum, maximum, average, first and last value, when, and a few points. `expression` instead of a metric: SEARCH('{AWS/Lambda,FunctionName} MetricName=\"Errors\"', 'Sum') or SELECT SUM(Errors) FROM \"AWS/Lambda\" GROUP BY FunctionName (the last three hours). AWS bills per metric.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       namespace: namespace.optional(),
       metric: metric.optional(),
-      dimensions: dimensions.describe("All of the metric's, as list_metrics tells them."),
+      dimensions: dimensions.describe("All dimensions of the metric, from list_metrics."),
       stat: textLike(/^(Average|Sum|Minimum|Maximum|SampleCount|p\d{1,2}(\.\d{1,2})?)$/, 20)
         .optional()
-        .describe("Sum, Average, Maximum, p99 …; default Average."),
+        .describe("Sum, Average, Maximum, p99 … Default Average."),
       expression: z.string().min(1).max(2048).optional(),
       from,
       to,
-      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20."),
-      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+      points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20."),
+      limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(
       {
@@ -142,7 +142,7 @@ export const metricTools = [
 
 const MOST_PAGES = 4;
 const NO_DATA =
-  "No data: nothing was reported, or the dimensions are not all of the metric's. Counters such as Errors have none while nothing happens.";
+  "No data: nothing was reported, or a dimension of the metric is missing. Counters such as Errors have no data while nothing happens.";
 
 const listed = z.object({ Namespace: text, MetricName: text, Dimensions: pairs });
 const dataAnswer = z.object({
@@ -169,11 +169,10 @@ function queryOf(
   Period: number,
 ) {
   if (expression) {
-    if (Namespace || MetricName || all || stat)
-      throw new Error("Give either a metric or an `expression`, which holds all of it.");
+    if (Namespace || MetricName || all || stat) throw new Error("Give either a metric or an `expression`, not both.");
     return { Id: "q", Expression: expression, Period };
   }
-  if (!Namespace || !MetricName) throw new Error("Name the `namespace` and the `metric`, or give an `expression`.");
+  if (!Namespace || !MetricName) throw new Error("Give the `namespace` and the `metric`, or an `expression`.");
   const Dimensions = all?.map(({ name: Name, value: Value }) => ({ Name, Value }));
   return { Id: "q", MetricStat: { Metric: { Namespace, MetricName, Dimensions }, Period, Stat: stat ?? "Average" } };
 }

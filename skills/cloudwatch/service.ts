@@ -42,7 +42,7 @@ export async function withCloudWatch(kind: Kind, context: ToolContext, work: (ac
 }
 
 function addressOf(kind: Kind, region: string): string {
-  if (!/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) throw new Error("AWS_REGION is not a region, such as eu-west-1.");
+  if (!/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) throw new Error("AWS_REGION must be a region, such as eu-west-1.");
   return `https://${kind}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 }
 
@@ -87,16 +87,16 @@ async function plainly(response: Response): Promise<Response> {
 }
 
 export const from = timeField.optional();
-export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 export const contains = z.string().min(1).max(200).optional();
-export const cursor = z.string().min(1).max(4096).optional().describe("next_cursor of the call before.");
+export const cursor = z.string().min(1).max(4096).optional().describe("next_cursor of the previous call.");
 
 export const logGroup = z
   .string()
   .min(1)
   .max(512)
   .regex(/^[A-Za-z0-9_./#-]+$/)
-  .describe("A group's name, such as /aws/lambda/checkout.");
+  .describe("Name of a log group, such as /aws/lambda/checkout.");
 
 export const dimensions = z
   .array(z.strictObject({ name: z.string().min(1).max(255), value: z.string().min(1).max(1024) }))

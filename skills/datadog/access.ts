@@ -7,7 +7,7 @@ export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withDatadog(context, async (ask) => {
     const query = { page_size: 1, page: 0 };
     await ask({ path: ["api", "v1", "monitor"], query, needs: "monitors_read", answer: z.array(z.unknown()) });
-    return "both keys are accepted";
+    return "both keys are valid";
   });
   return String(told);
 }

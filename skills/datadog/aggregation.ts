@@ -11,7 +11,7 @@ const facet = textLike(/^[@A-Za-z_][A-Za-z0-9_.@/-]*$/, 200);
 export const measure = z
   .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])
   .optional()
-  .describe("Default count; others need metric.");
+  .describe("Default count. All others need metric.");
 
 export const metric = facet.optional().describe("Such as @duration, or @usr.id for cardinality.");
 
@@ -21,7 +21,7 @@ export const interval = z
   .string()
   .regex(/^[1-9]\d{0,3}[smhd]$/)
   .optional()
-  .describe("A step, such as 5m, for a series over time.");
+  .describe("Step for a series over time, such as 5m.");
 
 export const BUCKET = { by: {}, value: "any", points: [["any"]], more_points: "text" } as const satisfies Shape;
 
@@ -55,5 +55,5 @@ export function measured(value: unknown) {
   const { data } = steps;
   const left = data.length - MOST_STEPS;
   const points = data.slice(0, MOST_STEPS).map(({ time, value: at }) => [time, at]);
-  return { points, ...(left > 0 ? { more_points: `${left} left out: take a wider interval` } : {}) };
+  return { points, ...(left > 0 ? { more_points: `${left} left out: use a longer interval` } : {}) };
 }

@@ -22,7 +22,7 @@ export function pageNotes(meta: z.infer<typeof cursorMeta>) {
   const warnings = meta?.warnings?.map(({ title, detail }) => [title, detail].filter(Boolean).join(": "));
   return {
     next_cursor: meta?.page?.after,
-    incomplete: meta?.status === "timeout" ? "Datadog ran out of time: narrow the query or the period." : undefined,
+    incomplete: meta?.status === "timeout" ? "Datadog timed out. Narrow the query or the period." : undefined,
     warnings: warnings?.length ? warnings.slice(0, 5) : undefined,
   };
 }

@@ -22,7 +22,7 @@ const INCIDENT = {
 export const incidentTools = [
   defineTool({
     name: "list_incidents",
-    description: "Lists incidents that people declared, newest first. Alerts: list_monitors.",
+    description: "Lists incidents that people declared, newest first. For alerts: list_monitors.",
     effect: "read",
     input_schema: z.strictObject({
       states: z
@@ -62,11 +62,10 @@ export const incidentTools = [
   }),
   defineTool({
     name: "get_incident",
-    description:
-      "Reads one declared incident: its fields, its times in order, its tasks and who took them. Two requests.",
+    description: "Reads one declared incident: its fields, its timeline, its tasks and their assignees. Two requests.",
     effect: "read",
     input_schema: z.strictObject({
-      incident_id: textLike(UUID, 36).describe("`id` of list_incidents, not the number."),
+      incident_id: textLike(UUID, 36).describe("`id` from list_incidents, not the number."),
     }),
     output_schema: resultSchema(
       {

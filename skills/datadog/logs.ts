@@ -18,7 +18,7 @@ const indexes = z
 export const logTools = [
   defineTool({
     name: "search_logs",
-    description: "Searches log lines. To count or compare, use aggregate_logs.",
+    description: "Searches log lines. To count or compare, use aggregate_logs instead.",
     effect: "read",
     input_schema: z.strictObject({
       query: logQuery,
@@ -29,7 +29,7 @@ export const logTools = [
         .array(z.string().min(1).max(200))
         .max(10)
         .optional()
-        .describe("Attributes to show too: http.status_code, error.stack."),
+        .describe("Additional attributes to show: http.status_code, error.stack."),
       newest_first: newestFirst,
       limit,
       cursor,
@@ -67,7 +67,7 @@ export const logTools = [
   defineTool({
     name: "aggregate_logs",
     description:
-      "Counts or measures logs: one number, by facet, over time, or both. Small, whatever the number of lines.",
+      "Counts or measures logs: in total, by facet, over time, or both. The result is small, no matter how many lines match.",
     effect: "read",
     input_schema: z.strictObject({
       query: logQuery,
@@ -78,7 +78,7 @@ export const logTools = [
       metric,
       group_by: groupBy,
       interval,
-      limit: z.int().min(1).max(50).optional().describe("Values of each facet, largest first."),
+      limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
       cursor,
     }),
     output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),

@@ -19,15 +19,15 @@ export const metricTools = [
   defineTool({
     name: "query_metrics",
     description:
-      "Reads metrics: of each series minimum, maximum, average, last value, points over time. An unsure name: find_metrics.",
+      "Reads metrics: minimum, maximum, average, last value and points over time of each series. To find a name: find_metrics.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       query: query.describe("Such as sum:trace.http.request.errors{service:checkout} by {env}.as_count()."),
       from,
       to,
-      points: z.int().min(0).max(60).optional().describe("Of each series; default 20, 0 for none."),
-      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first."),
+      points: z.int().min(0).max(60).optional().describe("Points per series. Default 20; 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first."),
     }),
     output_schema: resultSchema(
       {
@@ -58,7 +58,7 @@ export const metricTools = [
           answer: seriesAnswer,
         });
         // Datadog reports an invalid query with status 200.
-        if (answer.error) throw new Error(`Datadog found the query wrong: ${clip(answer.error, 500)}`);
+        if (answer.error) throw new Error(`Datadog rejected the query: ${clip(answer.error, 500)}`);
         const series = (answer.series ?? []).map((one) => briefOf(one, input.points ?? MOST_POINTS));
         const highest = series.sort((a, b) => (b.max ?? -Infinity) - (a.max ?? -Infinity));
         return {
@@ -66,13 +66,13 @@ export const metricTools = [
           to: isoTime(bounds.to * 1000),
           series: highest.slice(0, input.limit ?? DEFAULT_LIMIT),
           series_total: series.length,
-          note: series.length === 0 ? "No data: check the metric's name, its tags and the period." : undefined,
+          note: series.length === 0 ? "No data. Check the metric's name, its tags and the period." : undefined,
         };
       }),
   }),
   defineTool({
     name: "find_metrics",
-    description: "Finds metrics by a part of their name: before query_metrics, where the name is not sure.",
+    description: "Finds metrics by a part of their name. Use it before query_metrics if you are not sure of the name.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -95,7 +95,7 @@ export const metricTools = [
   }),
   defineTool({
     name: "describe_metric",
-    description: "Reads a metric's type and unit, and the tags that it can be filtered and grouped by: two requests.",
+    description: "Reads a metric's type and unit, and the tags to filter and group by. Two requests.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({

@@ -160,5 +160,5 @@ function secondsTime(seconds: number | null | undefined): string | undefined {
 /** Throws if an id is not a positive integer. */
 export function wholeNumber(id: number): number {
   if (Number.isSafeInteger(id) && id > 0) return id;
-  throw new Error("A monitor's id is a whole number: take it from list_monitors.");
+  throw new Error("A monitor's id is a whole number. Get it from list_monitors.");
 }

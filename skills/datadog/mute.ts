@@ -10,7 +10,7 @@ const PERMISSION = "monitors_downtime";
 export const muteTools = [
   defineTool({
     name: "mute_monitor",
-    description: "Silences a monitor, or one scope of it, for a bounded time. A repeat adds no second downtime.",
+    description: "Silences a monitor, or one scope of it, for a limited time. A repeated call adds no second downtime.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -18,8 +18,8 @@ export const muteTools = [
       minutes: z.int().min(5).max(10_080),
       scope: textLike(/^[A-Za-z0-9_.:/*() -]+$/, 300)
         .optional()
-        .describe("Groups, such as env:staging AND host:web-1; default all."),
-      reason: z.string().min(1).max(500).describe("For the people who find it muted."),
+        .describe("Groups, such as env:staging AND host:web-1. Default: all."),
+      reason: z.string().min(1).max(500).describe("Shown to people who find the monitor muted."),
     }),
     output_schema: resultSchema(
       { downtime_id: "text", monitor_id: "number", scope: "text", end: "text", existing: "flag", url: "text" },
@@ -45,7 +45,8 @@ export const muteTools = [
   }),
   defineTool({
     name: "unmute_monitor",
-    description: "Ends the downtimes that mute_monitor made of a monitor; those of people it leaves, and tells them.",
+    description:
+      "Ends the downtimes that mute_monitor created for a monitor. Keeps those that people created, and lists them.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ monitor_id: monitorId }),

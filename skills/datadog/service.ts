@@ -18,7 +18,7 @@ const DATADOG: Service = {
     "dd-api-key": requiredKey(config, "DD_API_KEY"),
     "dd-application-key": requiredKey(config, "DD_APP_KEY"),
   }),
-  instead: "Check the id; it may also belong to another site or organisation.",
+  instead: "Check the id. It may belong to a different site or organization.",
   limitEnds: (headers) => retryAfter(headers.get("x-ratelimit-reset")),
   advice: (refusal, context) => (refusal.status === 403 ? refusedKey(refusal, context) : undefined),
 };
@@ -33,9 +33,9 @@ async function refusedKey({ what, said, needs }: Refusal, context: ToolContext):
   const state = await keyState(context);
   const reason = `(${what}: ${said})`;
   if (state === "refused")
-    return `Datadog refused DD_API_KEY: it is wrong, revoked, or of another site than DD_SITE. ${reason}`;
-  const lack = `DD_APP_KEY is wrong, or its owner or scopes lack the permission ${needs}. ${reason}`;
-  return state === "valid" ? `DD_API_KEY is right, but ${lack}` : `DD_API_KEY is wrong for DD_SITE, or ${lack}`;
+    return `Datadog refused DD_API_KEY: it is wrong, revoked, or for a different site than DD_SITE. ${reason}`;
+  const lack = `DD_APP_KEY is wrong, or it lacks the permission ${needs} (by its owner or scopes). ${reason}`;
+  return state === "valid" ? `DD_API_KEY is valid, but ${lack}` : `DD_API_KEY is wrong for DD_SITE, or ${lack}`;
 }
 
 /** Checks the API key alone. */
@@ -64,6 +64,6 @@ function siteOf(config: ToolContext["config"]): string {
   const site = (config["DD_SITE"] || "datadoghq.com").trim().toLowerCase();
   if (SITE.test(site) && !site.startsWith("app.") && !site.startsWith("api.")) return site;
   throw new Error(
-    "DD_SITE is not a Datadog site: it is written like datadoghq.eu or us5.datadoghq.com. Use DD_API_URL for others.",
+    "DD_SITE must be a Datadog site, such as datadoghq.eu or us5.datadoghq.com. For another address, set DD_API_URL.",
   );
 }

@@ -12,24 +12,24 @@ export default defineSkill({
   id: "datadog",
   name: "Datadog",
   description:
-    "Logs, metrics, monitors, events, incidents, traces and what services depend on in Datadog; mutes monitors.",
+    "Logs, metrics, monitors, events, incidents, traces and service dependencies in Datadog; mutes monitors.",
   category: "observability",
   config: {
-    DD_API_KEY: { description: "An API key of the organisation.", required: true, env: "DD_API_KEY", format: "token" },
+    DD_API_KEY: { description: "An API key of the organization.", required: true, env: "DD_API_KEY", format: "token" },
     DD_APP_KEY: {
-      description: "An application key. What it may do is what its owner may do, or its scopes.",
+      description: "An application key. It has the permissions of its owner, or of its scopes.",
       required: true,
       env: "DD_APP_KEY",
       format: "token",
     },
     DD_SITE: {
-      description: "The Datadog site, such as datadoghq.eu or us5.datadoghq.com. datadoghq.com when absent.",
+      description: "The Datadog site, such as datadoghq.eu or us5.datadoghq.com. Default: datadoghq.com.",
       env: "DD_SITE",
       format: "host",
       secret: false,
     },
     DD_API_URL: {
-      description: "The API's address where it does not follow from the site, such as a proxy's.",
+      description: "Address of the API, if it does not follow from the site, such as a proxy's.",
       env: "DD_API_URL",
       format: "base_url",
       secret: false,

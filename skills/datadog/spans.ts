@@ -16,7 +16,7 @@ export const spanTools = [
   defineTool({
     name: "search_spans",
     description:
-      "Searches trace spans: which requests failed or were slow, where, with what error. To count: aggregate_spans.",
+      "Searches trace spans: which requests failed or were slow, where, and with what error. To count: aggregate_spans.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error @duration:>1s."),
@@ -26,7 +26,7 @@ export const spanTools = [
         .array(z.string().min(1).max(200))
         .max(10)
         .optional()
-        .describe("Attributes to show too: http.url, db.statement."),
+        .describe("Additional attributes to show: http.url, db.statement."),
       newest_first: newestFirst,
       limit,
       cursor,
@@ -46,13 +46,13 @@ export const spanTools = [
   defineTool({
     name: "get_trace",
     description:
-      "Reads one trace, its spans in the order of their start, with how deep each was called. Dear: 300 requests an hour.",
+      "Reads one trace: its spans by start time, with their depth in the call tree. Expensive: 300 requests per hour.",
     effect: "read",
     input_schema: z.strictObject({
       trace_id: z.string().regex(/^[0-9a-f]{1,32}$/),
       from,
-      to: to.describe("The hour that the trace was in; the last one when absent."),
-      limit: z.int().min(1).max(200).optional().describe("Spans; default 60."),
+      to: to.describe("The hour of the trace. Default: the last one."),
+      limit: z.int().min(1).max(200).optional().describe("Number of spans. Default 60."),
     }),
     output_schema: resultSchema(
       {
@@ -89,7 +89,7 @@ export const spanTools = [
   defineTool({
     name: "aggregate_spans",
     description:
-      "Counts or measures spans: error counts and latencies by service or resource, over time. To see some, search_spans.",
+      "Counts or measures spans: error counts and latencies by service or resource, over time. To see spans: search_spans.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error."),
@@ -99,7 +99,7 @@ export const spanTools = [
       metric,
       group_by: groupBy,
       interval,
-      limit: z.int().min(1).max(50).optional().describe("Values of each facet, largest first."),
+      limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
     }),
     output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),
     handler: (input, context) =>
@@ -121,7 +121,7 @@ export const spanTools = [
   defineTool({
     name: "get_dependencies",
     description:
-      "Tells what a service calls and what calls it, by its traces; without service, all services and what each calls.",
+      "Lists what a service calls and what calls it, from its traces. Without service: all services and what each calls.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -170,7 +170,7 @@ export const spanTools = [
 
 const PERMISSION = "apm_read";
 const MOST_SERVICES = 100;
-const NO_SERVICES = "No traces in this environment and period: check env and the service's name.";
+const NO_SERVICES = "No traces in this environment and period. Check env and the service's name.";
 
 const dependenciesAnswer = z.record(z.string(), z.object({ calls: z.array(z.string()) }));
 
@@ -206,9 +206,9 @@ function depthOf(one: Span, spans: readonly Span[]): number {
 
 function noteOn(found: number, next: string | null | undefined): string | undefined {
   if (found === 0)
-    return "Nothing of this trace is kept in this period: give the time it was in, or it was not sampled.";
+    return "No span of this trace is stored for this period. Give the time of the trace, or it was not sampled.";
   return next
-    ? "It has more spans than these: raise limit, or search_spans with trace_id and the services that matter."
+    ? "The trace has more spans. Raise limit, or call search_spans with trace_id and the services that matter."
     : undefined;
 }
 

@@ -6,7 +6,7 @@ export const clusterTools = [
   defineTool({
     name: "list_indices",
     description:
-      "Lists indices, largest first: health, documents, size. Which names there are before a search, and what fills the disks. Only those that the key may see.",
+      "Lists indices, largest first: health, documents, size. Use it to find names before a search, and to see what fills the disks. Only indices that the key can see.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -24,8 +24,8 @@ export const clusterTools = [
             h: "index,health,status,docs.count,store.size,pri,rep",
             s: "store.size:desc",
           },
-          needs: "the privilege monitor on these indices",
-          instead: "No index has this name: ask with a pattern, such as logs-*.",
+          needs: "the monitor privilege on these indices",
+          instead: "No index has this name. Use a pattern, such as logs-*.",
           answer: z.array(z.record(z.string(), z.string().nullable())),
         });
         const { shown, left_out } = firstOf(all, input.limit ?? 30);
@@ -41,14 +41,14 @@ export const clusterTools = [
           })),
           matching: all.length,
           left_out,
-          note: all.length === 0 ? "No index fits, or the key may see none that does." : undefined,
+          note: all.length === 0 ? "No index matches, or the key cannot see those that do." : undefined,
         };
       }),
   }),
   defineTool({
     name: "cluster_health",
     description:
-      "Tells the cluster's state: shards that are not assigned and why the first of them is not, and each node's heap, disk and load, the fullest first. Whether Elasticsearch itself is what fails.",
+      "Shows the state of the cluster: unassigned shards with the reason for the first, and heap, disk and load of each node, fullest first. Shows whether Elasticsearch itself fails.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({}),

@@ -7,10 +7,10 @@ const query = z
   .min(1)
   .max(2000)
   .optional()
-  .describe('Lucene: level:error AND service:checkout AND message:"timed out". Default all.');
+  .describe('Lucene: level:error AND service:checkout AND message:"timed out". Default: all.');
 
 const from = timeField.optional();
-const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 
 const field = z
   .string()
@@ -18,13 +18,13 @@ const field = z
   .max(200)
   .regex(/^[A-Za-z0-9_@.*-]+$/);
 
-const timeName = field.optional().describe("The field of the time; default @timestamp.");
+const timeName = field.optional().describe("Field with the time. Default @timestamp.");
 
 export const searchTools = [
   defineTool({
     name: "search",
     description:
-      "Reads documents, newest first, of a period. For how many, since when or by what, take count: one small answer. Names of fields: list_fields; of indices: list_indices.",
+      "Reads the documents of a period, newest first. To count or group, use count: its result is small. Field names: list_fields. Index names: list_indices.",
     effect: "read",
     input_schema: z.strictObject({
       index,
@@ -32,7 +32,12 @@ export const searchTools = [
       from,
       to,
       time_field: timeName,
-      fields: z.array(field).min(1).max(20).optional().describe("Shown; default all. Name them: documents are large."),
+      fields: z
+        .array(field)
+        .min(1)
+        .max(20)
+        .optional()
+        .describe("Fields to show. Default: all. Give them, because documents are large."),
       oldest_first: z.boolean().optional().describe("Default false."),
       limit: z.int().min(1).max(100).optional().describe("Default 10."),
     }),
@@ -83,7 +88,7 @@ export const searchTools = [
   defineTool({
     name: "count",
     description:
-      "Counts documents of a period: one number, by the values of a field, over time, or both. Cheap, however many there are. A text field has no values to count by: take its .keyword.",
+      "Counts the documents of a period: in total, by the values of a field, over time, or both. Cheap, no matter how many match. To count by a text field, use its .keyword.",
     effect: "read",
     input_schema: z.strictObject({
       index,
@@ -96,8 +101,8 @@ export const searchTools = [
         .string()
         .regex(/^[1-9]\d{0,3}[smhd]$/)
         .optional()
-        .describe("A step, such as 5m, for a course over time."),
-      limit: z.int().min(1).max(50).optional().describe("Values, most frequent first; default 10."),
+        .describe("Step for counts over time, such as 5m."),
+      limit: z.int().min(1).max(50).optional().describe("Number of values, most frequent first. Default 10."),
     }),
     output_schema: resultSchema(
       {
@@ -147,7 +152,7 @@ export const searchTools = [
   defineTool({
     name: "list_fields",
     description:
-      "Lists fields of indices with their types, and whether documents are counted and sorted by them. Before a query on fields that are not known; cheap.",
+      "Lists the fields of indices with their types, and whether you can count and sort by them. Cheap. Use it before a query on unknown fields.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -157,7 +162,7 @@ export const searchTools = [
         .min(1)
         .max(100)
         .optional()
-        .describe("In the name, case aside. Give it: indices have hundreds."),
+        .describe("In the name. Case-insensitive. Give it: indices have hundreds of fields."),
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
     output_schema: resultSchema(
@@ -173,7 +178,7 @@ export const searchTools = [
         const { fields } = await ask({
           path: [input.index, "_field_caps"],
           query: { fields: "*" },
-          needs: "the privilege view_index_metadata on these indices",
+          needs: "the view_index_metadata privilege on these indices",
           instead: NO_INDEX,
           answer: fieldsAnswer,
         });
@@ -199,8 +204,8 @@ export const searchTools = [
   }),
 ];
 
-const NO_INDEX = "list_indices finds names.";
-const NO_SHARDS = "No index fits this name, or the key may read none that does: list_indices tells which it sees.";
+const NO_INDEX = "list_indices lists names.";
+const NO_SHARDS = "No index matches this name, or the key cannot read it. list_indices lists those that it can see.";
 
 const shards = lenient(z.object({ total: z.number(), failed: z.number() }));
 const total = z.object({ value: z.number(), relation: z.string() });
@@ -255,7 +260,7 @@ function stepsOf(interval: string | undefined, time: string, { from: begin, to: 
   const count = (end - begin) / (Number(amount) * (UNITS[unit] ?? 1));
   if (count > MOST_STEPS)
     throw new Error(
-      `An interval of ${interval} gives ${Math.ceil(count)} steps: at most ${MOST_STEPS}, take a wider one.`,
+      `An interval of ${interval} gives ${Math.ceil(count)} steps. The maximum is ${MOST_STEPS}: use a longer one.`,
     );
   return { steps: { date_histogram: { field: time, fixed_interval: interval, min_doc_count: 1 } } };
 }
@@ -272,15 +277,15 @@ interface Told {
 function remarksOf({ timed_out, _shards }: Told, found: number) {
   const failed = _shards?.failed ?? 0;
   const parts = [
-    timed_out ? "Elasticsearch ran out of time: narrow the query or the period." : "",
-    failed > 0 ? `${failed} of ${_shards?.total} shards did not answer: see cluster_health.` : "",
+    timed_out ? "Elasticsearch timed out. Narrow the query or the period." : "",
+    failed > 0 ? `${failed} of ${_shards?.total} shards did not answer. See cluster_health.` : "",
   ].filter((part) => part !== "");
   const none = _shards?.total === 0 ? NO_SHARDS : NOTHING;
   return { incomplete: parts.length > 0 ? parts.join(" ") : undefined, note: found === 0 ? none : undefined };
 }
 
 const NOTHING =
-  "The query is valid and no document of this period fits: check names with list_fields, and whether time_field is right.";
+  "The query is valid, but no document of this period matches. Check the field names with list_fields, and check time_field.";
 
 type Source = Readonly<Record<string, unknown>>;
 

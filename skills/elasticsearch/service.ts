@@ -16,8 +16,8 @@ export function withElasticsearch(context: ToolContext, work: (ask: Ask) => Prom
   return withService(ELASTICSEARCH, context, work);
 }
 
-export const READ = "the privilege read on these indices";
-export const MONITOR = "the privilege monitor on the cluster";
+export const READ = "the read privilege on these indices";
+export const MONITOR = "the monitor privilege on the cluster";
 
 export const index = textLike(/^[a-z0-9.*][a-z0-9_.*,:-]*$/, 300).describe(
   "Names or patterns: logs-*, app-2026.01.31.",

@@ -7,11 +7,11 @@ export default defineSkill({
   id: "elasticsearch",
   name: "Elasticsearch",
   description:
-    "Searches and counts documents, such as logs, in Elasticsearch or OpenSearch; fields, indices and the cluster's health.",
+    "Searches and counts documents, such as logs, in Elasticsearch or OpenSearch; lists fields and indices, shows the cluster's health.",
   category: "observability",
   config: {
     ELASTICSEARCH_URL: {
-      description: "Where the REST API is: https://es.example.com:9200, of OpenSearch too.",
+      description: "Address of the Elasticsearch or OpenSearch REST API: https://es.example.com:9200.",
       required: true,
       env: "ELASTICSEARCH_URL",
       format: "base_url",
@@ -19,18 +19,18 @@ export default defineSkill({
     },
     ELASTICSEARCH_API_KEY: {
       description:
-        "An encoded API key: read and view_index_metadata on the indices it may see, and monitor on the cluster for its health.",
+        "An encoded API key with the privileges read and view_index_metadata on the indices, and monitor on the cluster.",
       env: "ELASTICSEARCH_API_KEY",
       format: "token",
     },
     ELASTICSEARCH_USERNAME: {
-      description: "With it the password is sent by basic authentication, as OpenSearch wants it.",
+      description: "User name for basic authentication with the password, as in OpenSearch.",
       env: "ELASTICSEARCH_USERNAME",
       format: "text",
       secret: false,
     },
     ELASTICSEARCH_PASSWORD: {
-      description: "The user's password, where there is no API key.",
+      description: "The user's password, if there is no API key.",
       env: "ELASTICSEARCH_PASSWORD",
       format: "token",
     },

@@ -59,7 +59,7 @@ export function readFileAt(input: LinesInput, context: ToolContext) {
       path,
       at: commit,
       bytes: entry.bytes,
-      ...(entry.link ? { note: "a symbolic link; its text is where it points" } : {}),
+      ...(entry.link ? { note: "a symbolic link; its text is the link target" } : {}),
       text: shown.join("\n"),
       truncated,
       ...(truncated ? { more: `call again with start_line: ${start + shown.length}` } : {}),
@@ -77,8 +77,8 @@ async function readEntry(git: Git, commit: string, path: string) {
     throw new Error(`${path} does not exist in ${commit.slice(0, 12)}. ${await namesIn(git, commit, parentOf(path))}`);
   const [, mode, kind, id = "", bytes] = match;
   if (kind === "tree") throw new Error(`${path} is a directory. ${await namesIn(git, commit, path)}`);
-  if (kind !== "blob") throw new Error(`${path} is a submodule; its files are in another repository`);
-  if (bytes === "BAD") throw new Error(`${path} has no contents here: the clone is partial or damaged`);
+  if (kind !== "blob") throw new Error(`${path} is a submodule. Its files are in another repository`);
+  if (bytes === "BAD") throw new Error(`${path} has no contents in this clone, which is partial or damaged`);
   return { id, bytes: Number(bytes), link: mode === "120000" };
 }
 
@@ -95,8 +95,8 @@ async function namesIn(git: Git, commit: string, folder: string): Promise<string
     ...(folder ? [`${folder}/`] : []),
   ]);
   const names = text.split("\0").filter((name) => name !== "");
-  if (names.length === 0) return `Its folder does not exist either.`;
-  return `${folder || "The root"} holds: ${names.slice(0, NAMES_SHOWN).join(", ")}${names.length > NAMES_SHOWN ? ", …" : ""}`;
+  if (names.length === 0) return `Its folder does not exist.`;
+  return `${folder || "The root"} contains: ${names.slice(0, NAMES_SHOWN).join(", ")}${names.length > NAMES_SHOWN ? ", …" : ""}`;
 }
 
 function parentOf(path: string): string {
@@ -106,7 +106,7 @@ function parentOf(path: string): string {
 function linesOf({ start_line: from, end_line: to }: LinesInput, usual: number) {
   const start = from ?? Math.max(1, (to ?? usual) - usual + 1);
   const end = to ?? start + usual - 1;
-  if (end < start) throw new Error(`end_line ${end} lies before start_line ${start}`);
+  if (end < start) throw new Error(`end_line ${end} is before start_line ${start}`);
   return { start, end };
 }
 
@@ -114,7 +114,7 @@ function blameFault(output: GitOutput, path: string): Error {
   const lines = /has only (\d+) lines?/.exec(output.errors)?.[1];
   return lines === undefined
     ? faultOf(output)
-    : new Error(`${path} has only ${lines} lines; choose start_line within them`);
+    : new Error(`${path} has only ${lines} lines; choose a smaller start_line`);
 }
 
 interface BlameLine {

@@ -19,7 +19,7 @@ export async function checkOwn({ gitDir, commonDir }: Parts, name: string, signa
 
 export function elsewhere(name: string): Error {
   return new Error(
-    `${name} has links, or keeps parts of its repository elsewhere; the operator can set GIT_REPOSITORY to allow it`,
+    `${name} has symbolic links, or parts of its repository are elsewhere. The operator can set GIT_REPOSITORY to allow it`,
   );
 }
 
@@ -32,7 +32,7 @@ async function checkFolder(top: string, name: string, signal: AbortSignal): Prom
     signal.throwIfAborted();
     const found: readonly Dirent[] = await promises.readdir(folder, { withFileTypes: true });
     entries += found.length;
-    if (entries > MOST_ENTRIES) throw new Error(`${name} has more than ${MOST_ENTRIES} loose objects; run git gc`);
+    if (entries > MOST_ENTRIES) throw new Error(`${name} has more than ${MOST_ENTRIES} loose objects. Run git gc`);
     for (const entry of found) {
       if (entry.isDirectory()) folders.push(join(folder, entry.name));
       else if (!entry.isFile()) throw elsewhere(name);

@@ -33,7 +33,7 @@ async function findParts(wanted: string | undefined, context: ToolContext): Prom
   const name = wanted ?? ".";
   const place = await resolveInside(context.workDir, name);
   if (!place.inside)
-    throw new Error(`the repository ${name} ${place.message}; name a directory in the working directory`);
+    throw new Error(`the repository ${name} ${place.message}; give a directory in the working directory`);
   const parts = await partsAt(place, name, context, (path) => placeInside(path, name, context));
   await checkOwn(parts, name, context.signal);
   return parts;
@@ -49,7 +49,7 @@ export async function lacksRepository({ config, workDir, texts }: RunOutlook): P
   const configured = config["GIT_REPOSITORY"];
   if (configured) {
     if (await isRepository(resolve(workDir, configured), ".")) return undefined;
-    const reason = "GIT_REPOSITORY names neither a git repository nor a bundle";
+    const reason = "GIT_REPOSITORY is neither a git repository nor a bundle";
     return { kind: "config_form", reason, fix: FIX };
   }
   const words = texts.flatMap((text) => [
@@ -58,7 +58,7 @@ export async function lacksRepository({ config, workDir, texts }: RunOutlook): P
   ]);
   const names = [".", ...new Set(words)].filter((name) => name !== "" && name.length <= 500).slice(0, MOST_NAMES);
   if (await isAny(names, (name) => isRepository(workDir, name))) return undefined;
-  const unnamed = texts.length === 0 ? "" : " no text of the run names one,";
+  const unnamed = texts.length === 0 ? "" : " the run's input and texts name no repository,";
   const reason = `the working directory is not a git repository,${unnamed} and GIT_REPOSITORY is not set`;
   return { kind: "not_applicable", reason, fix: FIX };
 }
@@ -115,7 +115,7 @@ async function partsOf(gitDir: string, name: string, follow: Follow): Promise<Pa
   const commonDir = common ? await follow(resolve(gitDir, common)) : gitDir;
   const parts = [join(commonDir, "objects"), join(commonDir, "refs")].map(exists);
   if (!(await Promise.all([isFile(join(gitDir, "HEAD")), ...parts])).every(Boolean))
-    throw new Error(`${name} is no git repository; name its directory in \`repository\``);
+    throw new Error(`${name} is not a git repository; give its directory in \`repository\``);
   return { gitDir, commonDir, shallow: await isFile(join(commonDir, "shallow")) };
 }
 
@@ -160,7 +160,7 @@ async function checkBundle(place: Inside, name: string): Promise<void> {
   try {
     const { buffer } = await opened.file.read(Buffer.alloc(16), 0, 16, 0);
     if (!/^# v[23] git bundle/.test(buffer.toString("latin1"))) {
-      throw new Error(`${name} is a file but no git bundle; name a repository's directory or a bundle`);
+      throw new Error(`${name} is a file but not a git bundle; give a repository's directory or a bundle`);
     }
   } finally {
     await opened.file.close();

@@ -9,7 +9,7 @@ export async function resolveCommit(git: Git, name: string): Promise<string> {
   });
   const id = found.text.trim().split("\n").at(-1) ?? "";
   if (found.code === 0 && /^[0-9a-f]{40,64}$/.test(id)) return id;
-  throw new Error(`no commit, branch or tag named ${name}. ${await whatIsThere(git)}`);
+  throw new Error(`there is no commit, branch or tag named ${name}. ${await whatIsThere(git)}`);
 }
 
 /** Returns branches and tags that point to commits, newest first. */
@@ -49,7 +49,9 @@ export function checkPath(path: string): string {
   const tidy = path.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, "");
   const isBad = /[\0\\\n]/.test(tidy) || tidy.startsWith("-") || tidy.startsWith("/") || tidy.split("/").includes("..");
   if (isBad || tidy === "")
-    throw new Error(`${path} is no path in the repository; write it relative to its root, like src/app/runs.ts`);
+    throw new Error(
+      `${path} is not a valid path in the repository; write it relative to the root, like src/app/runs.ts`,
+    );
   return tidy;
 }
 
@@ -59,11 +61,11 @@ function kindOf(ref: string): Ref["kind"] {
 }
 
 function checkName(name: string): void {
-  if (name.startsWith("-")) throw new Error(`${name} is no commit, branch or tag: a name does not begin with -`);
-  if (name.includes("..")) throw new Error(`${name} is a range; give its two ends as \`from\` and \`to\``);
+  if (name.startsWith("-")) throw new Error(`${name} is not a commit, branch or tag: names do not start with -`);
+  if (name.includes("..")) throw new Error(`${name} is a range; give its ends as \`from\` and \`to\``);
   // ^{/…} and :/… search all messages with a regular expression, and name:path is not a commit.
   if (!/^[^\s:?*[\\\p{Cc}]+$/u.test(name) || name.includes("{/")) {
-    throw new Error(`${name} is no commit, branch or tag; write a commit id, a name, or one like HEAD~3`);
+    throw new Error(`${name} is not a commit, branch or tag; write a commit id, a name, or an expression like HEAD~3`);
   }
 }
 

@@ -72,7 +72,7 @@ async function createView(view: string, parts: Parts, git: Git): Promise<NodeJS.
   const { gitDir, commonDir, shallow } = parts;
   const head = await readFile(join(gitDir, "HEAD"), "utf8");
   if (!/^(?:ref: refs\/\S+|[0-9a-f]{40,64})\s*$/.test(head))
-    throw new Error("the repository's HEAD names no branch or commit");
+    throw new Error("the repository's HEAD does not name a branch or a commit");
   await mkdir(view);
   await writeFile(join(view, "HEAD"), head);
   await writeFile(join(view, "config"), configOf(await readFormat(join(commonDir, "config"), git)));
@@ -93,7 +93,7 @@ async function readFormat(config: string, git: Git): Promise<string> {
   ];
   const { text } = await git(args, { mayFail: true });
   if (/^extensions\.refstorage reftable$/m.test(text))
-    throw new Error("the repository keeps its references as a reftable, which cannot be read here");
+    throw new Error("the repository stores its references as a reftable, which is not supported");
   return /^extensions\.objectformat sha256$/m.test(text) ? "sha256" : "sha1";
 }
 
@@ -168,7 +168,7 @@ async function runGit(args: readonly string[], where: Surroundings, options: Git
   where.signal.addEventListener("abort", stop, { once: true });
   try {
     const code = await new Promise<number>((resolve, reject) => {
-      child.once("error", (error) => reject(new Error(`git cannot be started: ${error.message}`)));
+      child.once("error", (error) => reject(new Error(`cannot start git: ${error.message}`)));
       child.once("close", (status) => resolve(status ?? -1));
     });
     where.signal.throwIfAborted();
@@ -185,12 +185,12 @@ async function runGit(args: readonly string[], where: Surroundings, options: Git
 /** Describes a failure in fixed words, because git's own message may quote a file. */
 export function faultOf({ code, errors }: Pick<GitOutput, "code" | "errors">): Error {
   const known = KNOWN_FAULTS.find(([sign]) => sign.test(errors));
-  return new Error(`git failed: ${known?.[1] ?? `it ended with status ${code}`}`);
+  return new Error(`git failed: ${known?.[1] ?? `exit status ${code}`}`);
 }
 
 const KNOWN_FAULTS: readonly (readonly [RegExp, string])[] = [
-  [/prerequisite commits/, "the bundle builds on commits that it does not hold"],
-  [/unknown (?:repository extension|hash algorithm)/, "it is too old for the format of this repository"],
+  [/prerequisite commits/, "the bundle needs commits that it does not contain"],
+  [/unknown (?:repository extension|hash algorithm)/, "this git is too old for the format of the repository"],
   [
     /unable to (?:read|parse|open|unpack)|missing (?:blob|tree|commit|object)|bad (?:object|tree)|corrupt|could not (?:get|read|parse)/,
     "an object of the repository is missing or damaged",

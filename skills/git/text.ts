@@ -4,7 +4,7 @@ export const ID_SHOWN = 12;
 
 /** Returns a note for the result if the history is incomplete. */
 export function shallowNote(shallow: boolean) {
-  return shallow ? { shallow: "this clone has only the newest part of the history; older commits are not here" } : {};
+  return shallow ? { shallow: "this is a shallow clone: older commits are missing" } : {};
 }
 
 /** Converts git's Unix seconds to a UTC string. */

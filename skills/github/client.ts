@@ -107,13 +107,13 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
 }
 
 // The SDK returns a body that it cannot parse as text.
-const NOT_JSON = "GitHub answered with something that is not JSON: check GITHUB_API_URL, and any proxy before it.";
+const NOT_JSON = "GitHub's response is not JSON. Check GITHUB_API_URL and any proxy in front of it.";
 
 function parseRepository(name: string | undefined): RepositoryClient["at"] {
   if (!name) throw new Error('Name the repository as "owner/name": GITHUB_REPOSITORY sets no default.');
   const [, owner, repo] = /^([A-Za-z0-9_-]{1,39})\/([A-Za-z0-9._-]{1,100})$/.exec(name) ?? [];
   if (!owner || !repo || repo === "." || repo === "..") {
-    throw new Error(`"${name.slice(0, 140)}" is not a repository: it is written owner/name.`);
+    throw new Error(`"${name.slice(0, 140)}" is not a repository. Write it as owner/name.`);
   }
   return { owner, repo };
 }
@@ -146,7 +146,7 @@ function redirected({
   const isUndone = status === 307 || status === 308;
   const outcome = isUndone ? "Nothing was done" : "Whether it took effect is unclear";
   const error = new Error(
-    `GitHub redirected the write${to} (${status}): name the repository by its present name. ${outcome}.`,
+    `GitHub redirected the write${to} (${status}): use the repository's current name. ${outcome}.`,
   );
   return isUndone ? Object.assign(error, { acted: "no", passing: false }) : error;
 }

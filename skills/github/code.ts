@@ -8,7 +8,7 @@ export const codeTools = [
   defineTool({
     name: "search_code",
     description:
-      "Finds files on default branches by content, with the matching fragments: ten a minute. A known file: get_file.",
+      "Finds files on default branches by content, with the matching fragments. Limit: 10 calls per minute. For a known file: get_file.",
     effect: "read",
     input_schema: z.strictObject({
       query: z
@@ -46,11 +46,11 @@ export const codeTools = [
   }),
   defineTool({
     name: "get_file",
-    description: "Reads a text file's lines, or lists a folder. Go on at `next_line`.",
+    description: "Reads the lines of a text file, or lists a folder. Continue at `next_line`.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      path: filePath.describe("From the repository's root; empty for the root."),
+      path: filePath.describe("Relative to the repository's root. Empty for the root."),
       ref: ref.optional(),
       start_line: z.int().min(1).max(1_000_000).optional(),
       end_line: z.int().min(1).max(1_000_000).optional(),
@@ -73,9 +73,7 @@ export const codeTools = [
         const { path, sha, size, html_url: url } = data;
         if (data.type !== "file") return { path, type: data.type, sha, url };
         if (!("content" in data) || data.encoding !== "base64") {
-          throw new Error(
-            `"${path}" has ${size} bytes, more than GitHub hands out here; search_code finds parts of it.`,
-          );
+          throw new Error(`"${path}" has ${size} bytes, more than GitHub returns. search_code finds parts of it.`);
         }
         const bytes = Buffer.from(data.content, "base64");
         if (bytes.includes(0)) return { path, type: "binary", sha, size, url };

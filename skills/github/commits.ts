@@ -19,7 +19,7 @@ import {
 export const commitTools = [
   defineTool({
     name: "list_commits",
-    description: "Lists commits, newest first, of a branch or a path. Between two versions: compare_commits.",
+    description: "Lists the commits of a branch or a path, newest first. Between two versions: compare_commits.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -43,7 +43,7 @@ export const commitTools = [
   }),
   defineTool({
     name: "get_commit",
-    description: "Reads one commit: whole message and patch by file.",
+    description: "Reads one commit: full message and the patch of each file.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ repository, ref, limit, page }),
@@ -76,13 +76,13 @@ export const commitTools = [
   }),
   defineTool({
     name: "compare_commits",
-    description: "Reads the commits and files between two refs. Files come with page 1 only.",
+    description: "Reads the commits and files between two refs. Files are only on page 1.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       repository,
-      base: ref.describe("The older side."),
-      head: ref.describe("The newer side."),
+      base: ref.describe("The older version."),
+      head: ref.describe("The newer version."),
       limit,
       page,
     }),
@@ -112,7 +112,7 @@ export const commitTools = [
   }),
   defineTool({
     name: "list_refs",
-    description: "Lists tags or branches with their commits, in GitHub's order. What came out when: list_releases.",
+    description: "Lists tags or branches with their commits, in GitHub's order. For release dates: list_releases.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),

@@ -35,7 +35,7 @@ export const deliveryTools = [
   }),
   defineTool({
     name: "list_deployments",
-    description: "Lists deployments, newest first, each with its latest status: a request per item.",
+    description: "Lists deployments, newest first, each with its latest status. One request per item.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({

@@ -65,11 +65,13 @@ function answerAdvice(failure: HttpFailure, place?: Place): string {
   if (limited !== undefined) return limitAdvice("GitHub", limited);
   const what = `${failure.status} for ${requestLine(failure)}`;
   if (failure.status === 401) return `GitHub refused GITHUB_TOKEN (${what}): it is wrong, expired or revoked.`;
-  if (failure.status === 403) return `GITHUB_TOKEN may not do this (${what}): ${said(failure)}${neededAccess(failure)}`;
+  if (failure.status === 403)
+    return `GITHUB_TOKEN lacks permission (${what}): ${said(failure)}${neededAccess(failure)}`;
   if (failure.status === 404) return missingAdvice(failure, what, place);
   if (failure.status === 409) return `The repository's state does not allow this (${what}): ${said(failure)}`;
-  if (failure.status === 410) return `This is gone or switched off in the repository (${what}): ${said(failure)}`;
-  if (failure.status === 422) return `GitHub found the request invalid (${what}): ${said(failure)}${fields(failure)}`;
+  if (failure.status === 410) return `This was removed or is disabled in the repository (${what}): ${said(failure)}`;
+  if (failure.status === 422)
+    return `GitHub rejected the request as invalid (${what}): ${said(failure)}${fields(failure)}`;
   if (failure.status >= 500) return `GitHub failed (${what}).${outcome(failure)}`;
   return `GitHub refused (${what}): ${said(failure)}`;
 }
@@ -79,13 +81,13 @@ function silenceAdvice(failure: HttpFailure): string {
 }
 
 function missingAdvice(failure: HttpFailure, what: string, place?: Place): string {
-  if (!place) return `Not found (${what}): check the names.${neededAccess(failure)}`;
+  if (!place) return `Not found (${what}). Check the names.${neededAccess(failure)}`;
   const name = `${place.owner}/${place.repo}`;
   if (!place.isReadable) {
     return `${name} was not found (${what}): the name is wrong, or GITHUB_TOKEN cannot see it.${neededAccess(failure)}`;
   }
-  const write = isRead(failure) ? "" : ` Or GITHUB_TOKEN may read but not write here.${neededAccess(failure)}`;
-  return `${name} exists, but not what was asked for in it (${what}): check the number, ref, path or name.${write}`;
+  const write = isRead(failure) ? "" : ` Or GITHUB_TOKEN can read but not write here.${neededAccess(failure)}`;
+  return `${name} exists, but the requested item does not (${what}). Check the number, ref, path or name.${write}`;
 }
 
 /** Describes the access that the endpoint needs and the token's scopes. Fine-grained tokens have no scopes. */
@@ -98,7 +100,7 @@ function neededAccess({ response }: HttpFailure): string {
     permissions ? `It needs the permission ${permissions}.` : "",
     scopes ? `It needs one of the scopes ${scopes}.` : "",
     granted === undefined ? "" : `The token has ${granted ? `the scopes ${granted}` : "no scopes"}.`,
-    headers["x-github-sso"] ? "The organisation asks for single sign-on: authorise the token for it." : "",
+    headers["x-github-sso"] ? "The organization requires single sign-on: authorize the token for it." : "",
   ].filter((part) => part !== "");
   return parts.map((part) => ` ${part}`).join("");
 }
@@ -130,7 +132,7 @@ function propertyOf(value: unknown, key: string): unknown {
 function outcome(failure: HttpFailure): string {
   if (isRead(failure)) return " Try again later.";
   if (refusalOf(failure)) return " Nothing was sent.";
-  return " Whether it took effect is unclear: look before doing it again.";
+  return " Whether it took effect is unclear: check before you repeat it.";
 }
 
 function isRead(failure: HttpFailure): boolean {

@@ -5,7 +5,7 @@ import * as z from "zod";
 
 export const repository = textLike(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$/, 140)
   .optional()
-  .describe("owner/name; else the configured one.");
+  .describe("owner/name. Default: the configured one.");
 
 export const issueNumber = z.int().min(1).max(2_147_483_647);
 
@@ -19,7 +19,7 @@ export const branch = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
 export const ref = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
-export const filePath = textLike(/^[^\\\r\n\t]*$/, 1000).describe("From the repository's root.");
+export const filePath = textLike(/^[^\\\r\n\t]*$/, 1000).describe("Relative to the repository's root.");
 
 export const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 
@@ -27,7 +27,10 @@ export const title = z.string().min(1).max(256);
 
 export const body = z.string().max(60_000).describe("GitHub's Markdown.");
 
-export const labels = z.array(z.string().min(1).max(50)).max(20).describe("New names are created if the token may.");
+export const labels = z
+  .array(z.string().min(1).max(50))
+  .max(20)
+  .describe("Creates new names if the token has permission.");
 
 export const assignees = z
   .array(textLike(/^[A-Za-z0-9_[\]-]+$/, 60))
@@ -45,7 +48,8 @@ export function paging(input: { readonly limit?: number | undefined; readonly pa
 export function safePath(text: string): string {
   const path = text.replace(/^\/+|(?<!\/)\/+$/g, "");
   const steps = path.split("/");
-  if (steps.includes("..") || steps.includes(".")) throw new Error(`"${text}" must not contain "." or ".." as a step.`);
+  if (steps.includes("..") || steps.includes("."))
+    throw new Error(`"${text}" must not contain "." or ".." as a segment.`);
   return path;
 }
 

@@ -24,7 +24,7 @@ import { searchQuery } from "./search.ts";
 export const issueTools = [
   defineTool({
     name: "search_issues",
-    description: "Finds issues or pull requests by words and qualifiers: thirty a minute.",
+    description: "Finds issues or pull requests by words and qualifiers. Limit: 30 calls per minute.",
     effect: "read",
     input_schema: z.strictObject({
       query: z
@@ -34,8 +34,8 @@ export const issueTools = [
         .describe("Words and qualifiers: label:bug, author:octocat, in:title, created:>2026-01-01."),
       repository,
       type: z.enum(["issue", "pull_request"]).optional().describe("Default issue."),
-      state: z.enum(["open", "closed"]).optional().describe("Default both."),
-      sort: z.enum(["created", "updated", "comments"]).optional().describe("Default best match."),
+      state: z.enum(["open", "closed"]).optional().describe("Default: both."),
+      sort: z.enum(["created", "updated", "comments"]).optional().describe("Default: best match."),
       limit,
       page,
     }),
@@ -60,7 +60,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "get_issue",
-    description: "Reads one issue, or a pull request's first post, with its whole text.",
+    description: "Reads one issue, or the description of a pull request, with its full text.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: issueNumber }),
     output_schema: resultSchema({ ...ISSUE, closed_at: "text", body: "text" }, "number"),
@@ -127,7 +127,7 @@ export const issueTools = [
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { repository: _, number, ...changes } = input;
-        if (Object.keys(changes).length === 0) throw new Error("Name at least one field to change.");
+        if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
         const { data } = await rest.issues.update({ ...at, issue_number: number, ...changes });
         return briefOf(data);
       }),
@@ -152,7 +152,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "add_labels",
-    description: "Adds labels to an issue or pull request and keeps those it has.",
+    description: "Adds labels to an issue or pull request and keeps the existing ones.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),

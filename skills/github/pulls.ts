@@ -25,7 +25,7 @@ import {
 export const pullTools = [
   defineTool({
     name: "create_pr",
-    description: "Opens a pull request for a pushed branch, or returns the open one.",
+    description: "Opens a pull request for a pushed branch, or returns the existing open one.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -33,9 +33,9 @@ export const pullTools = [
       title,
       body: body.optional(),
       head: textLike(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/, 300).describe(
-        "Branch with the changes; owner:branch in a fork.",
+        "Branch with the changes, or owner:branch in a fork.",
       ),
-      base: branch.optional().describe("Branch to merge into; default: the default branch."),
+      base: branch.optional().describe("Branch to merge into. Default: the default branch."),
       draft: z.boolean().optional(),
     }),
     output_schema: writtenSchema(PULL, "number"),
@@ -59,7 +59,7 @@ export const pullTools = [
   }),
   defineTool({
     name: "get_pr",
-    description: "Reads a pull request: state, branches, mergeability, size and text. Its patches: get_pr_diff.",
+    description: "Reads a pull request: state, branches, mergeability, size and text. For its patches: get_pr_diff.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: pullNumber }),
     output_schema: resultSchema(
@@ -81,7 +81,7 @@ export const pullTools = [
   }),
   defineTool({
     name: "get_pr_diff",
-    description: "Reads a pull request's changes by file. With `path`: one file's patch, cut less.",
+    description: "Reads a pull request's changes by file. With `path`: more of one file's patch.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), limit, page }),
     output_schema: pageSchema("files", CHANGE),
@@ -95,11 +95,12 @@ export const pullTools = [
   }),
   defineTool({
     name: "list_prs",
-    description: "Lists pull requests by state and branch, newest first. By words or author: search_issues.",
+    description:
+      "Lists pull requests by state and branch, newest first. To find them by words or author: search_issues.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      state: z.enum(["open", "closed", "all"]).optional().describe("Default open; merged ones are closed."),
+      state: z.enum(["open", "closed", "all"]).optional().describe("Default open. Merged ones are closed."),
       base: branch.optional().describe("Branch to merge into."),
       sort: z.enum(["created", "updated"]).optional().describe("Default created."),
       limit,
@@ -118,7 +119,7 @@ export const pullTools = [
   defineTool({
     name: "list_pr_reviews",
     description:
-      "Reads a pull request's reviews and the comments on its lines: two requests. The talk below it: list_comments.",
+      "Reads a pull request's reviews and the comments on its lines. Two requests. For the other comments: list_comments.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: pullNumber, limit, page }),
     output_schema: resultSchema(
@@ -201,5 +202,5 @@ async function findChange({ rest, at }: RepositoryClient, number: number, path: 
     if (file) return changeOf(file);
     if (!nextPage(response)) break;
   }
-  throw new Error(`Pull request ${number} does not change "${path}": ask without \`path\` for the files it changes.`);
+  throw new Error(`Pull request ${number} does not change "${path}": call without \`path\` to get the changed files.`);
 }

@@ -23,13 +23,13 @@ export default defineSkill({
       format: "token",
     },
     GITHUB_API_URL: {
-      description: "The REST API's address on GitHub Enterprise Server, such as https://github.example.com/api/v3.",
+      description: "Address of the REST API on GitHub Enterprise Server, such as https://github.example.com/api/v3.",
       env: "GITHUB_API_URL",
       format: "base_url",
       secret: false,
     },
     GITHUB_REPOSITORY: {
-      description: "The repository that is meant when a call names none, as owner/name.",
+      description: "Repository for calls that give none, as owner/name.",
       env: "GITHUB_REPOSITORY",
       format: "name",
       secret: false,

@@ -8,14 +8,13 @@ import { tailOf } from "./log-tail.ts";
 export const workflowTools = [
   defineTool({
     name: "list_workflow_runs",
-    description:
-      "Lists GitHub Actions runs, newest first, and how they ended. Of one commit with other apps: get_checks.",
+    description: "Lists GitHub Actions runs with their results, newest first. For one commit and all apps: get_checks.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
       workflow: textLike(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 255)
         .optional()
-        .describe("File name, such as ci.yml, or id."),
+        .describe("File name, such as ci.yml, or the id."),
       branch: branch.optional(),
       status: z
         .enum(["success", "failure", "cancelled", "timed_out", "skipped", "completed", "in_progress", "queued"])
@@ -27,7 +26,7 @@ export const workflowTools = [
         .string()
         .regex(/^[0-9a-f]{40}$/)
         .optional()
-        .describe("Whole sha."),
+        .describe("Full sha."),
       limit,
       page,
     }),
@@ -89,7 +88,7 @@ export const workflowTools = [
         return {
           run_id: input.run_id,
           jobs: jobs.length,
-          ...(isWhole ? {} : { truncated: "this run has more jobs than were looked at" }),
+          ...(isWhole ? {} : { truncated: "this run has more jobs than were checked" }),
           failed: logs,
           other_failed_jobs: failed.slice(shown.length, shown.length + 20).map((job) => job.name),
         };
@@ -114,7 +113,8 @@ export const workflowTools = [
   }),
   defineTool({
     name: "get_checks",
-    description: "Reads what CI says of one commit: checks and statuses of all apps. The log of one: get_job_log.",
+    description:
+      "Reads the CI results of one commit: checks and statuses of all apps. For the log of one: get_job_log.",
     effect: "read",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
@@ -163,12 +163,12 @@ export const workflowTools = [
   defineTool({
     name: "rerun_workflow",
     description:
-      "Runs a finished workflow run again: its failed jobs, or all. For a flake or a dead runner; read the log first.",
+      "Reruns a finished workflow run: its failed jobs, or all. Use it for a flaky test or a lost runner. Read the log first.",
     effect: "write",
     input_schema: z.strictObject({
       repository,
       run_id: z.int().min(1),
-      all: z.boolean().optional().describe("Jobs that succeeded too."),
+      all: z.boolean().optional().describe("Also rerun jobs that succeeded."),
     }),
     output_schema: resultSchema(
       { run_id: "any", workflow: "text", rerun: "text", attempt: "number", url: "text" },
@@ -180,7 +180,7 @@ export const workflowTools = [
         const place = { ...at, run_id: input.run_id };
         const { data: run } = await rest.actions.getWorkflowRun(place);
         if (run.status !== "completed")
-          throw new Error(`Run ${input.run_id} is ${run.status}: only a finished one runs again.`);
+          throw new Error(`Run ${input.run_id} is ${run.status}: only a finished run can be rerun.`);
         await (input.all ? rest.actions.reRunWorkflow(place) : rest.actions.reRunWorkflowFailedJobs(place));
         const { id, name: workflow, html_url: url } = run;
         const attempt = (run.run_attempt ?? 1) + 1;

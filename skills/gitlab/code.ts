@@ -7,12 +7,12 @@ export const codeTools = [
   defineTool({
     name: "search_code",
     description:
-      "Finds lines of code by words, with their place and the lines around: where an error's words or a setting come from. A GitLab without advanced search reads all files: give a whole word. A known file: get_file.",
+      "Finds lines of code by words, with their location and the surrounding lines: where an error message or a setting comes from. GitLab without advanced search reads all files: give a whole word. For a known file: get_file.",
     effect: "read",
     input_schema: z.strictObject({
       project,
-      search: z.string().min(3).max(200).describe("Words; narrowed by filename:pay.ts, path:src or extension:go."),
-      ref: ref.optional().describe("Branch or tag; default the default branch."),
+      search: z.string().min(3).max(200).describe("Words. Narrow with filename:pay.ts, path:src or extension:go."),
+      ref: ref.optional().describe("Branch or tag. Default: the default branch."),
       limit,
       page,
     }),
@@ -34,12 +34,12 @@ export const codeTools = [
   defineTool({
     name: "get_file",
     description:
-      "Reads a text file's lines at a branch, tag or commit: the code that a stack trace names, as it was put out. Go on at `next_line`. Where it changed last: list_commits with its path.",
+      "Reads the lines of a text file at a branch, tag or commit: the code that a stack trace names, as deployed. Continue at `next_line`. For its last changes: list_commits with its path.",
     effect: "read",
     input_schema: z.strictObject({
       project,
-      path: z.string().min(1).max(1000).describe("From the repository's root."),
-      ref: ref.optional().describe("Default the default branch."),
+      path: z.string().min(1).max(1000).describe("Relative to the repository's root."),
+      ref: ref.optional().describe("Default: the default branch."),
       start_line: z.int().min(1).max(1_000_000).optional(),
       end_line: z.int().min(1).max(1_000_000).optional(),
     }),
@@ -56,12 +56,12 @@ export const codeTools = [
           path: ["repository", "files", input.path.replace(/^\/+/, "")],
           query: { ref: input.ref ?? "HEAD" },
           needs: READS,
-          instead: "Check the path and the ref: search_code finds files, with filename:.",
+          instead: "Check the path and the ref. search_code with filename: finds files.",
           answer: fileAnswer,
         });
         const told = { path: file.file_path, ref: file.ref, size: file.size, last_commit: file.last_commit_id };
         const bytes = Buffer.from(file.content, "base64");
-        if (bytes.includes(0)) return { ...told, note: "It is no text." };
+        if (bytes.includes(0)) return { ...told, note: "The file is not text." };
         return { ...told, ...linesFrom(bytes.toString("utf8"), input) };
       }),
   }),

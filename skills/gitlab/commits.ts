@@ -10,12 +10,12 @@ export const commitTools = [
   defineTool({
     name: "list_commits",
     description:
-      "Lists commits, newest first, of a branch, a path or a period. What changed before the first sign. Between two versions: compare. What was really put out: list_deployments.",
+      "Lists the commits of a branch, a path or a period, newest first. Shows what changed before the first symptom. Between two versions: compare. For what was deployed: list_deployments.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       project,
-      ref: ref.optional().describe("Branch, tag or sha; default the default branch."),
+      ref: ref.optional().describe("Branch, tag or sha. Default: the default branch."),
       path: z.string().min(1).max(1000).optional().describe("File or folder."),
       since: timestamp.optional(),
       until: timestamp.optional(),
@@ -37,14 +37,14 @@ export const commitTools = [
   defineTool({
     name: "get_commit",
     description:
-      "Reads one commit: whole message, and the patch of each file. Large patches are cut: `path` for one file.",
+      "Reads one commit: full message and the patch of each file. Large patches are cut: give `path` for one file.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       project,
       ref: ref.describe("Sha, branch or tag."),
-      path: z.string().min(1).max(1000).optional().describe("Files below it alone."),
-      limit: limit.describe("Files; default 20."),
+      path: z.string().min(1).max(1000).optional().describe("Only files under this path."),
+      limit: limit.describe("Number of files. Default 20."),
       page,
     }),
     output_schema: resultSchema(
@@ -82,14 +82,14 @@ export const commitTools = [
   }),
   defineTool({
     name: "compare",
-    description: "Reads the commits and the patches between two versions: what a release or a deployment brought.",
+    description: "Reads the commits and the patches between two versions: what a release or a deployment changed.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       project,
-      from: ref.describe("The older side: tag, branch or sha."),
-      to: ref.describe("The newer side."),
-      path: z.string().min(1).max(1000).optional().describe("Files below it alone."),
+      from: ref.describe("The older version: tag, branch or sha."),
+      to: ref.describe("The newer version."),
+      path: z.string().min(1).max(1000).optional().describe("Only files under this path."),
     }),
     output_schema: resultSchema(
       {
@@ -122,10 +122,7 @@ export const commitTools = [
           files: files.shown,
           files_left_out: files.left_out,
           incomplete: told.compare_timeout || undefined,
-          note:
-            told.commits.length === 0
-              ? "`to` holds nothing that `from` lacks: they may be the wrong way round."
-              : undefined,
+          note: told.commits.length === 0 ? "`to` contains nothing that `from` lacks. They may be swapped." : undefined,
         };
       }),
   }),
@@ -158,7 +155,7 @@ export function changeOf(one: z.infer<typeof diff>) {
     previous_path: renamed_file ? old_path : undefined,
     status: new_file ? "added" : deleted_file ? "deleted" : renamed_file ? "renamed" : "modified",
     patch: one.diff || undefined,
-    left_out: collapsed || too_large ? "GitLab shows no patch of a file this large." : undefined,
+    left_out: collapsed || too_large ? "GitLab returns no patch for a file of this size." : undefined,
   };
 }
 

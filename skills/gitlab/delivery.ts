@@ -7,7 +7,7 @@ export const deliveryTools = [
   defineTool({
     name: "list_deployments",
     description:
-      "Lists deployments, last changed first: environment, commit, state, when. What was put out before the first sign; two shas of one environment are what to compare.",
+      "Lists deployments, last changed first: environment, commit, state, time. Shows what was deployed before the first symptom. Compare two shas of one environment.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -47,7 +47,7 @@ export const deliveryTools = [
   }),
   defineTool({
     name: "list_releases",
-    description: "Lists releases, newest first, with their notes. What was put out where: list_deployments.",
+    description: "Lists releases, newest first, with their notes. For what was deployed where: list_deployments.",
     effect: "read",
     input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
     output_schema: pageSchema("releases", {

@@ -18,13 +18,13 @@ export const issueTools = [
   defineTool({
     name: "search_issues",
     description:
-      "Finds issues by words of title and text, labels and state, last changed first. Whether it is known. One whole, with its comments: get_issue.",
+      "Finds issues by words in title and text, labels and state, last changed first. Shows whether a problem is known. For one with its comments: get_issue.",
     effect: "read",
     input_schema: z.strictObject({
       project,
       search: z.string().min(1).max(200).optional().describe("Two or three words of the error."),
-      state: z.enum(["opened", "closed"]).optional().describe("Default both."),
-      labels: labels.optional().describe("All of them."),
+      state: z.enum(["opened", "closed"]).optional().describe("Default: both."),
+      labels: labels.optional().describe("The issue must have all of them."),
       limit,
       page,
     }),
@@ -49,9 +49,9 @@ export const issueTools = [
   }),
   defineTool({
     name: "get_issue",
-    description: "Reads one issue: its whole text, and its comments, newest first.",
+    description: "Reads one issue: its full text, and its comments, newest first.",
     effect: "read",
-    input_schema: z.strictObject({ project, number, limit: limit.describe("Comments; default 20."), page }),
+    input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments. Default 20."), page }),
     output_schema: resultSchema(
       {
         ...ISSUE,
@@ -82,7 +82,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "create_issue",
-    description: "Creates an issue. Search for an existing one first. A repeat creates no second one.",
+    description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -90,7 +90,7 @@ export const issueTools = [
       title: z.string().min(1).max(255),
       text: z.string().max(100_000).optional().describe("Markdown."),
       labels: labels.optional(),
-      confidential: z.boolean().optional().describe("For members of the project alone."),
+      confidential: z.boolean().optional().describe("Visible only to members of the project."),
     }),
     output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "number"),
     handler: (input, context) =>
@@ -109,7 +109,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "add_comment",
-    description: "Comments on an issue or a merge request. A repeat adds no second comment.",
+    description: "Comments on an issue or a merge request. A repeated call adds no second comment.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({

@@ -17,11 +17,11 @@ export const mergeRequestTools = [
   defineTool({
     name: "list_merge_requests",
     description:
-      "Lists merge requests, last changed first, by state, words or branch. What was merged lately: `state: merged` with `updated_after`. Its patches: get_merge_request_diffs.",
+      "Lists merge requests by state, words or branch, last changed first. For recent merges: `state: merged` with `updated_after`. For patches: get_merge_request_diffs.",
     effect: "read",
     input_schema: z.strictObject({
       project,
-      state: z.enum(["opened", "closed", "merged"]).optional().describe("Default all."),
+      state: z.enum(["opened", "closed", "merged"]).optional().describe("Default: all."),
       search: z.string().min(1).max(200).optional().describe("In title and text."),
       target_branch: ref.optional(),
       updated_after: timestamp.optional(),
@@ -44,7 +44,7 @@ export const mergeRequestTools = [
   defineTool({
     name: "get_merge_request",
     description:
-      "Reads one merge request: its text, state, pipeline, and whether it can be merged. Its patches: get_merge_request_diffs.",
+      "Reads one merge request: its text, state, pipeline, and whether it can be merged. For its patches: get_merge_request_diffs.",
     effect: "read",
     input_schema: z.strictObject({ project, number }),
     output_schema: resultSchema(
@@ -71,12 +71,12 @@ export const mergeRequestTools = [
   }),
   defineTool({
     name: "get_merge_request_diffs",
-    description: "Reads the patches of a merge request, file by file. Of one merged commit alone: get_commit.",
+    description: "Reads the patches of a merge request, file by file. For one merged commit: get_commit.",
     effect: "read",
     input_schema: z.strictObject({
       project,
       number,
-      limit: z.int().min(1).max(30).optional().describe("Files; default 20."),
+      limit: z.int().min(1).max(30).optional().describe("Number of files. Default 20."),
       page,
     }),
     output_schema: pageSchema("files", CHANGE),

@@ -17,7 +17,8 @@ const JOB = {
 export const pipelineTools = [
   defineTool({
     name: "list_pipelines",
-    description: "Lists pipelines, newest first, and how they ended. Why one failed: get_pipeline, then get_job_log.",
+    description:
+      "Lists pipelines with their results, newest first. To see why one failed: get_pipeline, then get_job_log.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -30,7 +31,7 @@ export const pipelineTools = [
         .string()
         .regex(/^[0-9a-f]{40}$/)
         .optional()
-        .describe("Whole sha."),
+        .describe("Full sha."),
       limit,
       page,
     }),
@@ -49,7 +50,7 @@ export const pipelineTools = [
   defineTool({
     name: "get_pipeline",
     description:
-      "Reads one pipeline with its jobs, failed ones first, and why each failed in a word. What a job wrote: get_job_log.",
+      "Reads one pipeline with its jobs, failed ones first, each with a short failure reason. For the output of a job: get_job_log.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),

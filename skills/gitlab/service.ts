@@ -33,12 +33,12 @@ interface Placed {
 export function inProject(input: Placed, context: ToolContext, work: (ask: Ask, everywhere: Ask) => Promise<unknown>) {
   return withGitLab(context, (ask) => {
     const own = input.project ?? context.config["GITLAB_PROJECT"]?.trim();
-    if (!own) throw new Error("Name the project, as group/name: GITLAB_PROJECT is not set.");
+    if (!own) throw new Error("Give the project as group/name: GITLAB_PROJECT is not set.");
     return work((asking) => ask({ instead: NOT_SEEN, ...asking, path: ["projects", own, ...asking.path] }), ask);
   });
 }
 
-const NOT_SEEN = "Check the project's whole path and the number; GitLab also says so of what the token may not see.";
+const NOT_SEEN = "Check the project's full path and the number. GitLab gives the same error if the token lacks access.";
 
 /** Returns the audience of a write: everyone, unless the project is private or internal to the instance. */
 export async function audienceOf(input: Placed, context: ToolContext): Promise<"team" | "public"> {
@@ -49,8 +49,8 @@ export async function audienceOf(input: Placed, context: ToolContext): Promise<"
   return told === "private" || told === "internal" ? "team" : "public";
 }
 
-export const READS = "the scope read_api, and the role Reporter in a private project";
-export const WRITES = "the scope api";
+export const READS = "the read_api scope, and the Reporter role in a private project";
+export const WRITES = "the api scope";
 
 const DEFAULT_LIMIT = 20;
 

@@ -12,25 +12,25 @@ export default defineSkill({
   id: "gitlab",
   name: "GitLab",
   description:
-    "Code, commits, diffs, merge requests, pipelines, job logs, deployments, releases and issues on GitLab, hosted by whomever.",
+    "Code, commits, diffs, merge requests, pipelines, job logs, deployments, releases and issues on GitLab.com or self-managed GitLab.",
   category: "git",
   host: "gitlab.com",
   config: {
     GITLAB_TOKEN: {
       description:
-        "An access token of a person, a group or a project: the scope read_api reads, the scope api writes issues and comments.",
+        "An access token of a person, a group or a project, with the scope read_api to read, or api to also write issues and comments.",
       required: true,
       env: "GITLAB_TOKEN",
       format: "token",
     },
     GITLAB_URL: {
-      description: "A GitLab of your own, such as https://gitlab.example.com. https://gitlab.com when absent.",
+      description: "Address of a self-managed GitLab, such as https://gitlab.example.com. Default: https://gitlab.com.",
       env: "GITLAB_URL",
       format: "base_url",
       secret: false,
     },
     GITLAB_PROJECT: {
-      description: "The project that is meant when a call names none, as group/name.",
+      description: "Project for calls that give none, as group/name.",
       env: "GITLAB_PROJECT",
       format: "text",
       secret: false,

@@ -19,12 +19,15 @@ export const alertTools = [
   defineTool({
     name: "list_alerts",
     description:
-      "Lists alerts that fire now, longest first: labels, measured values, since when, whether a silence holds them back, dashboard and panel. The first thing to ask. How one is computed, and rules that fail or lack data: list_rules.",
+      "Lists alerts that are firing now, longest first: labels, measured values, start time, whether a silence suppresses them, dashboard and panel. Call this first. For the query of an alert, and rules that fail or lack data: list_rules.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      contains: contains.describe("In the labels or annotations, case aside."),
-      silenced: z.boolean().optional().describe("Only those (not) held back by a silence; default both."),
+      contains: contains.describe("In the labels or annotations. Case-insensitive."),
+      silenced: z
+        .boolean()
+        .optional()
+        .describe("Only alerts that a silence suppresses, or only the others. Default: both."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
@@ -38,7 +41,7 @@ export const alertTools = [
         const all = await ask({
           path: [...ALERTMANAGER, "alerts"],
           query: { active: true, silenced: true, inhibited: true },
-          needs: "the permission alert.instances:read",
+          needs: "the alert.instances:read permission",
           instead: NO_ALERTING,
           answer: z.array(alert),
         });
@@ -66,20 +69,20 @@ export const alertTools = [
           suppressed: all.filter(isHeld).length,
           matching: matching.length,
           left_out,
-          note: all.length === 0 ? "Grafana's rules are evaluated, and no alert of theirs fires." : undefined,
+          note: all.length === 0 ? "Grafana's rules are evaluated, and none of their alerts is firing." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_rules",
     description:
-      "Lists alert rules, firing first, then those that fail or lack data: the query that is checked, for how long it must hold, how many instances are in which state. Give `contains`: all rules may be hundreds. What fires now: list_alerts, which is cheaper.",
+      "Lists alert rules, firing first, then those that fail or lack data: the query, how long it must hold, and how many instances are in which state. Give `contains`: there may be hundreds of rules. For firing alerts, list_alerts is cheaper.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       contains: contains.describe("In the name, folder, query, labels or annotations."),
       state: z.enum(["firing", "pending", "inactive"]).optional(),
-      health: z.enum(["ok", "error", "nodata"]).optional().describe("How the last evaluation went."),
+      health: z.enum(["ok", "error", "nodata"]).optional().describe("Result of the last evaluation."),
       limit: z.int().min(1).max(100).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(
@@ -92,7 +95,7 @@ export const alertTools = [
         const { data } = await ask({
           path: ["api", "prometheus", "grafana", "api", "v1", "rules"],
           query: { limit_alerts: 1 },
-          needs: "the permission alert.rules:read",
+          needs: "the alert.rules:read permission",
           instead: NO_ALERTING,
           answer: rulesAnswer,
         });

@@ -6,7 +6,7 @@ export const annotationTools = [
   defineTool({
     name: "list_annotations",
     description:
-      "Lists annotations of a period, newest first: deploys and notes that people or pipelines marked, and alerts that changed their state. What changed before the first sign, in one cheap call.",
+      "Lists the annotations of a period, newest first: deploys and notes from people or pipelines, and alert state changes. Shows what changed before the first symptom in one cheap call.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -15,9 +15,13 @@ export const annotationTools = [
       type: z
         .enum(["annotation", "alert"])
         .optional()
-        .describe("Marked by people and pipelines, or by alerts; default both."),
-      tags: z.array(z.string().min(1).max(100)).max(10).optional().describe("All of them: deploy, checkout."),
-      dashboard: uid.optional().describe("Its uid."),
+        .describe("From people and pipelines, or from alerts. Default: both."),
+      tags: z
+        .array(z.string().min(1).max(100))
+        .max(10)
+        .optional()
+        .describe("The annotation must have all of them: deploy, checkout."),
+      dashboard: uid.optional().describe("Uid of the dashboard."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
@@ -41,7 +45,7 @@ export const annotationTools = [
         const found = await ask({
           path: ["api", "annotations"],
           query: { ...period, type: input.type, tags: input.tags, dashboardUID: input.dashboard, limit },
-          needs: "the permission annotations:read",
+          needs: "the annotations:read permission",
           answer: z.array(annotation),
         });
         return {
@@ -65,9 +69,8 @@ export const annotationTools = [
 ];
 
 function noteOf(count: number, limit: number): string | undefined {
-  if (count === 0)
-    return "Nothing was marked in this period that fits; that a deploy is not marked does not mean that there was none.";
-  return count >= limit ? "There may be older ones: shorten the period, or raise `limit`." : undefined;
+  if (count === 0) return "No matching annotation in this period. There may have been deploys that were not annotated.";
+  return count >= limit ? "There may be older ones. Shorten the period, or raise `limit`." : undefined;
 }
 
 const annotation = z.object({

@@ -6,7 +6,7 @@ export const dashboardTools = [
   defineTool({
     name: "search_dashboards",
     description:
-      "Finds dashboards by words of their title or by tag: uid, title, folder, tags, address. A large Grafana has thousands: give a word. What one shows: get_dashboard.",
+      "Finds dashboards by words in their title or by tag: uid, title, folder, tags, URL. A large Grafana has thousands: give a word. For the content of one: get_dashboard.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -30,28 +30,30 @@ export const dashboardTools = [
         const found = await ask({
           path: ["api", "search"],
           query: { type: "dash-db", query: input.query, tag: input.tag, limit, page },
-          needs: "the permission dashboards:read",
+          needs: "the dashboards:read permission",
           answer: z.array(hit),
         });
         return {
           dashboards: found.map(({ folderTitle, ...one }) => ({ ...one, folder: folderTitle })),
           next_page: found.length >= limit ? page + 1 : undefined,
           note:
-            found.length === 0 ? "None that this token may see has it in its title: try one shorter word." : undefined,
+            found.length === 0
+              ? "No dashboard that this token can see has a title that contains it. Try one shorter word."
+              : undefined,
         };
       }),
   }),
   defineTool({
     name: "get_dashboard",
     description:
-      "Reads one dashboard: its panels with the queries behind them and the data source of each, and its variables. The queries are what to ask the skills prometheus, loki or elasticsearch; values are not read here. Give `contains` where a dashboard is large.",
+      "Reads one dashboard: its panels with their queries and data sources, and its variables. Returns no values: run the queries with the skills prometheus, loki or elasticsearch. For a large dashboard, give `contains`.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      dashboard: uid.describe("Its uid, from search_dashboards or an alert."),
+      dashboard: uid.describe("Uid of the dashboard, from search_dashboards or an alert."),
       panel: z.int().min(0).max(1_000_000).optional().describe("The id of one panel."),
       contains: contains.describe("In a panel's title or queries."),
-      limit: z.int().min(1).max(50).optional().describe("Panels; default 20."),
+      limit: z.int().min(1).max(50).optional().describe("Number of panels. Default 20."),
     }),
     output_schema: resultSchema(
       {
@@ -67,8 +69,8 @@ export const dashboardTools = [
       withGrafana(context, async (ask) => {
         const { dashboard, meta } = await ask({
           path: ["api", "dashboards", "uid", input.dashboard],
-          needs: "the permission dashboards:read",
-          instead: "search_dashboards finds uids.",
+          needs: "the dashboards:read permission",
+          instead: "search_dashboards returns the uids.",
           answer: dashboardAnswer,
         });
         const matching = flat(dashboard.panels)
@@ -93,7 +95,7 @@ export const dashboardTools = [
   defineTool({
     name: "list_datasources",
     description:
-      "Lists data sources: name, kind, uid, address. Which Prometheus, Loki or database a panel or an alert reads. Their data is read by the skill of each kind.",
+      "Lists data sources: name, kind, uid, address. Shows which Prometheus, Loki or database a panel or an alert reads. To read their data, use the skill for that kind.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ contains: contains.describe("In the name, kind or address.") }),
@@ -108,7 +110,7 @@ export const dashboardTools = [
       withGrafana(context, async (ask) => {
         const all = await ask({
           path: ["api", "datasources"],
-          needs: "the permission datasources:read",
+          needs: "the datasources:read permission",
           answer: z.array(datasource),
         });
         const { shown, left_out } = firstOf(

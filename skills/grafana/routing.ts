@@ -6,7 +6,7 @@ export const routingTools = [
   defineTool({
     name: "get_routing",
     description:
-      "Tells whom Grafana notifies: contact points with their kinds, and the policies that lead to them by labels, with their waits and mute timings. With an alert's `labels` only the policies that take it: why nobody was told, or who was. Held back by people: list_silences.",
+      "Shows whom Grafana notifies: contact points with their kinds, and the policies that route labels to them, with their wait times and mute timings. With an alert's `labels`, only the policies that match it: who was notified, or why no one was. For silences: list_silences.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -15,9 +15,9 @@ export const routingTools = [
         .min(1)
         .max(40)
         .optional()
-        .describe("All of the alert's, alertname and grafana_folder too."),
+        .describe("All labels of the alert, including alertname and grafana_folder."),
       contains: contains.describe("In a policy's matchers or contact point."),
-      limit: z.int().min(1).max(100).optional().describe("Policies; default 30."),
+      limit: z.int().min(1).max(100).optional().describe("Number of policies. Default 30."),
     }),
     output_schema: resultSchema(
       {
@@ -64,8 +64,8 @@ export const routingTools = [
 ];
 
 const PROVISIONING = ["api", "v1", "provisioning"] as const;
-const READS = { needs: "the permission alert.notifications:read, or alert.provisioning:read", instead: NO_ALERTING };
-const UNDECIDED = "Where `undecided` is true, a regular expression was not evaluated here: look at the matchers.";
+const READS = { needs: "the alert.notifications:read or alert.provisioning:read permission", instead: NO_ALERTING };
+const UNDECIDED = "If `undecided` is true, a regular expression was not evaluated. Check the matchers.";
 
 const texts = lenient(z.array(z.string()));
 const route = z.object({

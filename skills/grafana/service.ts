@@ -26,7 +26,7 @@ export function withGrafana(context: ToolContext, work: (ask: Ask) => Promise<un
 export const ALERTMANAGER = ["api", "alertmanager", "grafana", "api", "v2"] as const;
 
 export const NO_ALERTING =
-  "This Grafana evaluates no alert rules itself: alerts of a Prometheus are read by the skill prometheus.";
+  "This Grafana evaluates no alert rules itself. To read the alerts of a Prometheus, use the skill prometheus.";
 
 export const contains = z.string().min(1).max(200).optional();
 
@@ -34,7 +34,7 @@ export const uid = textLike(/^[A-Za-z0-9_-]+$/, 40);
 
 export const from = timeField.optional();
 
-export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 
 export const labels = z.record(z.string(), z.string());
 export const text = lenient(z.string());

@@ -11,18 +11,18 @@ import {
 import * as z from "zod";
 import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
 
-const READS = "the permission alert.silences:read";
-const WRITES = "the permissions alert.silences:create and alert.silences:write";
+const READS = "the alert.silences:read permission";
+const WRITES = "the alert.silences:create and alert.silences:write permissions";
 
 export const silenceTools = [
   defineTool({
     name: "list_silences",
     description:
-      "Lists silences that hold back alerts now or are to come: which labels, until when, who made them and why. Whether an alert that nobody was told of was silenced.",
+      "Lists active and pending silences: their labels, end time, author and reason. Shows whether an alert without a notification was silenced.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      expired: z.boolean().optional().describe("Those that ended too; default false."),
+      expired: z.boolean().optional().describe("Include expired silences. Default false."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
@@ -47,7 +47,7 @@ export const silenceTools = [
   defineTool({
     name: "silence_alerts",
     description:
-      "Holds back notifications of the alerts that bear all the given labels, for a bounded time. They go on firing, and list_alerts goes on telling of them. A repeat adds no second silence.",
+      "Suppresses notifications of the alerts that have all the given labels, for a limited time. The alerts keep firing, and list_alerts still lists them. A repeated call adds no second silence.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -55,9 +55,9 @@ export const silenceTools = [
         .array(z.strictObject({ name: z.string().min(1).max(200), value: z.string().min(1).max(500) }))
         .min(1)
         .max(10)
-        .describe("Each must equal: alertname and what tells one instance from the others."),
+        .describe("Each must be equal: alertname, and labels that identify the instance."),
       minutes: z.int().min(5).max(1440),
-      reason: z.string().min(1).max(500).describe("For the people who find it silenced."),
+      reason: z.string().min(1).max(500).describe("Shown to people who find the alert silenced."),
     }),
     output_schema: resultSchema({ silence_id: "text", until: "text", existing: "flag" }, "silence_id"),
     handler: (input, context) =>
@@ -86,7 +86,7 @@ export const silenceTools = [
   }),
   defineTool({
     name: "end_silence",
-    description: "Ends a silence that silence_alerts made; one that people made is left as it is, and told.",
+    description: "Ends a silence that silence_alerts created. Does not change one that people created.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -96,10 +96,10 @@ export const silenceTools = [
     handler: ({ silence_id }, context) =>
       withGrafana(context, async (ask) => {
         const path = [...ALERTMANAGER, "silence", silence_id];
-        const known = await ask({ path, needs: READS, instead: "list_silences tells ids.", answer: silence });
+        const known = await ask({ path, needs: READS, instead: "list_silences lists the ids.", answer: silence });
         if (known.status?.state === "expired") return { silence_id, ended: true, existing: true };
         if (!MARK.test(known.comment ?? ""))
-          throw new Error(`Silence ${silence_id} was made by ${known.createdBy ?? "people"}, and is theirs to end.`);
+          throw new Error(`Silence ${silence_id} was made by ${known.createdBy ?? "people"}, so only they can end it.`);
         await endOnce(() =>
           ask({ path, method: "DELETE", effect: "write", needs: WRITES, isText: true, answer: z.string() }),
         );

@@ -15,7 +15,7 @@ export default defineSkill({
   config: {
     GRAFANA_URL: {
       description:
-        "https://example.grafana.net, or where it is served. A Prometheus or Loki behind it answers those skills at /api/datasources/proxy/uid/UID below this address, with this token.",
+        "Address of Grafana, such as https://example.grafana.net. The skills prometheus and loki can read a data source behind it at /api/datasources/proxy/uid/UID under this address, with this token.",
       required: true,
       env: "GRAFANA_URL",
       format: "base_url",
@@ -23,7 +23,7 @@ export default defineSkill({
     },
     GRAFANA_TOKEN: {
       description:
-        "A service account's token: the role Viewer reads; list_datasources takes the permission datasources:read, get_routing takes alert.notifications:read, silences take alert.silences:create and alert.silences:write.",
+        "A service account's token. Reading needs the Viewer role, list_datasources the permission datasources:read, get_routing alert.notifications:read, and silences alert.silences:create and alert.silences:write.",
       required: true,
       env: "GRAFANA_TOKEN",
       format: "token",

@@ -16,7 +16,7 @@ interface Host {
 
 export function hostsOf(config: ToolContext["config"]): readonly Host[] {
   const entries = (config["HTTP_HOSTS"] ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
-  if (entries.length === 0) throw new Error("HTTP_HOSTS lists no host: nothing may be asked in this run.");
+  if (entries.length === 0) throw new Error("HTTP_HOSTS lists no host, so no request is allowed in this run.");
   return entries.map(hostOf);
 }
 
@@ -25,7 +25,9 @@ const ENTRY = /^(?:(https?):\/\/)?(\*\.)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[
 function hostOf(entry: string): Host {
   const [, scheme, star, name = "", port] = ENTRY.exec(entry.toLowerCase()) ?? [];
   if (name !== "" && !(star && !name.includes("."))) return { scheme, port, name, isBelow: star !== undefined };
-  throw new Error("HTTP_HOSTS has an entry that is no host: write api.example.com, *.example.com, or 10.0.0.5:8080.");
+  throw new Error(
+    "HTTP_HOSTS has an entry that is not a host. Write api.example.com, *.example.com, or 10.0.0.5:8080.",
+  );
 }
 
 type Resolve = (name: string) => Promise<readonly { readonly address: string }[]>;
@@ -46,7 +48,7 @@ export async function admit(
   const hosts = hostsOf(config);
   const url = addressOf(text);
   const listed = hosts.filter((host) => fits(host, url));
-  if (listed.length === 0) throw new Error(`${url.host} is not listed in HTTP_HOSTS: it was not asked.`);
+  if (listed.length === 0) throw new Error(`${url.host} is not listed in HTTP_HOSTS. No request was sent.`);
   const isNamed = listed.some(({ name }) => isIP(bare(name)) !== 0 || name === "localhost");
   if (isNamed) return { url, dispatcher: undefined };
   const guarded = (await addressesOf(url.hostname, resolve)).find(isGuarded);
@@ -57,7 +59,7 @@ export async function admit(
 export class GuardedAddress extends Error {
   constructor(host: string, address: string) {
     super(
-      `${host} leads to ${address}, an address of this machine or of a cloud's metadata, which HTTP_HOSTS does not list: it was not asked.`,
+      `${host} resolves to ${address}, a local or cloud metadata address that HTTP_HOSTS does not list. No request was sent.`,
     );
   }
 }
@@ -83,10 +85,10 @@ export function guardedLookup(resolve: typeof lookupNow = lookupNow): LookupFunc
 }
 
 function addressOf(text: string): URL {
-  if (!URL.canParse(text)) throw new Error("This is not an address: write https://host/path.");
+  if (!URL.canParse(text)) throw new Error("This is not an address. Write https://host/path.");
   const url = new URL(text);
-  if (!/^https?:$/.test(url.protocol)) throw new Error("Only http and https addresses are asked.");
-  if (url.username || url.password) throw new Error("An address with a user or a password in it is not asked.");
+  if (!/^https?:$/.test(url.protocol)) throw new Error("The address must start with http:// or https://.");
+  if (url.username || url.password) throw new Error("The address must not contain a user name or a password.");
   url.hash = "";
   return url;
 }

@@ -21,7 +21,7 @@ export const pageTools = [
   defineTool({
     name: "check",
     description:
-      "Asks up to ten addresses side by side whether they answer: status, time, redirects, or why not (name, connection, certificate, 20 seconds of silence). The first thing to ask of a service; what a page says: get.",
+      "Checks up to ten addresses in parallel: status, time, redirects, or why there was no response (DNS, connection, certificate, timeout of 20 seconds). Call this first. To read a page: get.",
     effect: "read",
     reads: "private",
     live: true,
@@ -36,14 +36,14 @@ export const pageTools = [
   defineTool({
     name: "get",
     description:
-      "Reads one page of a listed host by GET: status, time, some headers and its text, whatever the status. Health and version pages, status APIs. Up to 12,000 characters a call: `contains` keeps the lines with a word, `offset` reads on. Whether it is up: check.",
+      "Reads one page of a listed host by GET: status, time, some headers and the text, for any status. Use it for health and version pages and status APIs. Up to 12,000 characters per call: `contains` keeps the lines with a word, `offset` reads on. To see whether a host is up: check.",
     effect: "read",
     reads: "private",
     live: true,
     input_schema: z.strictObject({
       url: address,
-      contains: z.string().min(1).max(200).optional().describe("Only lines with it, case aside."),
-      offset: z.int().min(0).max(1_000_000).optional().describe("Characters to leave out at the start."),
+      contains: z.string().min(1).max(200).optional().describe("Only lines that contain it. Case-insensitive."),
+      offset: z.int().min(0).max(1_000_000).optional().describe("Number of characters to skip."),
     }),
     output_schema: resultSchema(
       {
@@ -117,7 +117,7 @@ function textOf(
   const type = headers.get("content-type") ?? "";
   if (body.length === 0) return { content_type: type, note: "The body is empty." };
   if (body.includes(0))
-    return { content_type: type, note: `The body is no text: ${body.length}${isCut ? " or more" : ""} bytes.` };
+    return { content_type: type, note: `The body is not text: ${body.length}${isCut ? " or more" : ""} bytes.` };
   const text = /html/i.test(type) ? withoutMarkup(body.toString("utf8")) : body.toString("utf8");
   const lines = contains === undefined ? undefined : linesWith(text, contains);
   const whole = lines ? lines.join("\n") : text;
@@ -128,7 +128,7 @@ function textOf(
     text: shown,
     lines_matching: lines?.length,
     next_offset: end < whole.length ? end : undefined,
-    ...(isCut ? { note: "The page is larger than 1 MB: the rest was not read." } : {}),
+    ...(isCut ? { note: "The page is larger than 1 MB. The rest was not read." } : {}),
   };
 }
 

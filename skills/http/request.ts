@@ -59,7 +59,7 @@ async function ask({ url, dispatcher }: Admitted, context: ToolContext) {
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof SkillflowError) throw error;
-    if (ending.signal.aborted) throw new Error(`${url.host} did not answer in ${LONGEST_MS / 1000} seconds.`);
+    if (ending.signal.aborted) throw new Error(`${url.host} did not respond within ${LONGEST_MS / 1000} seconds.`);
     throw new Error(silence(url, error));
   } finally {
     clearTimeout(timer);
@@ -78,15 +78,15 @@ async function readSome(response: Response): Promise<{ body: Buffer; isCut: bool
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nobody listens there",
-  ENOTFOUND: "there is no such host",
-  EAI_AGAIN: "its name could not be looked up",
-  ECONNRESET: "it ended the connection",
-  UND_ERR_SOCKET: "it ended the connection in the middle of its answer",
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "host not found",
+  EAI_AGAIN: "DNS lookup failed",
+  ECONNRESET: "the connection was reset",
+  UND_ERR_SOCKET: "the connection was closed during the response",
   CERT_HAS_EXPIRED: "its certificate has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is not vouched for",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is not vouched for",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is not from a trusted authority",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is not from a trusted authority",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
 };
 
@@ -94,5 +94,5 @@ function silence(url: URL, error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   if (cause instanceof GuardedAddress) return cause.message;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  return `${url.host} gave no answer: ${CAUSES[code] ?? message}${code ? ` (${code})` : ""}.`;
+  return `${url.host} did not respond: ${CAUSES[code] ?? message}${code ? ` (${code})` : ""}.`;
 }

@@ -5,7 +5,7 @@ import { myself, withJira } from "./service.ts";
 export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withJira(context, async (jira) => {
     const { displayName, name } = await myself(jira);
-    return `signed in as ${displayName ?? name ?? "an account without a name"} on ${jira.isCloud ? "Cloud" : "Data Center"}`;
+    return `signed in as ${displayName ?? name ?? "an unnamed account"} on ${jira.isCloud ? "Cloud" : "Data Center"}`;
   });
   return String(told);
 }

@@ -10,13 +10,13 @@ export const changeTools = [
   defineTool({
     name: "update_issue",
     description:
-      "Changes an issue's title or priority, and adds or removes labels; what is not named stays. Its text stays as people wrote it: add_comment. To another status: transition_issue; to a person: assign_issue. What is so already is not written again.",
+      "Changes an issue's title or priority, and adds or removes labels. Other fields stay. It cannot change the text: use add_comment. To change the status: transition_issue. To assign it: assign_issue. Values that are already set are not written again.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       issue: issueKey,
       title: z.string().min(1).max(255).optional(),
-      priority: z.string().min(1).max(100).optional().describe("Such as High, where the project has priorities."),
+      priority: z.string().min(1).max(100).optional().describe("Such as High, if the project uses priorities."),
       add_labels: z.array(label).max(20).optional(),
       remove_labels: z.array(label).max(20).optional(),
     }),
@@ -26,7 +26,7 @@ export const changeTools = [
         const now = await readIssue(jira, input.issue);
         const has = (one: string) => now.fields.labels?.includes(one) ?? false;
         const both = input.add_labels?.find((one) => input.remove_labels?.includes(one));
-        if (both) throw new Error(`${both} is both to be added and to be removed.`);
+        if (both) throw new Error(`${both} is in both the labels to add and the labels to remove.`);
         const labels = [
           ...(input.add_labels ?? []).filter((one) => !has(one)).map((add) => ({ add })),
           ...(input.remove_labels ?? []).filter(has).map((remove) => ({ remove })),
@@ -49,7 +49,7 @@ export const changeTools = [
   defineTool({
     name: "assign_issue",
     description:
-      "Gives an issue to one who can have it, by name or e-mail address, to `me`, or to `nobody`. A name that fits several, or none, is answered with those that there are. Whoever has it already keeps it.",
+      "Assigns an issue to a person by name or e-mail address, to `me`, or to `nobody`. For a name that matches none or several, the error lists the candidates. Assigning the current assignee again changes nothing.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: z.string().min(1).max(200) }),
@@ -83,7 +83,7 @@ async function whoIs({ ask, isCloud }: Jira, issueKey: string, to: string): Prom
   const found = await ask({
     path: ["user", "assignable", "search"],
     query: { issueKey, [isCloud ? "query" : "username"]: to, maxResults: 20 },
-    needs: `${READS}, and Browse users and groups`,
+    needs: `${READS}, and the Browse users and groups permission`,
     answer: z.array(candidate),
   });
   const words = to.trim().toLowerCase();
@@ -93,6 +93,6 @@ async function whoIs({ ask, isCloud }: Jira, issueKey: string, to: string): Prom
   const [only, ...others] = exact.length > 0 ? exact : found;
   if (only && others.length === 0) return only;
   const names = found.slice(0, 10).map(({ displayName, name }) => displayName ?? name);
-  if (!only) throw new Error(`Nobody who can have ${issueKey} is called ${to}.`);
-  throw new Error(`${to} may be several: ${names.join(", ")}. Give the whole name or the e-mail address.`);
+  if (!only) throw new Error(`No person who can be assigned ${issueKey} is named ${to}.`);
+  throw new Error(`${to} matches several people: ${names.join(", ")}. Give the full name or the e-mail address.`);
 }

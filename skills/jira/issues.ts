@@ -13,12 +13,12 @@ export const issueTools = [
   defineTool({
     name: "search_issues",
     description:
-      'Finds issues by JQL: `project = OPS AND text ~ "timeout" AND statusCategory != Done ORDER BY updated DESC`. Name a project or a period: Cloud refuses a search without bounds. One whole, with comments: get_issue.',
+      'Finds issues by JQL: `project = OPS AND text ~ "timeout" AND statusCategory != Done ORDER BY updated DESC`. Restrict the project or the period: Jira Cloud refuses an unbounded search. For one with its comments: get_issue.',
     effect: "read",
     input_schema: z.strictObject({
       jql: z.string().min(1).max(2000),
       limit: z.int().min(1).max(50).optional().describe("Default 20."),
-      cursor: z.string().min(1).max(2000).optional().describe("next_cursor of the call before."),
+      cursor: z.string().min(1).max(2000).optional().describe("next_cursor of the previous call."),
     }),
     output_schema: resultSchema(
       { issues: [{ ...ISSUE, excerpt: "text" }], total: "number", next_cursor: "text", note: "text" },
@@ -34,18 +34,21 @@ export const issueTools = [
           })),
           total: found.total,
           next_cursor: found.next,
-          note: found.issues.length === 0 ? "The search is valid; none that this account may see fits." : undefined,
+          note:
+            found.issues.length === 0
+              ? "The search is valid, but no issue visible to this account matches."
+              : undefined,
         };
       }),
   }),
   defineTool({
     name: "get_issue",
     description:
-      "Reads one issue: its whole text, what it is linked to, the statuses that it can move to, and its comments, newest first.",
+      "Reads one issue: its full text, its links, the statuses that it can move to, and its comments, newest first.",
     effect: "read",
     input_schema: z.strictObject({
       issue: issueKey,
-      limit: z.int().min(1).max(50).optional().describe("Comments; default 20."),
+      limit: z.int().min(1).max(50).optional().describe("Number of comments. Default 20."),
       offset: z.int().min(0).max(5000).optional(),
     }),
     output_schema: resultSchema(
@@ -162,7 +165,7 @@ export async function search({ ask, isCloud }: Jira, { jql, fields, limit = 20, 
     return { issues: found.issues, next: found.nextPageToken ?? undefined, total: undefined };
   }
   const startAt = cursor === undefined ? 0 : Number(cursor);
-  if (!Number.isInteger(startAt) || startAt < 0) throw new Error("`cursor` is not one that a search gave.");
+  if (!Number.isInteger(startAt) || startAt < 0) throw new Error("`cursor` is not the next_cursor of a search.");
   const answer = z.object({ issues: z.array(issue), total: number });
   const found = await ask({
     path: ["search"],

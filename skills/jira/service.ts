@@ -41,9 +41,9 @@ export function withJira(context: ToolContext, work: (jira: Jira) => Promise<unk
   });
 }
 
-export const READS = "the permission Browse projects, and the scope read:jira-work of a scoped token";
-export const WRITES = "the permission to do this in the project, and the scope write:jira-work of a scoped token";
-export const NOT_SEEN = "Check the key; Jira also says so of what this account may not see.";
+export const READS = "the Browse projects permission, and the read:jira-work scope of a scoped token";
+export const WRITES = "the permission to do this in the project, and the write:jira-work scope of a scoped token";
+export const NOT_SEEN = "Check the key. Jira gives the same error if this account lacks access.";
 
 export const issueKey = textLike(/^[A-Z][A-Z0-9_]+-[1-9]\d*$/, 40).describe("Such as OPS-123.");
 

@@ -8,11 +8,11 @@ export default defineSkill({
   id: "jira",
   name: "Jira",
   description:
-    "Finds, reads, creates, comments, moves, links, changes and assigns issues of Jira, in Atlassian's Cloud or a Data Center.",
+    "Finds, reads, creates, comments, moves, links, changes and assigns Jira issues, in Jira Cloud or Data Center.",
   category: "tasks",
   config: {
     JIRA_BASE_URL: {
-      description: "https://example.atlassian.net, or where your own Jira is.",
+      description: "Address of Jira, such as https://example.atlassian.net.",
       required: true,
       env: "JIRA_BASE_URL",
       format: "base_url",
@@ -20,19 +20,19 @@ export default defineSkill({
     },
     JIRA_API_TOKEN: {
       description:
-        "An API token of the account below (with scopes: read:jira-work, and write:jira-work to write); without an e-mail address a personal access token of a Data Center.",
+        "An API token of the account below (scopes: read:jira-work, and write:jira-work to write). Without an e-mail address: a personal access token of a Data Center.",
       required: true,
       env: "JIRA_API_TOKEN",
       format: "token",
     },
     JIRA_USER_EMAIL: {
-      description: "The account's e-mail address, in Atlassian's Cloud; not for a Data Center.",
+      description: "E-mail address of the account, for Jira Cloud only.",
       env: "JIRA_USER_EMAIL",
       format: "email",
       secret: false,
     },
     JIRA_PROJECT: {
-      description: "The key of the project that a new issue is for when a call names none.",
+      description: "Key of the project for new issues, if a call gives none.",
       env: "JIRA_PROJECT",
       format: "name",
       secret: false,

@@ -19,26 +19,26 @@ const name = z.string().min(1).max(100);
 export const writeTools = [
   defineTool({
     name: "create_issue",
-    description: "Creates an issue. Search for an existing one first. A repeat creates no second one.",
+    description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
     effect: "write",
     idempotent: true,
     settled_by: { project: "JIRA_PROJECT" },
     input_schema: z.strictObject({
       project: textLike(/^[A-Z][A-Z0-9_]+$/, 40)
         .optional()
-        .describe("Its key, such as OPS; else the configured one."),
-      type: name.optional().describe("Default Task; such as Bug or Incident, as the project has it."),
+        .describe("Key of the project, such as OPS. Default: the configured one."),
+      type: name.optional().describe("Issue type of the project, such as Bug or Incident. Default Task."),
       title: z.string().min(1).max(255),
-      text: z.string().max(30_000).optional().describe("Plain text; code between ```."),
+      text: z.string().max(30_000).optional().describe("Plain text, with code between ```."),
       labels: z.array(textLike(/^\S+$/, 255)).max(20).optional(),
-      priority: name.optional().describe("Such as High, where the project has priorities."),
-      parent: issueKey.optional().describe("The epic or issue that it is a part of."),
+      priority: name.optional().describe("Such as High, if the project uses priorities."),
+      parent: issueKey.optional().describe("The parent epic or issue."),
     }),
     output_schema: resultSchema({ key: "text", url: "text", existing: "flag" }, "key"),
     handler: (input, context) =>
       withJira(context, async (jira) => {
         const project = input.project ?? context.config["JIRA_PROJECT"]?.trim();
-        if (!project) throw new Error("Name the project by its key: JIRA_PROJECT is not set.");
+        if (!project) throw new Error("Give the key of the project: JIRA_PROJECT is not set.");
         const marker = plainMarkerOf(context, input);
         const known = await findIssue(jira, project, marker);
         if (known) return { key: known.key, url: jira.pageOf(known.key), existing: true };
@@ -63,7 +63,7 @@ export const writeTools = [
   }),
   defineTool({
     name: "add_comment",
-    description: "Comments on an issue, as plain text with code between ```. A repeat adds no second comment.",
+    description: "Comments on an issue, as plain text with code between ```. A repeated call adds no second comment.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, text: z.string().min(1).max(30_000) }),
@@ -90,7 +90,7 @@ export const writeTools = [
   defineTool({
     name: "transition_issue",
     description:
-      "Moves an issue to another status, named as get_issue tells in `can_move_to`; a name that is not there is answered with those that are. One that is there already stays.",
+      "Moves an issue to another status from `can_move_to` of get_issue. For an unknown name, the error lists the possible ones. Does nothing if the issue already has the status.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: name }),
@@ -104,7 +104,8 @@ export const writeTools = [
         const wanted =
           transitions.find(({ to }) => isNamed(to?.name, input.to)) ??
           transitions.find((transition) => isNamed(transition.name, input.to));
-        if (!wanted) throw new Error(`${input.issue} cannot move there. It can move to: ${namesOf(transitions)}.`);
+        if (!wanted)
+          throw new Error(`${input.issue} cannot move to this status. It can move to: ${namesOf(transitions)}.`);
         const body = { transition: { id: wanted.id } };
         await jira.ask({ path, body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
         return briefOf(jira, await readIssue(jira, input.issue));
@@ -113,22 +114,22 @@ export const writeTools = [
   defineTool({
     name: "link_issues",
     description:
-      "Links two issues: `issue` relates to, blocks, duplicates or causes `other`. A kind that is not there is answered with those that are. A link that is there already stays the only one.",
+      "Links two issues: `issue` relates to, blocks, duplicates or causes `other`. For an unknown kind, the error lists the existing ones. A repeated call adds no second link.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       issue: issueKey,
       other: issueKey,
-      kind: name.optional().describe("Default Relates; such as Blocks, Duplicate or Problem/Incident."),
+      kind: name.optional().describe("Such as Blocks, Duplicate or Problem/Incident. Default Relates."),
     }),
     output_schema: resultSchema({ issue: "text", other: "text", relation: "text", existing: "flag" }, "issue", "other"),
     handler: (input, context) =>
       withJira(context, async (jira) => {
-        if (input.issue === input.other) throw new Error("An issue is not linked to itself.");
+        if (input.issue === input.other) throw new Error("An issue cannot be linked to itself.");
         const { issueLinkTypes } = await jira.ask({ path: ["issueLinkType"], needs: READS, answer: typesAnswer });
         const kind = input.kind ?? "Relates";
         const type = issueLinkTypes.find((one) => [one.name, one.outward].some((word) => isNamed(word, kind)));
-        if (!type) throw new Error(`No link is called ${kind}. There are: ${namesOf(issueLinkTypes)}.`);
+        if (!type) throw new Error(`There is no link type ${kind}. Use one of: ${namesOf(issueLinkTypes)}.`);
         const told = { issue: input.issue, other: input.other, relation: type.outward };
         const now = await readIssue(jira, input.issue);
         const known = now.fields.issuelinks?.some(

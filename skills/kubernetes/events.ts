@@ -7,12 +7,12 @@ export const eventTools = [
   defineTool({
     name: "list_events",
     description:
-      "Lists warnings of the cluster, newest first: failed scheduling, probes, mounts, pulls, evictions, kills. Kept for about an hour. Of one object with `object`; all kinds with warnings_only false.",
+      "Lists warning events of the cluster, newest first: failed scheduling, probes, mounts, image pulls, evictions, kills. Events are kept for about an hour. For one object, give `object`. For all types, set warnings_only to false.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       namespace,
-      object: name.optional().describe("A pod's, node's or workload's name."),
+      object: name.optional().describe("Name of a pod, node or workload."),
       warnings_only: z.boolean().optional().describe("Default true."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
@@ -27,12 +27,12 @@ export const eventTools = [
         const listed = await ask({
           path: pathOf("v1", where, "events"),
           query: { fieldSelector: fields.join(",") || undefined, limit: PAGE },
-          needs: `the right to list events in ${where}`,
+          needs: `permission to list events in ${where}`,
           answer: listOf(event),
         });
         const all = listed.items.map(briefOf).sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
         const { shown, left_out } = firstOf(all, input.limit ?? 30);
-        const none = "No such event in about the last hour: older ones are not kept.";
+        const none = "No such event in about the last hour. Older ones are not kept.";
         return {
           events: shown,
           matching: all.length,

@@ -7,7 +7,7 @@ export const name = textLike(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 253);
 
 export const namespace = textLike(/^(\*|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$/, 63)
   .optional()
-  .describe("* for all; default the configured one.");
+  .describe("* for all. Default: the configured one.");
 
 export const selector = z
   .string()

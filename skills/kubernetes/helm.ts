@@ -7,12 +7,12 @@ export const helmTools = [
   defineTool({
     name: "list_helm_releases",
     description:
-      "Lists Helm's releases by the labels of the secrets that Helm keeps: last version, status, when, and the versions before; failed and pending ones first. When something was put out or rolled back. What is in a release, chart and values, is not read.",
+      "Lists Helm releases from the labels of Helm's secrets: last version, status, time, and earlier versions. Failed and pending ones come first. Shows when a release was deployed or rolled back. Does not read charts or values.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       namespace,
-      release: name.optional().describe("Its versions, up to twenty."),
+      release: name.optional().describe("Show up to 20 versions of this release."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
@@ -32,7 +32,7 @@ export const helmTools = [
           path: pathOf("v1", where, "secrets"),
           query: { labelSelector: `owner=helm${input.release ? `,name=${input.release}` : ""}`, limit: PAGE },
           accept: METADATA_LIST,
-          needs: `the right to list secrets in ${where}, which the cluster role view does not bring; only their labels are asked for`,
+          needs: `permission to list secrets in ${where}, which the cluster role view does not grant; only their labels are read`,
           answer: listOf(stored),
         });
         const all = [...releasesOf(listed.items, input.release ? 20 : 3)].sort(
@@ -79,5 +79,5 @@ function rank(status: string | undefined): number {
 }
 
 function noneIn(where: string): string {
-  return `Helm keeps no release in secrets of ${where}. What Argo CD renders is no release of Helm: list_objects of applications.argoproj.io tells of it.`;
+  return `There are no Helm releases in the secrets of ${where}. Argo CD does not create Helm releases: call list_objects with applications.argoproj.io.`;
 }

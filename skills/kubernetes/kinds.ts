@@ -13,7 +13,7 @@ export const kindTools = [
   defineTool({
     name: "list_kinds",
     description:
-      "Lists the kinds of objects that the cluster knows, its own and those of operators such as Argo CD, Flux or cert-manager: what list_objects and get_object can be asked for. For a kind that you know, ask them at once.",
+      "Lists the kinds of objects in the cluster, including those of operators such as Argo CD, Flux or cert-manager, for use with list_objects and get_object. If you know the kind, call those directly.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -40,21 +40,21 @@ export const kindTools = [
           })),
           matching: matching.length,
           left_out,
-          note: stale.length > 0 ? `These do not answer now: ${stale.join(", ")}.` : undefined,
+          note: stale.length > 0 ? `These API groups do not respond now: ${stale.join(", ")}.` : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_objects",
     description:
-      "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. Pods and workloads are told better by list_pods and list_workloads.",
+      "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. For pods and workloads, list_pods and list_workloads show more.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       kind,
       namespace,
       selector,
-      contains: z.string().min(1).max(200).optional().describe("In any column, case aside: OutOfSync, False."),
+      contains: z.string().min(1).max(200).optional().describe("In any column. Case-insensitive: OutOfSync, False."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
@@ -69,7 +69,7 @@ export const kindTools = [
           path: pathOf(chosen.version, where, chosen.resource),
           query: { labelSelector: input.selector, limit: PAGE },
           accept: TABLE,
-          needs: `the right to list ${chosen.name} in ${where}`,
+          needs: `permission to list ${chosen.name} in ${where}`,
           answer: tableAnswer,
         });
         const all = table.rows.map((row) => rowOf(row, table.columnDefinitions, where));
@@ -89,7 +89,7 @@ export const kindTools = [
   defineTool({
     name: "get_object",
     description:
-      "Reads one object of any kind, status first, as YAML: why a job, claim, autoscaler, certificate or Argo CD application is as it is. Not shown: what Secrets and ConfigMaps hold, values of environments, passwords. Up to 12,000 characters: read one part of a large one with `part`.",
+      "Reads one object of any kind as YAML, status first: why a job, claim, autoscaler, certificate or Argo CD application is in its state. Hides the contents of Secrets and ConfigMaps, values of environment variables, and passwords. Up to 12,000 characters: read part of a large object with `part`.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -109,19 +109,19 @@ export const kindTools = [
         const told = await ask({
           path: pathOf(chosen.version, where, chosen.resource, input.name),
           ...(isSecret ? { accept: METADATA } : {}),
-          needs: `the right to get ${chosen.name} in ${where}`,
-          instead: "list_objects finds names.",
+          needs: `permission to get ${chosen.name} in ${where}`,
+          instead: "list_objects lists the names.",
           answer: isSecret ? z.object({ metadata: z.unknown() }) : z.record(z.string(), z.unknown()),
         });
         const object = input.part ? partOf(shownOf(told), input.part) : shownOf(told);
         const written = stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
-        const cut = written.length > LONGEST_OBJECT ? "It is cut: read the rest with `part`." : undefined;
+        const cut = written.length > LONGEST_OBJECT ? "The object is cut. Read the rest with `part`." : undefined;
         return {
           kind: chosen.name,
           version: chosen.version,
           object: clip(written, LONGEST_OBJECT),
           note: isSecret
-            ? "Of a Secret only its name and labels are asked for, never what it holds."
+            ? "For a Secret, only the name and labels are read, never its contents."
             : (cut ?? alsoNamed(others)),
         };
       }),
@@ -213,12 +213,12 @@ async function kindNamed(ask: Ask, asked: string) {
   const [chosen] = fitting;
   const others = [...new Set(fitting.map(({ name: full }) => full))].filter((full) => full !== chosen?.name);
   if (chosen) return { chosen, others };
-  const silent = stale.length > 0 ? ` These do not answer now: ${stale.join(", ")}.` : "";
-  throw new Error(`The cluster knows no kind ${asked}: list_kinds tells those that it knows.${silent}`);
+  const silent = stale.length > 0 ? ` These API groups do not respond now: ${stale.join(", ")}.` : "";
+  throw new Error(`The cluster has no kind ${asked}. list_kinds lists the existing kinds.${silent}`);
 }
 
 function alsoNamed(others: readonly string[]): string | undefined {
-  return others.length > 0 ? `So called are also: ${others.join(", ")}.` : undefined;
+  return others.length > 0 ? `Other kinds with this name: ${others.join(", ")}.` : undefined;
 }
 
 const metadata = z.object({ name: text, namespace: text });

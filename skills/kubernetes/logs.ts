@@ -3,7 +3,12 @@ import * as z from "zod";
 import { name, namespace, selector } from "./fields.ts";
 import { listOf, oneNamespace, pathOf, withKubernetes } from "./service.ts";
 
-const contains = z.string().min(1).max(200).optional().describe("Of the lines read, only those with it, case aside.");
+const contains = z
+  .string()
+  .min(1)
+  .max(200)
+  .optional()
+  .describe("Returns only the lines that contain it. Case-insensitive.");
 
 const sinceMinutes = z.int().min(1).max(10_080).optional();
 
@@ -11,16 +16,16 @@ export const logTools = [
   defineTool({
     name: "get_logs",
     description:
-      "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Of pods that are gone nothing is kept here: ask the store of logs.",
+      "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Logs of deleted pods are not available here: use the log store.",
     effect: "read",
     input_schema: z.strictObject({
       pod: name,
       namespace,
-      container: name.optional().describe("Where there are several."),
+      container: name.optional().describe("Required if there are several."),
       previous: z.boolean().optional(),
       since_minutes: sinceMinutes,
       contains,
-      lines: z.int().min(1).max(500).optional().describe("Read from the end; default 100."),
+      lines: z.int().min(1).max(500).optional().describe("Lines to read from the end. Default 100."),
     }),
     output_schema: resultSchema({ lines: ["text"], lines_read: "number", note: "text" }, "lines", "lines_read"),
     handler: (input, context) =>
@@ -40,12 +45,12 @@ export const logTools = [
     effect: "read",
     input_schema: z.strictObject({
       namespace,
-      pod: name.optional().describe("Either a pod or a selector."),
+      pod: name.optional().describe("Give a pod or a selector."),
       selector,
       contains,
       previous: z.boolean().optional(),
       since_minutes: sinceMinutes,
-      lines: z.int().min(1).max(200).optional().describe("Read from the end of each container; default 50."),
+      lines: z.int().min(1).max(200).optional().describe("Lines to read from the end of each container. Default 50."),
     }),
     output_schema: resultSchema(
       {
@@ -62,7 +67,7 @@ export const logTools = [
       withKubernetes(context, async (ask, own) => {
         const where = oneNamespace(input.namespace ?? own.namespace);
         if ((input.pod === undefined) === (input.selector === undefined))
-          throw new Error("Give either a pod or a selector: list_pods tells names and labels.");
+          throw new Error("Give either a pod or a selector. list_pods shows names and labels.");
         const listed = await ask({
           path: pathOf("v1", where, "pods"),
           query: {
@@ -70,7 +75,7 @@ export const logTools = [
             labelSelector: input.selector,
             limit: MOST_PODS,
           },
-          needs: `the right to list pods in ${where}`,
+          needs: `permission to list pods in ${where}`,
           answer: listOf(podNames),
         });
         const { shown, left_out } = firstOf(listed.items.flatMap(sourcesOf), MOST_SOURCES);
@@ -149,8 +154,8 @@ async function readLog(
       limitBytes: 1_000_000,
       timestamps: true,
     },
-    needs: `the right to get pods/log in ${where}`,
-    instead: "list_pods finds names.",
+    needs: `permission to get pods/log in ${where}`,
+    instead: "list_pods lists the names.",
     isText: true,
     answer: z.string(),
   });
@@ -162,13 +167,13 @@ function fitting(lines: readonly string[], contains = ""): readonly string[] {
 }
 
 function searchNote(where: string, sources: number, lines: number, isCut: boolean): string | undefined {
-  if (sources === 0) return `No pod of ${where} fits: list_pods tells names and labels.`;
-  if (isCut) return `Only the first ${MOST_PODS} pods of the selector were looked at.`;
-  return lines === 0 ? "None of the lines that were read fits: `sources` tells how many there were." : undefined;
+  if (sources === 0) return `No pod in ${where} matches. list_pods shows names and labels.`;
+  if (isCut) return `Only the first ${MOST_PODS} pods of the selector were read.`;
+  return lines === 0 ? "None of the lines read matches. `sources` shows how many lines were read." : undefined;
 }
 
 function logNote(read: number, fit: number, most: number): string | undefined {
-  if (read === 0) return "The log is empty: nothing was written in this time, or the container has not run.";
-  if (fit === 0) return `None of the last ${read} lines has it.`;
-  return read >= most ? "There may be older lines: ask for more lines, or for since_minutes." : undefined;
+  if (read === 0) return "The log is empty: the container wrote nothing in this time, or it has not run.";
+  if (fit === 0) return `None of the last ${read} lines contains it.`;
+  return read >= most ? "There may be older lines. Raise lines, or give since_minutes." : undefined;
 }

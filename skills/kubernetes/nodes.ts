@@ -7,7 +7,7 @@ export const nodeTools = [
   defineTool({
     name: "list_nodes",
     description:
-      "Lists nodes, the unwell first: not ready, under pressure of memory, disk or processes, closed for new pods; what they can hold, version, zone. When pods wait for a node or vanish from one.",
+      "Lists nodes, unhealthy ones first: not ready, under memory, disk or process pressure, or closed for new pods; with capacity, version and zone. Use it if pods wait for a node or disappear from one.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
@@ -20,7 +20,7 @@ export const nodeTools = [
         const listed = await ask({
           path: pathOf("v1", "*", "nodes"),
           query: { labelSelector: input.selector, limit: PAGE },
-          needs: "the right to list nodes, which the cluster role view does not bring",
+          needs: "permission to list nodes, which the cluster role view does not grant",
           answer: listOf(node),
         });
         const all = listed.items.map(briefOf).sort((a, b) => Number(Boolean(b.problems)) - Number(Boolean(a.problems)));

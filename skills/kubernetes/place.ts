@@ -37,7 +37,7 @@ export function lackingCluster(run: Pick<ToolContext, "config" | "workDir">): La
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const source = run.config["KUBERNETES_URL"] ? "correct KUBERNETES_CA" : "correct the file that KUBECONFIG names";
-    const fix = error instanceof TokenMissing ? "set KUBERNETES_TOKEN, as `kubectl create token` gives it" : source;
+    const fix = error instanceof TokenMissing ? "set KUBERNETES_TOKEN to the output of `kubectl create token`" : source;
     return isGiven ? { kind: "config_form", reason, fix } : { kind: "machine", reason };
   }
 }
@@ -53,7 +53,7 @@ export function placeOf({ config, workDir }: Pick<ToolContext, "config" | "workD
   const file = config["KUBECONFIG"]?.trim();
   if (file) return placeIn(resolve(workDir, file), config["KUBERNETES_CONTEXT"]?.trim(), token);
   if (isInCluster()) return placeOfPod();
-  throw new Error("Neither KUBECONFIG nor KUBERNETES_URL is set: Kubernetes cannot be used in this run.");
+  throw new Error("Neither KUBECONFIG nor KUBERNETES_URL is set, so Kubernetes cannot be used in this run.");
 }
 
 /** The names that every pod of a cluster knows it by. */
@@ -97,18 +97,18 @@ const kubeconfig = z.object({
 
 function placeIn(file: string, wanted: string | undefined, token: string | undefined): Place {
   const told = kubeconfig.safeParse(parsed(read(file, "KUBECONFIG")));
-  if (!told.success) throw new Error("The file that KUBECONFIG names is no kubeconfig.");
+  if (!told.success) throw new Error("The file that KUBECONFIG names is not a kubeconfig.");
   const { data } = told;
   const name = wanted || data["current-context"];
   const chosen = find(data.contexts, name, "context") as z.infer<typeof context> | undefined;
   if (!chosen)
-    throw new Error(`KUBECONFIG has no context ${name ?? "that is current"}: it has ${names(data.contexts)}.`);
+    throw new Error(`KUBECONFIG has no context ${name ?? "that is current"}. It has: ${names(data.contexts)}.`);
   const where = find(data.clusters, chosen.cluster, "cluster") as z.infer<typeof cluster> | undefined;
-  if (!where) throw new Error("KUBECONFIG's context names a cluster that is not there.");
+  if (!where) throw new Error("KUBECONFIG's context names a cluster that does not exist.");
   const who = (find(data.users, chosen.user, "user") ?? {}) as z.infer<typeof user>;
   if (!token && (who.exec || who["auth-provider"]))
     throw new TokenMissing(
-      "The user of KUBECONFIG's context gets its token from a program, which is not run here: set KUBERNETES_TOKEN, as `kubectl create token` gives it.",
+      "The user of KUBECONFIG's context gets its token from a program, which skillflow does not run. Set KUBERNETES_TOKEN to the output of `kubectl create token`.",
     );
   const part = (data64: string | undefined, path: string | undefined) => {
     if (data64) return Buffer.from(data64, "base64").toString("utf8");
@@ -154,6 +154,6 @@ function read(file: string, told: string): string {
     return readFileSync(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    throw new Error(`A file that ${told} names cannot be read (${code}).`);
+    throw new Error(`Cannot read a file that ${told} names (${code}).`);
   }
 }

@@ -7,7 +7,7 @@ export const podTools = [
   defineTool({
     name: "list_pods",
     description:
-      "Lists pods, the unwell first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. The first thing to ask. One pod whole: get_pod; why: list_events, get_logs.",
+      "Lists pods, unhealthy ones first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. Call this first. For one pod: get_pod. For the cause: list_events, get_logs.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -27,7 +27,7 @@ export const podTools = [
         const listed = await ask({
           path: pathOf("v1", where, "pods"),
           query: { labelSelector: input.selector, limit: PAGE },
-          needs: `the right to list pods in ${where}`,
+          needs: `permission to list pods in ${where}`,
           answer: listOf(pod),
         });
         const all = listed.items
@@ -44,14 +44,14 @@ export const podTools = [
           left_out,
           note:
             unreadNote(listed) ??
-            (all.length === 0 ? `No pod of ${where} fits: check the namespace and the selector.` : undefined),
+            (all.length === 0 ? `No pod in ${where} matches. Check the namespace and the selector.` : undefined),
         };
       }),
   }),
   defineTool({
     name: "get_pod",
     description:
-      "Reads one pod: conditions, and of each container its state, how it ended last time, restarts, image, requests and limits. Values of its environment are not shown.",
+      "Reads one pod: conditions, and for each container its state, last termination, restarts, image, requests and limits. Hides the values of environment variables.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ pod: name, namespace }),
@@ -65,8 +65,8 @@ export const podTools = [
         const where = oneNamespace(input.namespace ?? own.namespace);
         const told = await ask({
           path: pathOf("v1", where, "pods", input.pod),
-          needs: `the right to get pods in ${where}`,
-          instead: "list_pods finds names; pods of a workload change theirs with every rollout.",
+          needs: `permission to get pods in ${where}`,
+          instead: "list_pods lists the names. Pods of a workload get new names with every rollout.",
           answer: pod,
         });
         const { status, spec, metadata } = told;

@@ -46,7 +46,7 @@ export function pathOf(version: string, namespace: string, ...rest: readonly str
 /** Throws if the namespace is `*`, because a single object needs its own. */
 export function oneNamespace(given: string): string {
   if (given !== "*") return given;
-  throw new Error("Name the namespace: a list with `*` tells in which one it is.");
+  throw new Error("Give the namespace. A list with `*` shows it.");
 }
 
 /** Media types that request only the objects' metadata, never their contents. */
@@ -71,5 +71,5 @@ interface Listed {
 
 export function unreadNote({ metadata }: Listed): string | undefined {
   if (!metadata?.continue) return undefined;
-  return `Only the first ${PAGE} were looked at${metadata.remainingItemCount ? `, ${metadata.remainingItemCount} were not` : ""}: name a namespace or a selector.`;
+  return `Only the first ${PAGE} were checked${metadata.remainingItemCount ? `, ${metadata.remainingItemCount} were not` : ""}. Give a namespace or a selector.`;
 }

@@ -16,7 +16,7 @@ export function partOf(object: unknown, path: string): unknown {
   let part = object;
   for (const key of path.split(".")) {
     if (typeof part !== "object" || part === null || !Object.hasOwn(part, key))
-      throw new Error(`It has no ${path}: without \`part\` it is read from its beginning.`);
+      throw new Error(`The object has no ${path}. Omit \`part\` to read it from the beginning.`);
     part = part[key as keyof typeof part];
   }
   return part;

@@ -14,36 +14,36 @@ export default defineSkill({
   id: "kubernetes",
   name: "Kubernetes",
   description:
-    "Reads a Kubernetes cluster: pods, events, logs, workloads, rollouts, nodes, what they use, objects of any kind, Helm releases. It changes nothing.",
+    "Reads a Kubernetes cluster: pods, events, logs, workloads, rollouts, nodes, resource usage, objects of any kind, Helm releases. It changes nothing.",
   category: "observability",
   config: {
     KUBECONFIG: {
       description:
-        "The path of a kubeconfig file, whose user has a token or a certificate. Programs that it would run for a token are not run. In a pod its service account is taken without this.",
+        "Path of a kubeconfig file whose user has a token or a certificate. Programs that supply tokens are not run. Without it, a pod uses its service account.",
       env: "KUBECONFIG",
       format: "file",
       secret: false,
     },
     KUBERNETES_CONTEXT: {
-      description: "The context of the kubeconfig file; default its current one.",
+      description: "Context of the kubeconfig file. Default: the current one.",
       env: "KUBERNETES_CONTEXT",
       format: "text",
       secret: false,
     },
     KUBERNETES_URL: {
-      description: "The API server's address, in place of a kubeconfig file: https://k8s.example.com:6443.",
+      description: "Address of the API server, instead of a kubeconfig file: https://k8s.example.com:6443.",
       env: "KUBERNETES_URL",
       format: "base_url",
       secret: false,
     },
     KUBERNETES_TOKEN: {
       description:
-        "A token of a service account with the cluster role view, and get and list on nodes; list on secrets for Helm's releases alone. In place of the kubeconfig user's where both are given.",
+        "A token of a service account with the cluster role view, and get and list on nodes. Only list_helm_releases needs list on secrets. Replaces the kubeconfig user's token if both are set.",
       env: "KUBERNETES_TOKEN",
       format: "token",
     },
     KUBERNETES_CA: {
-      description: "With KUBERNETES_URL: the cluster's certificate authority, as PEM, or the path of such a file.",
+      description: "With KUBERNETES_URL: the cluster's certificate authority, as PEM or the path of a PEM file.",
       env: "KUBERNETES_CA",
       format: "text",
       secret: false,

@@ -12,13 +12,13 @@ export const usageTools = [
   defineTool({
     name: "top_pods",
     description:
-      "Measures what pods use of CPU and memory now, of each container the percent of its limit, nearest to a limit first: which is about to be killed or is throttled. The metrics server's last sample, about a minute old; the course over time is in Prometheus.",
+      "Measures the CPU and memory that pods use now, with the percentage of each container's limit, nearest to a limit first: which one is throttled or about to be killed. Uses the metrics server's last sample, about a minute old. For values over time, use Prometheus.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       namespace,
       selector,
-      sort_by: sortBy.describe("Default share, of a container's limit."),
+      sort_by: sortBy.describe("Default share: share of a container's limit."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
@@ -36,14 +36,14 @@ export const usageTools = [
         const measured = await ask({
           path: pathOf(METRICS, where, "pods"),
           query: { labelSelector: input.selector },
-          needs: `the right to list pods of metrics.k8s.io in ${where}`,
+          needs: `permission to list pods of metrics.k8s.io in ${where}`,
           instead: NO_METRICS,
           answer: listOf(podMetrics),
         });
         const listed = await ask({
           path: pathOf("v1", where, "pods"),
           query: { labelSelector: input.selector, limit: PAGE },
-          needs: `the right to list pods in ${where}`,
+          needs: `permission to list pods in ${where}`,
           answer: listOf(podLimits),
         });
         const limits = new Map(listed.items.flatMap(limitsOf));
@@ -62,12 +62,12 @@ export const usageTools = [
   defineTool({
     name: "top_nodes",
     description:
-      "Measures what nodes use of CPU and memory now, in percent of what pods may have of them, fullest first. Pressure that a node itself reports: list_nodes; which pods fill one: top_pods.",
+      "Measures the CPU and memory that nodes use now, as a percentage of what pods can allocate, fullest first. For pressure that a node reports: list_nodes. For the pods that fill a node: top_pods.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       selector,
-      sort_by: sortBy.describe("Default share, of what can be allocated."),
+      sort_by: sortBy.describe("Default share: share of what can be allocated."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
@@ -79,7 +79,7 @@ export const usageTools = [
         const measured = await ask({
           path: pathOf(METRICS, "*", "nodes"),
           query: { labelSelector: input.selector },
-          needs: "the right to list nodes of metrics.k8s.io",
+          needs: "permission to list nodes of metrics.k8s.io",
           instead: NO_METRICS,
           answer: listOf(nodeMetrics),
         });
@@ -88,7 +88,7 @@ export const usageTools = [
           .map(({ metadata, usage }) => ({ name: metadata.name, ...used(usage, sizes?.get(metadata.name)) }))
           .sort(byMost(input.sort_by ?? "share"));
         const { shown, left_out } = firstOf(all, input.limit ?? 20);
-        const unsized = sizes ? undefined : "Without the right to list nodes it is not known what they can hold.";
+        const unsized = sizes ? undefined : "Percentages are unknown without permission to list nodes.";
         return {
           nodes: shown.map(({ order: _, ...one }) => one),
           at: measured.items[0]?.timestamp,
@@ -102,9 +102,9 @@ export const usageTools = [
 
 const METRICS = "metrics.k8s.io/v1beta1";
 const NO_METRICS =
-  "This cluster has no metrics server: ask the skill prometheus for container_memory_working_set_bytes and container_cpu_usage_seconds_total, where there is one.";
+  "This cluster has no metrics server. If you have the skill prometheus, query container_memory_working_set_bytes and container_cpu_usage_seconds_total.";
 const NONE_MEASURED =
-  "The metrics server answers and has measured nothing that fits: a pod is measured about a minute after its start.";
+  "The metrics server responds, but has no matching measurement. It measures a pod about a minute after its start.";
 
 const amounts = z.record(z.string(), z.union([z.string(), z.number()]));
 const metricsMetadata = z.object({ name: z.string(), namespace: text });

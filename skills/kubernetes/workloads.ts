@@ -9,7 +9,7 @@ export const workloadTools = [
   defineTool({
     name: "list_workloads",
     description:
-      "Lists deployments, or stateful or daemon sets, those not fully available first: wanted, ready and updated pods, images, why a rollout is stuck. What a rollout changed: rollout_history.",
+      "Lists deployments, or stateful or daemon sets, those not fully available first: desired, ready and updated pods, images, why a rollout is stuck. For the changes of a rollout: rollout_history.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -29,7 +29,7 @@ export const workloadTools = [
         const listed = await ask({
           path: pathOf("apps/v1", where, kind),
           query: { labelSelector: input.selector, limit: PAGE },
-          needs: `the right to list ${kind} in ${where}`,
+          needs: `permission to list ${kind} in ${where}`,
           answer: listOf(workload),
         });
         const all = listed.items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
@@ -38,14 +38,14 @@ export const workloadTools = [
           workloads: shown.map(({ lacking, ...one }) => ({ ...one, lacking: lacking || undefined })),
           matching: all.length,
           left_out,
-          note: unreadNote(listed) ?? (all.length === 0 ? `No ${kind} of ${where} fit.` : undefined),
+          note: unreadNote(listed) ?? (all.length === 0 ? `No ${kind} in ${where} match.` : undefined),
         };
       }),
   }),
   defineTool({
     name: "rollout_history",
     description:
-      "Lists a deployment's revisions, newest first: when each was made, its images, its pods, the noted cause. What changed before an incident, and what a rollback leads back to.",
+      "Lists a deployment's revisions, newest first: creation time, images, pods, recorded cause. Shows what changed before an incident, and what a rollback would restore.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ deployment: name, namespace }),
@@ -59,7 +59,7 @@ export const workloadTools = [
         const listed = await ask({
           path: pathOf("apps/v1", where, "replicasets"),
           query: { limit: PAGE },
-          needs: `the right to list replicasets in ${where}`,
+          needs: `permission to list replicasets in ${where}`,
           answer: listOf(workload),
         });
         const mine = listed.items.filter(({ metadata }) =>
@@ -77,7 +77,7 @@ export const workloadTools = [
           }))
           .sort((a, b) => b.revision - a.revision);
         const { shown, left_out } = firstOf(revisions, 20);
-        const none = `No revision of a deployment ${input.deployment} in ${where}: list_workloads finds names.`;
+        const none = `No revision of a deployment ${input.deployment} in ${where}. list_workloads lists the names.`;
         return {
           deployment: `${where}/${input.deployment}`,
           revisions: shown,

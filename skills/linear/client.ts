@@ -55,11 +55,11 @@ async function openLinear(context: ToolContext): Promise<Linear> {
   };
 }
 
-const NOT_LINEAR = "Linear answered in an unexpected form: check LINEAR_API_URL, and any proxy before it.";
+const NOT_LINEAR = "Linear's response is not in the expected form. Check LINEAR_API_URL and any proxy in front of it.";
 
 function credentialOf({ config }: ToolContext): string {
   const key = config["LINEAR_API_KEY"]?.trim();
-  if (!key) throw new Error("LINEAR_API_KEY is not set: Linear cannot be used in this run.");
+  if (!key) throw new Error("LINEAR_API_KEY is not set, so Linear cannot be used in this run.");
   return key.startsWith("lin_oauth_") ? `Bearer ${key}` : key;
 }
 
@@ -67,7 +67,7 @@ function addressOf({ config }: ToolContext): string {
   const text = config["LINEAR_API_URL"];
   if (!text) return "https://api.linear.app/graphql";
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  throw new Error("LINEAR_API_URL is not an http or https address.");
+  throw new Error("LINEAR_API_URL must be an http or https address.");
 }
 
 type GraphQLErrors = NonNullable<NonNullable<LinearErrorRaw["response"]>["errors"]>;

@@ -65,7 +65,7 @@ export function pauseAfter(
 export function explain(error: unknown): string {
   if (isLinearFailure(error)) return advice(error);
   if (error instanceof TypeError && error.message === "fetch failed") return silenceAdvice(error);
-  if (error instanceof TypeError) return `Linear answered in an unexpected form (${error.message}).`;
+  if (error instanceof TypeError) return `Linear's response is not in the expected form (${error.message}).`;
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -77,14 +77,14 @@ function advice(failure: LinearFailure): string {
   if (status === 401 || (type === "AuthenticationError" && (status ?? 200) < 400)) {
     return `Linear refused LINEAR_API_KEY (${what(failure)}): it is wrong, expired or revoked.`;
   }
-  if (status === 404) return `Nobody answers as Linear at LINEAR_API_URL (${what(failure)}): check the address.`;
+  if (status === 404) return `There is no Linear API at LINEAR_API_URL (${what(failure)}). Check the address.`;
   if (status === 403 || type === "Forbidden") {
-    return `LINEAR_API_KEY may not do this (${what(failure)}): ${said(failure)} A key can be limited to reading, and to teams.`;
+    return `LINEAR_API_KEY lacks permission (${what(failure)}): ${said(failure)} A key can be limited to reading and to some teams.`;
   }
   if (type === "FeatureNotAccessible" || type === "UsageLimitExceeded") {
     return `The workspace's plan does not allow this (${what(failure)}): ${said(failure)}`;
   }
-  return `Linear found the request invalid (${what(failure)}): ${said(failure)}${faults(failure)}`;
+  return `Linear rejected the request as invalid (${what(failure)}): ${said(failure)}${faults(failure)}`;
 }
 
 const UNTOLD_LIMIT_MS = 60_000;
@@ -102,8 +102,8 @@ function limitedFor(failure: LinearFailure): number | undefined {
 function silenceAdvice(error: TypeError): string {
   const outcome = refusalOf(error)
     ? "Nothing was sent."
-    : "Whether a write took effect is unclear: look before doing it again.";
-  return `Linear did not answer${causeCode(error)}: check LINEAR_API_URL. ${outcome}`;
+    : "Whether a write took effect is unclear: check before you repeat it.";
+  return `Linear did not respond${causeCode(error)}. Check LINEAR_API_URL. ${outcome}`;
 }
 
 function isFailing({ status = 200, type = "" }: LinearFailure): boolean {
@@ -112,7 +112,7 @@ function isFailing({ status = 200, type = "" }: LinearFailure): boolean {
 
 function outcome({ raw }: LinearFailure): string {
   const isRead = !raw?.request?.query?.startsWith("mutation");
-  return isRead ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
+  return isRead ? " Try again later." : " Whether it took effect is unclear: check before you repeat it.";
 }
 
 /** Returns the status and the operation's name. */

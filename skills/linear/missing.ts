@@ -11,13 +11,13 @@ export async function aboutIssue<Result>(linear: Linear, issue: string, work: ()
     if (!isMissingIssue(error)) throw error;
     if (isId(issue))
       throw new Error(
-        `No issue with the id ${issue} is visible: it is wrong, or in a team that LINEAR_API_KEY cannot see.`,
+        `No issue with the id ${issue} is visible. The id is wrong, or LINEAR_API_KEY cannot see its team.`,
       );
     const key = issue.split("-")[0] ?? "";
     const { teams } = await linear.ask<Teams>(VISIBLE_TEAMS, { team: teamFilter(key) });
     if (teams.nodes.length > 0)
-      throw new Error(`The team ${key} exists, but not ${issue}: check the number, or search for the issue.`);
-    throw new Error(`No team ${key} is visible: the key in ${issue} is wrong, or LINEAR_API_KEY cannot see that team.`);
+      throw new Error(`The team ${key} exists, but ${issue} does not. Check the number, or search for the issue.`);
+    throw new Error(`No team ${key} is visible. The key in ${issue} is wrong, or LINEAR_API_KEY cannot see that team.`);
   }
 }
 

@@ -14,7 +14,7 @@ export function pick<Item extends Named>(kind: string, wanted: string, candidate
   const exact = candidates.filter(({ name }) => name === wanted);
   const found = exact.length > 0 ? exact : candidates.filter((candidate) => isCalled(candidate, wanted));
   const ids = [...new Set(found.map(({ id }) => id))];
-  if (ids.length > 1) throw new Error(`Several ${kind}s are called "${wanted}": name it by id, ${ids.join(" or ")}.`);
+  if (ids.length > 1) throw new Error(`Several ${kind}s are named "${wanted}". Give the id: ${ids.join(" or ")}.`);
   return found[0];
 }
 
@@ -23,10 +23,10 @@ const MOST_NAMES = 15;
 /** Returns an error for an unknown name that lists existing names, closest first. */
 export function unknownName(kind: string, wanted: string, known: readonly Named[]): Error {
   const names = [...new Set(known.map(({ name, aliases = [] }) => [name, ...aliases].join(" / ")))];
-  if (names.length === 0) return new Error(`Linear shows no ${kind} "${wanted}", and no other ${kind} to this key.`);
+  if (names.length === 0) return new Error(`This key can see no ${kind} "${wanted}", and no other ${kind}.`);
   const nearest = names.sort((a, b) => likeness(b, wanted) - likeness(a, wanted)).slice(0, MOST_NAMES);
   const more = names.length > nearest.length ? `, and ${names.length - nearest.length} more` : "";
-  return new Error(`Linear shows no ${kind} "${wanted}" to this key. Known: ${nearest.join(", ")}${more}.`);
+  return new Error(`This key can see no ${kind} "${wanted}". It can see: ${nearest.join(", ")}${more}.`);
 }
 
 function isCalled({ name, aliases = [] }: Named, wanted: string): boolean {

@@ -9,8 +9,7 @@ import { workspaceTools } from "./workspace.ts";
 export default defineSkill({
   id: "linear",
   name: "Linear",
-  description:
-    "Issues, comments and relations in Linear, with its teams, workflow states, labels, projects and people.",
+  description: "Issues, comments and relations in Linear, with teams, workflow states, labels, projects and people.",
   category: "tasks",
   config: {
     LINEAR_API_KEY: {
@@ -20,7 +19,7 @@ export default defineSkill({
       format: "text",
     },
     LINEAR_API_URL: {
-      description: "The GraphQL API's address. https://api.linear.app/graphql when absent.",
+      description: "Address of the GraphQL API. Default: https://api.linear.app/graphql.",
       env: "LINEAR_API_URL",
       format: "url",
       secret: false,

@@ -17,7 +17,7 @@ export const workspaceTools = [
   }),
   defineTool({
     name: "list_labels",
-    description: "Lists issue labels: the workspace's and the teams'. A group is no label itself.",
+    description: "Lists issue labels of the workspace and the teams. A label group is not a label.",
     effect: "read",
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("labels", {
@@ -32,7 +32,7 @@ export const workspaceTools = [
   }),
   defineTool({
     name: "list_states",
-    description: "Lists workflow states: the columns an issue moves through. Each team has its own.",
+    description: "Lists workflow states. Each team has its own.",
     effect: "read",
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("states", { ...each("text", "id name type description team") }),
@@ -61,7 +61,8 @@ export const workspaceTools = [
   }),
   defineTool({
     name: "list_users",
-    description: "Lists active people: who an assignee or author is. To assign, a name in update_issue does without.",
+    description:
+      "Lists active people: who an assignee or author is. To assign an issue, give the name in update_issue directly.",
     effect: "read",
     input_schema: z.strictObject({ name, limit, cursor }),
     output_schema: pageSchema("users", {

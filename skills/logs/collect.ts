@@ -145,7 +145,7 @@ export function createTally(bucket?: number): {
       const at = Math.floor(time / bucket) * bucket;
       entry.buckets.set(at, (entry.buckets.get(at) ?? 0) + 1);
       if (buckets.add(at).size > MOST_BUCKETS) {
-        throw new Error(`more than ${MOST_BUCKETS} time buckets; use a longer bucket, or since and until`);
+        throw new Error(`more than ${MOST_BUCKETS} time buckets; use a longer bucket, or give since and until`);
       }
     },
     result(top) {

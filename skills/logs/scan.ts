@@ -38,7 +38,7 @@ export async function scanFiles(
 ): Promise<Scan> {
   const selector = compileSelector(wanted, { times });
   const files = await chooseFiles(wanted.files, context);
-  if (files.length > MOST_FILES) throw new Error(`${files.length} files match; name at most ${MOST_FILES} at once`);
+  if (files.length > MOST_FILES) throw new Error(`${files.length} files match; select at most ${MOST_FILES} at once`);
   const perFile: (readonly [string, number])[] = [];
   const notes: string[] = [];
   let matched = 0;
@@ -52,7 +52,7 @@ export async function scanFiles(
         onBatch({ file: log.name, modified: log.modified, selected, before: matched });
         matched += selected.count;
       }
-      if (selection.sawTime() === false && log.size > 0) note(`${log.name}: no line has a time that is known as one`);
+      if (selection.sawTime() === false && log.size > 0) note(`${log.name}: no line has a recognized time`);
     });
     onFile(file.name);
     if (matched > before) perFile.push([file.name, matched - before]);

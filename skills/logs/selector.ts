@@ -109,7 +109,7 @@ function rangeOf({ since, until }: Selector): Wanted["range"] {
 /** Parses an instant from a tool's input. */
 export function instantOf(text: string): number {
   const time = parseInstant(text);
-  if (time === undefined) throw new Error(`${text} is no time; write 2026-01-31T13:55:00Z or epoch seconds`);
+  if (time === undefined) throw new Error(`${text} is not a time; write 2026-01-31T13:55:00Z or epoch seconds`);
   return time;
 }
 

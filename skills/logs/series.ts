@@ -69,7 +69,7 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
     columns: [...by, "field", ...STATISTICS, "steps"],
     rows: fit,
     ...(truncated
-      ? { more: "those that change most come first; raise limit, or narrow by, fields or the filters" }
+      ? { more: "those that change most come first; raise limit, or narrow `by`, `fields` or the filters" }
       : {}),
     ...(other > 0 ? { values_left_out: other } : {}),
     ...(await scan.report(createAliases(), numbers > 0)),

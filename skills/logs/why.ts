@@ -56,7 +56,7 @@ async function lookAt(files: readonly LogFile[], context: ToolContext): Promise<
 
 /** Returns "no line" if all lines were examined. */
 function none({ lines, areAll }: Seen): string {
-  return areAll ? "no line" : `none of the ${lines.length} lines looked at`;
+  return areAll ? "no line" : `none of the ${lines.length} lines checked`;
 }
 
 function explainCondition(condition: Condition, seen: Seen): readonly string[] {
@@ -65,7 +65,7 @@ function explainCondition(condition: Condition, seen: Seen): readonly string[] {
   if (values.length === 0) return explainName(field, seen);
   if (seen.lines.some(({ fields }) => condition.holds(fields))) return [];
   const near = [wanted].flat().some((each) => typeof each === "string" && isOtherCase(each, values));
-  const hint = near ? "; the case of letters matters" : "";
+  const hint = near ? "; values are case-sensitive" : "";
   return [`${field} is ${JSON.stringify(wanted)} in ${none(seen)}; it is ${valuesTold(values, wanted)}${hint}`];
 }
 
@@ -97,11 +97,12 @@ function explainName(name: string, seen: Seen): readonly string[] {
   for (const { fields } of seen.lines)
     for (const each of fieldNames(fields)) counts.set(each, (counts.get(each) ?? 0) + 1);
   const names = [...counts].sort(([, a], [, b]) => b - a).map(([each]) => shortened(each, 80));
-  if (names.length === 0) return [`${none(seen)} has the field ${name}: they have no fields; use contains or matches`];
+  if (names.length === 0)
+    return [`${none(seen)} has the field ${name}: the lines have no fields; use contains or matches`];
   const near = names.filter((each) => isNear(each, name)).slice(0, 3);
   const hint = near.length > 0 ? ` (near: ${near.join(", ")})` : "";
   const more = names.length > SHOWN ? ", …" : "";
-  return [`${none(seen)} has the field ${name}${hint}; there are: ${names.slice(0, SHOWN).join(", ")}${more}`];
+  return [`${none(seen)} has the field ${name}${hint}; fields: ${names.slice(0, SHOWN).join(", ")}${more}`];
 }
 
 function isNear(there: string, wanted: string): boolean {
@@ -114,13 +115,13 @@ function isNear(there: string, wanted: string): boolean {
 function explainTimes({ since, until }: Selector, seen: Seen): readonly string[] {
   if (since === undefined && until === undefined) return [];
   const times = seen.lines.flatMap(({ time }) => (time === undefined ? [] : [time]));
-  if (times.length === 0) return [`${none(seen)} has a time: times cannot be asked for here`];
+  if (times.length === 0) return [`${none(seen)} has a time, so since and until do not work`];
   const from = times.reduce((a, b) => Math.min(a, b));
   const to = times.reduce((a, b) => Math.max(a, b));
   const isInside = (since === undefined || instantOf(since) <= to) && (until === undefined || instantOf(until) >= from);
   return isInside
     ? []
-    : [`${seen.areAll ? "the lines'" : "the looked at lines'"} times run from ${briefTime(from)} to ${briefTime(to)}`];
+    : [`times of ${seen.areAll ? "the lines" : "the checked lines"} are from ${briefTime(from)} to ${briefTime(to)}`];
 }
 
 function explainTexts({ contains, ignore_case: ignoresCase }: Selector, seen: Seen): readonly string[] {
@@ -128,6 +129,6 @@ function explainTexts({ contains, ignore_case: ignoresCase }: Selector, seen: Se
   return [contains ?? []].flat().flatMap((text) => {
     if (seen.lines.some((line) => line.text.includes(text))) return [];
     const found = seen.lines.find((line) => line.text.toLowerCase().includes(text.toLowerCase()));
-    return found ? [`${JSON.stringify(text)} is found in another case only: ignore_case: true`] : [];
+    return found ? [`${JSON.stringify(text)} occurs only in other upper or lower case; set ignore_case: true`] : [];
   });
 }

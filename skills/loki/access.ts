@@ -13,7 +13,7 @@ export async function describeAccess(context: ToolContext): Promise<string> {
       needs: NEEDS,
       answer: answered(z.array(z.string()).nullish()),
     });
-    return `it answers queries; labels of the last ten minutes: ${data?.length ?? 0}`;
+    return `queries work; labels in the last ten minutes: ${data?.length ?? 0}`;
   });
   return String(told);
 }

@@ -28,7 +28,7 @@ export const countTools = [
   defineTool({
     name: "count_logs",
     description:
-      "Evaluates LogQL that gives numbers, over a period: of each series minimum, maximum, average, first and last value, when, and a few points. One small answer, however many lines; Loki still reads them all. For lines take search_logs.",
+      "Evaluates LogQL that returns numbers, over a period: minimum, maximum, average, first and last value of each series with times, and a few points. The result is small, but Loki reads all matching lines. For lines, use search_logs.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe('Such as sum by (level) (count_over_time({app="checkout"} |= "error" [5m])).'),
@@ -38,9 +38,9 @@ export const countTools = [
         .string()
         .regex(/^[1-9]\d{0,4}[smhd]$/)
         .optional()
-        .describe("Best the query's own range: 5m. Default what gives 60 points."),
-      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20, 0 for none."),
-      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+        .describe("Best set to the query's range: 5m. Default: gives 60 points."),
+      points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(COUNTS, "series", "series_total"),
     handler: (input, context) =>
@@ -55,7 +55,7 @@ export const countTools = [
         });
         if (data.resultType !== "matrix")
           throw new Error(
-            "This query gives lines, not numbers: wrap it in count_over_time(… [5m]), or read it with search_logs.",
+            "This query returns lines, not numbers. Wrap it in count_over_time(… [5m]), or use search_logs.",
           );
         const all = data.result.map(({ metric, values }) => {
           const points = values.map(([at, value]) => [at * 1000, Number(value)] as const);
@@ -71,21 +71,20 @@ export const countTools = [
           series_total: all.length,
           left_out,
           read: readOf(data.stats),
-          note:
-            all.length === 0 ? "The query is valid and no line of this period fits: nothing was counted." : undefined,
+          note: all.length === 0 ? "The query is valid, but no line of this period matches." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_patterns",
     description:
-      "Lists the patterns of lines that Loki found under a selector, most frequent first, how often and when: what a service logs, and which kind of line is new. Cheap: reads no lines. Where patterns are not switched on, count_logs with filters.",
+      "Lists the line patterns that Loki detected for a selector, most frequent first, with counts and times: what a service logs, and which kind of line is new. Cheap: reads no lines. If patterns are disabled, use count_logs with filters.",
     effect: "read",
     input_schema: z.strictObject({
       selector,
       from,
       to,
-      contains: z.string().min(1).max(200).optional().describe("In the pattern, case aside: error."),
+      contains: z.string().min(1).max(200).optional().describe("In the pattern. Case-insensitive: error."),
       limit: z.int().min(1).max(50).optional().describe("Default 15."),
     }),
     output_schema: resultSchema(
@@ -109,7 +108,7 @@ export const countTools = [
             step: stepOf(undefined, period),
           },
           needs: NEEDS,
-          instead: "Patterns are not switched on here: use count_logs with filters in place of them.",
+          instead: "Patterns are disabled on this server. Use count_logs with filters.",
           answer: patternsAnswer,
         });
         const words = input.contains?.toLowerCase() ?? "";
@@ -130,7 +129,7 @@ export const countTools = [
 ];
 
 const NO_PATTERNS =
-  "No patterns for this selector and period: there are no lines, too few of a kind, or they are older than patterns are kept. count_logs tells which.";
+  "No patterns for this selector and period: there are no lines, too few of each kind, or the patterns are no longer stored. Check with count_logs.";
 
 const matrixAnswer = answered(
   z.discriminatedUnion("resultType", [

@@ -16,7 +16,7 @@ export const lineTools = [
   defineTool({
     name: "search_logs",
     description:
-      "Reads log lines by LogQL, newest first. Dear where the period is wide: count with count_logs first, see the kinds of lines with list_patterns, then read few lines of a narrow period.",
+      "Reads log lines by LogQL, newest first. Expensive for long periods: count with count_logs and list the kinds of lines with list_patterns first, then read a few lines of a short period.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe(
@@ -24,7 +24,7 @@ export const lineTools = [
       ),
       from,
       to,
-      oldest_first: z.boolean().optional().describe("How it began: default false."),
+      oldest_first: z.boolean().optional().describe("Shows how a problem began. Default false."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(LINES, "lines"),
@@ -44,8 +44,7 @@ export const lineTools = [
           needs: NEEDS,
           answer: linesAnswer,
         });
-        if (data.resultType !== "streams")
-          throw new Error("This query gives numbers, not lines: count_logs evaluates it.");
+        if (data.resultType !== "streams") throw new Error("This query returns numbers, not lines. Use count_logs.");
         const sign = input.oldest_first ? 1 : -1;
         const lines = data.result
           .flatMap(({ stream, values }) => values.map(([at, line]) => ({ at, line, stream })))
@@ -71,7 +70,7 @@ export const lineTools = [
 
 const LONGEST_LINE = 2000;
 const NOTHING =
-  "The query is valid and no line of this period fits: check the labels with list_labels, and filters one by one.";
+  "The query is valid, but no line of this period matches. Check the labels with list_labels, and the filters one by one.";
 
 const stream = z.object({ stream: labels, values: z.array(z.tuple([z.string(), z.string()]).rest(z.unknown())) });
 const linesAnswer = answered(
@@ -111,5 +110,5 @@ function restOf(last: string | undefined, { from: begin, to: end }: { from: numb
   if (last === undefined) return {};
   const at = Number(BigInt(last) / 1_000_000n);
   const next = isForward ? { from: isoTime(at), to: isoTime(end) } : { from: isoTime(begin), to: isoTime(at + 1) };
-  return { next, note: "There may be more lines: read on in the period of `next`, or narrow the query." };
+  return { next, note: "There may be more lines. Continue with the period in `next`, or narrow the query." };
 }

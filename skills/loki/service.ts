@@ -20,7 +20,7 @@ export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unkno
 }
 
 export const API = ["loki", "api", "v1"] as const;
-export const NEEDS = "the right to read logs: in Grafana Cloud the scope logs:read";
+export const NEEDS = "permission to read logs (in Grafana Cloud the logs:read scope)";
 
 /** Returns the schema of a response with data. Empty label lists are null. */
 export function answered<Data extends z.ZodType>(data: Data) {

@@ -7,31 +7,32 @@ import { streamTools } from "./streams.ts";
 export default defineSkill({
   id: "loki",
   name: "Loki",
-  description:
-    "Logs in Grafana Loki or Grafana Cloud: lines, counts over time, patterns, labels and what a query would read.",
+  description: "Logs in Grafana Loki or Grafana Cloud: lines, counts over time, patterns, labels and query costs.",
   category: "observability",
   config: {
     LOKI_URL: {
-      description: "Where /loki/api/v1 is: http://loki:3100, or https://logs-prod-012.grafana.net of Grafana Cloud.",
+      description:
+        "Address that serves /loki/api/v1: http://loki:3100, or https://logs-prod-012.grafana.net for Grafana Cloud.",
       required: true,
       env: "LOKI_URL",
       format: "base_url",
       secret: false,
     },
     LOKI_TOKEN: {
-      description: "What lets in, where something is needed: reading is enough, the scope logs:read in Grafana Cloud.",
+      description:
+        "Token or password, if Loki requires one. Read access is enough: the logs:read scope in Grafana Cloud.",
       env: "LOKI_TOKEN",
       format: "token",
     },
     LOKI_USERNAME: {
       description:
-        "With it the token is the password of basic authentication: in Grafana Cloud the number of the instance.",
+        "User name for basic authentication, with the token as password. In Grafana Cloud: the instance number.",
       env: "LOKI_USERNAME",
       format: "token",
       secret: false,
     },
     LOKI_ORG_ID: {
-      description: "The tenant, sent as X-Scope-OrgID, where Loki has several.",
+      description: "Tenant, sent as X-Scope-OrgID, if Loki has several.",
       env: "LOKI_ORG_ID",
       format: "token",
       secret: false,

@@ -12,13 +12,13 @@ export const streamTools = [
   defineTool({
     name: "list_labels",
     description:
-      "Lists the labels that streams have, or with `label` the values of one: which apps, namespaces, levels there are. The first thing to ask. Fields inside of lines are none of them: filter with | json.",
+      "Lists the labels of streams, or with `label` the values of one label: which apps, namespaces and levels exist. Call this first. Fields inside lines are not labels: filter them with | json.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
         .optional()
-        .describe("Whose values; without it, the labels' names."),
+        .describe("Label whose values to list. Without it: the label names."),
       selector: selector.optional(),
       contains: z.string().min(1).max(200).optional().describe("In the name or value."),
       from,
@@ -43,7 +43,7 @@ export const streamTools = [
   defineTool({
     name: "list_streams",
     description:
-      "Lists the streams that a selector matches, by their labels, and how many streams, lines and bytes it would read: what a query costs before it is made. Reads no lines. The newest minutes are not counted yet.",
+      "Lists the streams that match a selector, by their labels, and how many streams, lines and bytes a query would read. Reads no lines. Does not count the newest minutes.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -90,7 +90,7 @@ export const streamTools = [
   }),
 ];
 
-const NO_STREAMS = "No stream of this period has it: check the label, the selector and the period.";
+const NO_STREAMS = "No match in this period. Check the label, the selector and the period.";
 
 const statsAnswer = z.object({ streams: z.number(), chunks: z.number(), entries: z.number(), bytes: z.number() });
 

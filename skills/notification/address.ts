@@ -16,16 +16,17 @@ interface Vendor {
 export function webhookAddress(context: ToolContext, field: string, vendor?: Vendor): URL {
   const text = setting(context, field) || (vendor?.address ?? "");
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error(`${field} is not an http or https address.`);
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error(`${field} must be an http or https address.`);
   if (url.username || url.password) {
-    throw new Error(`${field} holds a user name or password, which is not sent: put a token in its path or query.`);
+    throw new Error(`${field} contains a user name or password, which is not sent. Put a token in its path or query.`);
   }
   const allowed = parseHosts(setting(context, "NOTIFICATION_HOSTS"));
   if (allowed.length > 0) {
-    if (!isAmong(allowed, url.hostname))
-      throw new Error(`${field} is on a host that NOTIFICATION_HOSTS does not list.`);
+    if (!isAmong(allowed, url.hostname)) throw new Error(`The host of ${field} is not listed in NOTIFICATION_HOSTS.`);
   } else if (vendor && !(url.protocol === "https:" && isAmong(vendor.hosts, url.hostname))) {
-    throw new Error(`${field} is not an https address of ${vendor.name}: allow its host in NOTIFICATION_HOSTS.`);
+    throw new Error(
+      `${field} is not an https address of ${vendor.name}. List its host in NOTIFICATION_HOSTS to allow it.`,
+    );
   }
   return url;
 }
@@ -35,7 +36,9 @@ function parseHosts(text: string): readonly string[] {
   const named = hosts.filter((host) => host !== "");
   const odd = named.find((host) => !HOST.test(host));
   if (odd === undefined) return named;
-  throw new Error(`NOTIFICATION_HOSTS lists hosts, such as hooks.example.com or *.example.com: "${odd}" is neither.`);
+  throw new Error(
+    `NOTIFICATION_HOSTS must list hosts, such as hooks.example.com or *.example.com. "${odd}" is not a host.`,
+  );
 }
 
 const HOST = /^((\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;

@@ -61,5 +61,5 @@ export function bodyText({ text, fields, link }: Notice): string {
 
 function visible(what: string, text: string): string {
   if (text) return text;
-  throw new NothingDone(`The ${what} holds nothing that can be shown: write some text.`);
+  throw new NothingDone(`The ${what} contains nothing visible. Write some text.`);
 }

@@ -115,24 +115,24 @@ function adviceFor(error: unknown, what: Post): string {
   return `${what.service} could not be reached${causeCode(error)}. ${outcome}`;
 }
 
-const UNCLEAR = "Whether the message was sent is unclear: do not send it again unseen.";
-const UNCLEAR_LATER = "whether that one was sent is unclear: look before you send it again.";
-const SILENT = `did not answer within ${LONGEST_MS / 1000} s. ${UNCLEAR}`;
+const UNCLEAR = "Whether the message was sent is unclear: check before you send it again.";
+const UNCLEAR_LATER = "whether that one was sent is unclear. Check before you send it again.";
+const SILENT = `did not respond within ${LONGEST_MS / 1000} s. ${UNCLEAR}`;
 
 function refusalAdvice(answer: Answer, { service, field }: Post): string {
   const { status } = answer;
   const what = `(${[status, said(answer)].filter((part) => part !== "").join(": ")})`;
   if (status === 429) {
     const until = new Date(Date.now() + (toldPause(answer) ?? untoldPause(1))).toISOString();
-    return `${service}'s rate limit holds until ${until}. Nothing was sent; send it again after that.`;
+    return `${service}'s rate limit holds until ${until}. Nothing was sent. Send it again after that.`;
   }
   if (status >= 500) return `${service} failed ${what}. ${UNCLEAR}`;
-  if (status < 400) return `${service} answered with a redirect (${status}), which is not followed: correct ${field}.`;
+  if (status < 400) return `${service} returned a redirect (${status}), which is not followed. Correct ${field}.`;
   if ([401, 403, 404, 410].includes(status)) {
-    return `${service} does not know the webhook, or it may not post ${what}: ${field} is wrong, or was switched off.`;
+    return `${service} does not know the webhook, or does not allow it to post ${what}. ${field} is wrong or was disabled.`;
   }
-  if (status === 413) return `The message is too long for ${service} ${what}: shorten the text.`;
-  return `${service} refused the message ${what}: change what it names, or send less.`;
+  if (status === 413) return `The message is too long for ${service} ${what}. Shorten the text.`;
+  return `${service} refused the message ${what}. Fix the reported part, or send less.`;
 }
 
 /** Returns the useful part of the service's error message. */

@@ -9,76 +9,77 @@ export default defineSkill({
   category: "notification",
   config: {
     DISCORD_WEBHOOK_URL: {
-      description: "A Discord webhook's address. It posts to the one channel it was made for.",
+      description: "Address of a Discord webhook. It posts to one channel.",
       env: "DISCORD_WEBHOOK_URL",
       format: "url",
     },
     TEAMS_WEBHOOK_URL: {
-      description: "A Microsoft Teams webhook's address: of a workflow, or of an incoming webhook.",
+      description: "Address of a Microsoft Teams workflow or incoming webhook.",
       env: "TEAMS_WEBHOOK_URL",
       format: "url",
     },
     NOTIFICATION_WEBHOOK_URL: {
-      description: "Where the channel `webhook` posts its JSON.",
+      description: "Address to which the channel `webhook` posts JSON.",
       env: "NOTIFICATION_WEBHOOK_URL",
       format: "url",
     },
     NOTIFICATION_WEBHOOK_SECRET: {
-      description: "Signs what is posted to NOTIFICATION_WEBHOOK_URL (HMAC-SHA256). Unsigned when absent.",
+      description: "Signs posts to NOTIFICATION_WEBHOOK_URL (HMAC-SHA256). Without it, they are unsigned.",
       env: "NOTIFICATION_WEBHOOK_SECRET",
       format: "text",
     },
     SMTP_URL: {
-      description: "The mail server: smtps://user:password@host:465, or smtp://…:587, percent-encoded where needed.",
+      description: "Mail server: smtps://user:password@host:465, or smtp://…:587, percent-encoded where needed.",
       env: "SMTP_URL",
       format: "url",
       schemes: ["smtp", "smtps"],
     },
     NOTIFICATION_EMAIL_FROM: {
-      description: "The sender of e-mail: an address, or Name <address>.",
+      description: "Sender of e-mail: an address, or Name <address>.",
       env: "NOTIFICATION_EMAIL_FROM",
       format: "email",
       secret: false,
     },
     NOTIFICATION_EMAIL_TO: {
-      description: "The recipients of e-mail, separated by commas.",
+      description: "Recipients of e-mail, separated by commas.",
       env: "NOTIFICATION_EMAIL_TO",
       format: "email_list",
       secret: false,
     },
     PAGERDUTY_ROUTING_KEY: {
-      description: "The integration key of a PagerDuty service (Events API v2).",
+      description: "Integration key of a PagerDuty service (Events API v2).",
       env: "PAGERDUTY_ROUTING_KEY",
       format: "token",
     },
     PAGERDUTY_EVENTS_URL: {
       description:
-        "Where PagerDuty takes events, such as https://events.eu.pagerduty.com/v2/enqueue. The US one when absent.",
+        "Address of PagerDuty's Events API, such as https://events.eu.pagerduty.com/v2/enqueue. Default: the US address.",
       env: "PAGERDUTY_EVENTS_URL",
       format: "url",
       secret: false,
     },
     OPSGENIE_API_KEY: {
-      description: "The key of an Opsgenie API integration that may create alerts.",
+      description: "Key of an Opsgenie API integration that can create alerts.",
       env: "OPSGENIE_API_KEY",
       format: "token",
     },
     OPSGENIE_ALERTS_URL: {
       description:
-        "Where Opsgenie takes alerts, such as https://api.eu.opsgenie.com/v2/alerts. The US one when absent.",
+        "Address of Opsgenie's Alert API, such as https://api.eu.opsgenie.com/v2/alerts. Default: the US address.",
       env: "OPSGENIE_ALERTS_URL",
       format: "url",
       secret: false,
     },
     NOTIFICATION_FILE: {
-      description: "The file that the channel `file` appends to, one JSON object a line; inside the working directory.",
+      description:
+        "File to which the channel `file` appends one JSON object per line. It must be inside the working directory.",
       env: "NOTIFICATION_FILE",
       format: "text",
       secret: false,
     },
     NOTIFICATION_HOSTS: {
       description:
-        "The only hosts that webhooks may be on, separated by commas; *.example.com for all below. When absent: the vendors' own for Discord, Teams, PagerDuty and Opsgenie, any for `webhook`.",
+        "The only hosts allowed for webhooks, separated by commas. *.example.com allows all subdomains. Default: the vendors' own hosts for Discord, Teams, PagerDuty and Opsgenie, any host for `webhook`.",
       env: "NOTIFICATION_HOSTS",
       format: "host_list",
       secret: false,

@@ -30,7 +30,7 @@ export const notificationTools = [
   defineTool({
     name: "send",
     description:
-      "Sends one message to channels and tells what became of it on each. pagerduty and opsgenie wake who is on call.",
+      "Sends one message to channels and returns the outcome for each. pagerduty and opsgenie wake the person on call.",
     effect: "write",
     input_schema: z.strictObject({ channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length), ...noticeInput }),
     output_schema: resultSchema(
@@ -55,7 +55,7 @@ export const notificationTools = [
   }),
   defineTool({
     name: "channels",
-    description: "Lists the channels and tells which can be used, and what the others lack. Sends nothing.",
+    description: "Lists the channels, whether each can be used, and what it lacks otherwise. Sends nothing.",
     effect: "read",
     input_schema: z.strictObject({}),
     output_schema: resultSchema({ channels: [{ channel: "text", state: "text", reason: "text" }] }, "channels"),

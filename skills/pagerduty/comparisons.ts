@@ -3,7 +3,7 @@ import * as z from "zod";
 import { id, incidentId, limit, number, READS, reference, text, withPagerDuty } from "./service.ts";
 
 const OF_AIOPS = `${READS}, and AIOps in the account's plan`;
-const NOT_FOUND = "list_incidents tells ids.";
+const NOT_FOUND = "list_incidents lists the ids.";
 
 const LIKE = { id: "text", title: "text", at: "text" } as const;
 
@@ -11,7 +11,7 @@ export const comparisonTools = [
   defineTool({
     name: "list_past_incidents",
     description:
-      "Lists incidents of the same service in the last six months that PagerDuty holds for like this one, with a score: was it so before? How it ended then is in get_incident of the best one, in its notes. Without AIOps: list_incidents with `statuses: [resolved]` and the service.",
+      "Lists incidents of the same service in the last six months that PagerDuty considers similar to this one, with a score. To see how the best match was resolved, read its notes with get_incident. Without AIOps: list_incidents with `statuses: [resolved]` and the service.",
     effect: "read",
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 5.") }),
     output_schema: resultSchema(
@@ -32,7 +32,7 @@ export const comparisonTools = [
           total: told.total,
           note:
             told.past_incidents.length === 0
-              ? "None of the last six months is like it: for this service it is new, or its title is."
+              ? "No similar incident in the last six months: the problem, or its title, is new for this service."
               : undefined,
         };
       }),
@@ -40,7 +40,7 @@ export const comparisonTools = [
   defineTool({
     name: "list_related_incidents",
     description:
-      "Lists up to twenty incidents of other services that PagerDuty holds for related to this one, and why: one cause behind several incidents, or a service that this one depends on. Those open at the same time, related or not: list_incidents.",
+      "Lists up to 20 incidents of other services that PagerDuty considers related to this one, with the reason: a common cause, or a service that this one depends on. For all incidents open at the same time: list_incidents.",
     effect: "read",
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema(
@@ -65,18 +65,19 @@ export const comparisonTools = [
             service: incident.service?.summary,
             why: relationships?.map(whyOf),
           })),
-          note:
-            told.related_incidents.length === 0 ? "PagerDuty knows of no incident that is related to it." : undefined,
+          note: told.related_incidents.length === 0 ? "PagerDuty knows no related incident." : undefined,
         };
       }),
   }),
   defineTool({
     name: "get_escalation_policy",
     description:
-      "Reads whom a service's or an incident's escalation policy calls, in which order and after how many minutes: why nobody was told yet, or who is next. Who stands behind a schedule now: list_on_call.",
+      "Reads whom an escalation policy calls, in which order and after how many minutes: why no one was notified yet, or who is next. For who is on call in a schedule now: list_on_call.",
     effect: "read",
     origin: "team",
-    input_schema: z.strictObject({ escalation_policy: id.describe("Its id, as list_services and incidents tell it.") }),
+    input_schema: z.strictObject({
+      escalation_policy: id.describe("Id of the policy, from list_services or an incident."),
+    }),
     output_schema: resultSchema(
       {
         ...each("text", "id name description"),
@@ -94,8 +95,8 @@ export const comparisonTools = [
       withPagerDuty(context, async (ask) => {
         const { escalation_policy: told } = await ask({
           path: ["escalation_policies", input.escalation_policy],
-          needs: "an API key, or the scope escalation_policies.read",
-          instead: "list_services tells ids.",
+          needs: "an API key, or the escalation_policies.read scope",
+          instead: "list_services lists the ids.",
           answer: z.object({ escalation_policy: policy }),
         });
         return {

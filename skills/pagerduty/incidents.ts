@@ -27,7 +27,7 @@ import {
   withPagerDuty,
 } from "./service.ts";
 
-const NOT_FOUND = "list_incidents tells ids.";
+const NOT_FOUND = "list_incidents lists the ids.";
 
 export const INCIDENT = {
   id: "text",
@@ -44,7 +44,7 @@ export const incidentTools = [
   defineTool({
     name: "list_incidents",
     description:
-      "Lists incidents, newest first: title, service, urgency, who has it. Open ones unless `statuses` says otherwise, of the last month unless `from` does. The first thing to ask. One with its notes: get_incident.",
+      "Lists incidents, newest first: title, service, urgency, assignee. By default, open ones of the last month: change it with `statuses` and `from`. Call this first. For one with its notes: get_incident.",
     effect: "read",
     input_schema: z.strictObject({
       statuses: z
@@ -53,7 +53,7 @@ export const incidentTools = [
         .max(3)
         .optional()
         .describe("Default triggered and acknowledged."),
-      service: id.optional().describe("A service's id."),
+      service: id.optional().describe("Id of a service."),
       urgency: z.enum(["high", "low"]).optional(),
       from: from.describe("now-2d or ISO 8601; at most six months before `to`."),
       to,
@@ -81,14 +81,14 @@ export const incidentTools = [
         return {
           incidents: page.incidents.map(briefOf),
           next_offset: nextOffset(page.incidents, page, input.offset),
-          note: page.incidents.length === 0 ? "No incident of these statuses in this period." : undefined,
+          note: page.incidents.length === 0 ? "No incident with these statuses in this period." : undefined,
         };
       }),
   }),
   defineTool({
     name: "get_incident",
     description:
-      "Reads one incident with the notes of responders, newest first. What the monitors sent: list_alerts; who was called when: get_timeline; what was deployed before: list_changes.",
+      "Reads one incident with the notes of responders, newest first. For monitor data: list_alerts. For who was called and when: get_timeline. For earlier deployments: list_changes.",
     effect: "read",
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema(
@@ -124,11 +124,11 @@ export const incidentTools = [
   defineTool({
     name: "get_timeline",
     description:
-      "Reads what happened in an incident, newest first: triggered, who was notified and how, acknowledged, escalated, noted, resolved. Whether anybody is on it. Its facts are cheaper: get_incident.",
+      "Reads an incident's timeline, newest first: triggered, who was notified and how, acknowledged, escalated, noted, resolved. Shows whether a person handles it. get_incident is cheaper and returns the details.",
     effect: "read",
     input_schema: z.strictObject({
       incident: incidentId,
-      every: z.boolean().optional().describe("Each notification too; default the turns alone."),
+      every: z.boolean().optional().describe("Include every notification. Default: only the key events."),
       limit: limit.describe("Default 30."),
       offset,
     }),
@@ -160,7 +160,7 @@ export const incidentTools = [
   defineTool({
     name: "list_alerts",
     description:
-      "Lists what the monitors sent for an incident, newest first: severity, summary and the details of each, such as the query and the value. Grouped incidents have hundreds: `limit`.",
+      "Lists the alerts that monitors sent for an incident, newest first: severity, summary and details, such as the query and the value. Grouped incidents have hundreds: set `limit`.",
     effect: "read",
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 10."), offset }),
     output_schema: resultSchema(
@@ -193,13 +193,13 @@ export const incidentTools = [
   defineTool({
     name: "list_changes",
     description:
-      "Lists changes that pipelines told PagerDuty of, newest first: those that it holds for related to an incident, or all of a period. What was deployed before the first sign, if pipelines tell it.",
+      "Lists changes that pipelines reported to PagerDuty, newest first: those that it considers related to an incident, or all of a period. Shows deployments before the first symptom, if pipelines report them.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       incident: incidentId.optional(),
       from,
-      to: to.describe("`from` and `to`: now-2h or ISO 8601; default the last hour. Without an incident."),
+      to: to.describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour. Only without an incident."),
       limit: limit.describe("Default 20."),
       offset,
     }),
@@ -218,7 +218,7 @@ export const incidentTools = [
                 path: ["change_events"],
                 query: { since: isoTime(period.from), until: isoTime(period.to), limit: most, offset: input.offset },
               }),
-          needs: "an API key, or the scopes incidents.read and change_events.read",
+          needs: "an API key, or the incidents.read and change_events.read scopes",
           instead: NOT_FOUND,
           answer: z.object({ change_events: z.array(change), ...paged }),
         });
@@ -232,7 +232,9 @@ export const incidentTools = [
           })),
           next_offset: input.incident ? undefined : nextOffset(page.change_events, page, input.offset),
           note:
-            page.change_events.length === 0 ? "None was told: pipelines may not send changes to PagerDuty." : undefined,
+            page.change_events.length === 0
+              ? "No change was reported. Pipelines may not send changes to PagerDuty."
+              : undefined,
         };
       }),
   }),

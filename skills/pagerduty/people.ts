@@ -6,11 +6,11 @@ export const peopleTools = [
   defineTool({
     name: "list_on_call",
     description:
-      "Lists who is on call now, by escalation policy and level: whom to turn to. Give the policy of a service or of an incident: an account has dozens.",
+      "Lists who is on call now, by escalation policy and level. Give the policy of a service or an incident: an account has dozens.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      escalation_policy: id.optional().describe("Its id, as list_services and incidents tell it."),
+      escalation_policy: id.optional().describe("Id of the policy, from list_services or an incident."),
       limit: limit.describe("Default 30."),
       offset,
     }),
@@ -32,7 +32,7 @@ export const peopleTools = [
             limit: input.limit ?? 30,
             offset: input.offset,
           },
-          needs: "an API key, or the scope oncalls.read",
+          needs: "an API key, or the oncalls.read scope",
           answer: z.object({ oncalls: z.array(onCall), ...paged }),
         });
         return {
@@ -46,14 +46,14 @@ export const peopleTools = [
             }))
             .sort((a, b) => (a.policy ?? "").localeCompare(b.policy ?? "") || (a.level ?? 0) - (b.level ?? 0)),
           next_offset: nextOffset(page.oncalls, page, input.offset),
-          note: page.oncalls.length === 0 ? "Nobody is on call there now." : undefined,
+          note: page.oncalls.length === 0 ? "No one is on call there now." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_services",
     description:
-      "Lists services by name: id, state (critical: an incident is open; maintenance, disabled: nobody is called), escalation policy, team, last incident. Ids for list_incidents and list_on_call.",
+      "Lists services by name: id, state (critical: an incident is open; maintenance, disabled: no one is called), escalation policy, team, last incident. list_incidents and list_on_call need the ids.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -79,7 +79,7 @@ export const peopleTools = [
         const page = await ask({
           path: ["services"],
           query: { query: input.query, sort_by: "name:asc", limit: input.limit ?? 30, offset: input.offset },
-          needs: "an API key, or the scope services.read",
+          needs: "an API key, or the services.read scope",
           answer: z.object({ services: z.array(service), ...paged }),
         });
         return {

@@ -3,14 +3,15 @@ import * as z from "zod";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, notesAnswer } from "./incidents.ts";
 import { incidentId, READS, withPagerDuty } from "./service.ts";
 
-const WRITES = "an API key that may write, or the scope incidents.write, and PAGERDUTY_FROM unless the key is a user's";
+const WRITES =
+  "an API key with write access or the incidents.write scope, and PAGERDUTY_FROM unless the key belongs to a user";
 const SETTLED = resultSchema({ ...INCIDENT, existing: "flag" }, "id", "status");
 
 export const respondTools = [
   defineTool({
     name: "acknowledge_incident",
     description:
-      "Says that somebody is on an incident, which stops its escalation. One that is resolved is not reopened.",
+      "Acknowledges an incident: a person handles it, and its escalation stops. Does not reopen a resolved incident.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ incident: incidentId }),
@@ -20,19 +21,19 @@ export const respondTools = [
         const now = await read(ask, incident);
         if (now.status === "acknowledged") return { ...briefOf(now), existing: true };
         if (now.status === "resolved")
-          throw new Error(`Incident ${incident} is resolved: to acknowledge it would open it again.`);
+          throw new Error(`Incident ${incident} is resolved. Acknowledging it would reopen it.`);
         return briefOf(await settle(ask, incident, { status: "acknowledged" }));
       }),
   }),
   defineTool({
     name: "resolve_incident",
     description:
-      "Ends an incident for everybody: nobody is called for it any more. Only when measurements show that it is over; what was found belongs in add_note.",
+      "Resolves an incident for all responders: no one is called for it anymore. Only if measurements show that it is over. Put findings in add_note.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       incident: incidentId,
-      resolution: z.string().min(1).max(1000).optional().describe("What ended it; kept in its timeline."),
+      resolution: z.string().min(1).max(1000).optional().describe("What resolved it. Stored in the timeline."),
     }),
     output_schema: SETTLED,
     handler: ({ incident, ...rest }, context) =>
@@ -45,7 +46,7 @@ export const respondTools = [
   defineTool({
     name: "add_note",
     description:
-      "Notes on an incident what was found, with its evidence, as plain text. It calls nobody. A repeat adds no second note.",
+      "Adds a note to an incident: your findings with their evidence, as plain text. Does not notify anyone. A repeated call adds no second note.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ incident: incidentId, text: z.string().min(1).max(20_000) }),
@@ -54,7 +55,12 @@ export const respondTools = [
       withPagerDuty(context, async (ask) => {
         const marker = plainMarkerOf(context, input);
         const path = ["incidents", input.incident, "notes"];
-        const { notes } = await ask({ path, needs: READS, instead: "list_incidents tells ids.", answer: notesAnswer });
+        const { notes } = await ask({
+          path,
+          needs: READS,
+          instead: "list_incidents lists the ids.",
+          answer: notesAnswer,
+        });
         const known = notes.find(({ content }) => content?.includes(marker));
         if (known) return { id: known.id, created_at: known.created_at, existing: true };
         const { note } = await ask({
@@ -71,7 +77,7 @@ export const respondTools = [
 
 async function read(ask: Ask, id: string): Promise<Incident> {
   const path = ["incidents", id];
-  return (await ask({ path, needs: READS, instead: "list_incidents tells ids.", answer: incidentAnswer })).incident;
+  return (await ask({ path, needs: READS, instead: "list_incidents lists the ids.", answer: incidentAnswer })).incident;
 }
 
 async function settle(ask: Ask, id: string, changes: object): Promise<Incident> {

@@ -26,11 +26,11 @@ export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<
   return withService(PAGERDUTY, context, work);
 }
 
-export const READS = "an API key, or the scope incidents.read";
+export const READS = "an API key, or the incidents.read scope";
 
 export const id = textLike(/^[A-Z0-9]+$/, 40);
 
-export const incidentId = id.describe("Its id, such as PT4KHLK; not its number.");
+export const incidentId = id.describe("Id of the incident, such as PT4KHLK. Not its number.");
 
 export const from = timeField.optional();
 export const to = timeField.optional();

@@ -14,20 +14,21 @@ export default defineSkill({
   config: {
     PAGERDUTY_API_KEY: {
       description:
-        "A REST API key, read-only where nothing is written; or an OAuth token (pdus+…) with the scopes incidents.read, oncalls.read, services.read, change_events.read, escalation_policies.read, and incidents.write to write.",
+        "A REST API key (a read-only one is enough to read), or an OAuth token (pdus+…) with the scopes incidents.read, oncalls.read, services.read, change_events.read, escalation_policies.read, and incidents.write to write.",
       required: true,
       env: "PAGERDUTY_API_KEY",
       format: "token",
     },
     PAGERDUTY_FROM: {
       description:
-        "The e-mail address of the PagerDuty user in whose name is written; needed unless the key is a user's.",
+        "E-mail address of the PagerDuty user who makes the writes. Required unless the key belongs to a user.",
       env: "PAGERDUTY_FROM",
       format: "email",
       secret: false,
     },
     PAGERDUTY_API_URL: {
-      description: "https://api.eu.pagerduty.com for accounts in the EU. https://api.pagerduty.com when absent.",
+      description:
+        "Address of the API: https://api.eu.pagerduty.com for accounts in the EU. Default: https://api.pagerduty.com.",
       env: "PAGERDUTY_API_URL",
       format: "base_url",
       secret: false,

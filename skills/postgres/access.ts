@@ -7,11 +7,11 @@ export async function describeAccess(context: ToolContext): Promise<string> {
     const { rows } = await read(ROLE);
     const { role, database, may_write, is_super, sees_all } = rows[0] ?? {};
     const remarks = [
-      is_super === true ? "it is a superuser: give it a role that only reads" : undefined,
-      is_super !== true && may_write === true ? "it may write: a role with SELECT alone is enough" : undefined,
-      sees_all === false ? "without pg_monitor it sees its own statements alone" : undefined,
+      is_super === true ? "it is a superuser: use a role that can only read" : undefined,
+      is_super !== true && may_write === true ? "it can write: a role with only SELECT is enough" : undefined,
+      sees_all === false ? "without pg_monitor it sees only its own statements" : undefined,
     ].filter((remark) => remark !== undefined);
-    return [`${String(role)} reads ${String(database)}`, ...remarks].join("; ");
+    return [`${String(role)} can read ${String(database)}`, ...remarks].join("; ");
   });
   return String(told);
 }

@@ -9,7 +9,7 @@ export const activityTools = [
   defineTool({
     name: "list_queries",
     description:
-      "Lists what runs now, longest first: statements without their values, what they wait for, how long their transaction is open; counts connections by state and tells the limit. The first thing to ask of a slow database. Who blocks whom: list_locks.",
+      "Lists running statements, longest first: text without values, what they wait for, how long their transaction is open. Counts connections by state and shows their limit. Call this first for a slow database. For who blocks whom: list_locks.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -19,7 +19,7 @@ export const activityTools = [
         .min(0)
         .max(86_400)
         .optional()
-        .describe("Of the statement or the open transaction; default 1."),
+        .describe("Minimum age of the statement or the open transaction. Default 1."),
       limit: limit.describe("Default 15."),
     }),
     output_schema: resultSchema(
@@ -53,7 +53,7 @@ export const activityTools = [
   defineTool({
     name: "list_locks",
     description:
-      "Lists who waits for a lock and who holds it, the longest wait first, with both statements without their values. Empty when nobody waits. Slow without a lock: list_queries.",
+      "Lists sessions that wait for a lock and those that hold it, longest wait first, with both statements without values. Empty if no session waits. For statements that are slow without a lock: list_queries.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -69,14 +69,14 @@ export const activityTools = [
           }),
           matching,
           left_out: matching > rows.length ? matching - rows.length : undefined,
-          note: rows.length === 0 ? "Nobody waits for a lock now." : undefined,
+          note: rows.length === 0 ? "No session waits for a lock now." : undefined,
         };
       }),
   }),
   defineTool({
     name: "top_statements",
     description:
-      "Lists the statements that took the most time since the statistics began, by pg_stat_statements: calls, mean, rows, blocks read. What to make faster; of the moment it tells nothing: list_queries.",
+      "Lists the statements that took the most time since the statistics began, from pg_stat_statements: calls, mean, rows, blocks read. Shows what to optimize. For what runs now: list_queries.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -89,7 +89,7 @@ export const activityTools = [
       withPostgres(context, async ({ read }) => {
         const place = (await read(EXTENSION)).rows[0]?.["place"];
         if (place === undefined)
-          throw new Error("pg_stat_statements is not installed in this database: list_queries tells what runs now.");
+          throw new Error("pg_stat_statements is not installed in this database. list_queries shows what runs now.");
         const sort = SORTS[input.sort ?? "total_time"];
         const sql = STATEMENTS.replace("{place}", String(place)).replace("{sort}", sort);
         const { rows } = await read(sql, [input.limit ?? 10]);
@@ -101,7 +101,7 @@ export const activityTools = [
   }),
 ];
 
-const UNSEEN = "The role does not see others' statements: it is not a member of pg_monitor, or of pg_read_all_stats.";
+const UNSEEN = "The role cannot see other users' statements: it is not a member of pg_monitor or pg_read_all_stats.";
 const LONGEST = 600;
 
 function shown(query: unknown): string | undefined {

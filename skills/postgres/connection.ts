@@ -16,13 +16,13 @@ const MODES = ["disable", "prefer", "require", "verify-ca", "verify-full"] as co
 
 export function placeOf(config: ToolContext["config"]): Place {
   const text = config["POSTGRES_URL"]?.trim();
-  if (!text) throw new Error("POSTGRES_URL is not set: Postgres cannot be used in this run.");
+  if (!text) throw new Error("POSTGRES_URL is not set, so Postgres cannot be used in this run.");
   if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
-    throw new Error("POSTGRES_URL is not a postgres:// address.");
+    throw new Error("POSTGRES_URL must be a postgres:// address.");
   const { hostname, port, pathname, username, password, searchParams } = new URL(text);
   const tls = MODES.find((mode) => mode === (searchParams.get("sslmode") ?? "prefer"));
-  if (!tls) throw new Error(`The sslmode of POSTGRES_URL is none of ${MODES.join(", ")}.`);
-  if (!hostname || !username) throw new Error("POSTGRES_URL names no host, or no user.");
+  if (!tls) throw new Error(`The sslmode of POSTGRES_URL must be one of ${MODES.join(", ")}.`);
+  if (!hostname || !username) throw new Error("POSTGRES_URL lacks a host or a user.");
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port || 5432),
@@ -37,7 +37,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new Error("POSTGRES_URL is not encoded well: write % in a password as %25.");
+    throw new Error("POSTGRES_URL is not encoded correctly. Write % in a password as %25.");
   }
 }
 
@@ -109,6 +109,6 @@ function limitAnswers(client: Client, socket: Socket): void {
 
 export class TooMuch extends Error {
   constructor() {
-    super(`The answer is larger than ${MOST_BYTES / 1e6} MB and was not read: ask for fewer or shorter columns.`);
+    super(`The result is larger than ${MOST_BYTES / 1e6} MB and was not read. Select fewer or shorter columns.`);
   }
 }

@@ -10,7 +10,7 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
   if (tokens.length === 0) throw new Error("The statement is empty.");
   const last = tokens.at(-1);
   const signs = tokens.filter((token, at) => token.text === ";" && !(token === last && at > 0));
-  if (signs.some(({ kind }) => kind === "sign")) throw new Error("One statement at a time, without `;`.");
+  if (signs.some(({ kind }) => kind === "sign")) throw new Error("Write one statement, without `;`.");
   await refuseCredentials(tokens, session);
   const called = calledNames(tokens);
   if (called.length === 0) return tokens;
@@ -19,7 +19,7 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
   if (refused.length === 0) return tokens;
   const names = [...new Set(refused.map(({ name }) => String(name)))];
   throw new Error(
-    `Not allowed here: ${names.join(", ")}. Only functions that compute from what they are given are called, no others of extensions or your own.`,
+    `Not allowed: ${names.join(", ")}. Only functions that compute from their arguments are allowed, not other functions of extensions or users.`,
   );
 }
 
@@ -39,8 +39,8 @@ async function refuseCredentials(tokens: readonly Token[], session: Session): Pr
   let names = namesIn(tokens);
   for (let depth = 0; names.length > 0; depth++) {
     const refused = names.find((name) => CREDENTIALS.has(name));
-    if (refused !== undefined) throw new Error(`Not allowed here: ${refused}, which holds credentials of the server.`);
-    if (depth === MOST_VIEWS_DEEP) throw new Error("Not allowed here: views of views that go too deep.");
+    if (refused !== undefined) throw new Error(`Not allowed: ${refused}, which contains credentials of the server.`);
+    if (depth === MOST_VIEWS_DEEP) throw new Error("Not allowed: views that are nested too deeply.");
     for (const name of names) seen.add(name);
     const { rows } = await session.read(VIEWS, [names]);
     const inside = rows.flatMap(({ definition }) => namesIn(tokensOf(String(definition))));

@@ -6,7 +6,7 @@ export const healthTools = [
   defineTool({
     name: "check_health",
     description:
-      "Tells in one cheap call how the database fares: hit rate of its cache, deadlocks, rollbacks, files for large sorts, connections, the oldest transaction, how near transaction numbers and sequences are to their end, broken indexes. Totals are since `statistics_since`. What runs now: list_queries.",
+      "Shows the health of the database in one cheap call: cache hit rate, deadlocks, rollbacks, temporary files, connections, oldest transaction, how close transaction ids and sequences are to running out, broken indexes. Totals are since `statistics_since`. For what runs now: list_queries.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -32,7 +32,7 @@ export const healthTools = [
   defineTool({
     name: "list_replication",
     description:
-      "Lists this server's replicas with how far each is behind in bytes and seconds, its slots with what they hold back of the log (a lost replica fills the disk), and, on a replica, how far it is behind itself. Stale reads, and disks that fill.",
+      "Lists this server's replicas with their lag in bytes and seconds, its slots with the amount of log they retain (a lost replica fills the disk), and, on a replica, its own lag. Use it for stale reads and disks that fill.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -56,14 +56,14 @@ export const healthTools = [
           behind,
           replicas,
           slots,
-          note: isAlone ? "Nothing is replicated from here." : unseen ? UNSEEN : undefined,
+          note: isAlone ? "This server has no replicas." : unseen ? UNSEEN : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_indexes",
     description:
-      "Lists indexes that cost more than they give, largest first: never used since the statistics began, equal to another, or broken. All of one table, used or not: describe_table.",
+      "Lists indexes that cost more than they help, largest first: unused since the statistics began, duplicates, or broken. For all indexes of one table: describe_table.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -85,14 +85,14 @@ export const healthTools = [
           matching,
           left_out: matching > rows.length ? matching - rows.length : undefined,
           statistics_since: since,
-          note: rows.length === 0 ? "None is unused, doubled or broken." : ONLY_HERE,
+          note: rows.length === 0 ? "No index is unused, duplicate or broken." : ONLY_HERE,
         };
       }),
   }),
 ];
 
-const UNSEEN = "The role does not see how far replicas are: it is not a member of pg_monitor, or of pg_read_all_stats.";
-const ONLY_HERE = "Uses are counted on this server alone: a replica may use what is unused here.";
+const UNSEEN = "The role cannot see the lag of replicas: it is not a member of pg_monitor or pg_read_all_stats.";
+const ONLY_HERE = "Uses are counted only on this server. A replica may use an index that is unused here.";
 
 const FACTS = `
 SELECT d.datname AS database, pg_catalog.pg_size_pretty(pg_catalog.pg_database_size(d.oid)) AS size,

@@ -25,7 +25,7 @@ export function rulesOf(config: ToolContext["config"]): readonly Rule[] {
     const parts = name.toLowerCase().split(".");
     const [column = "", table, schema] = parts.reverse();
     if (parts.length < 2 || parts.length > 3 || parts.includes(""))
-      throw new Error("POSTGRES_HIDDEN_COLUMNS names columns as table.column, schema.table.column or *.column.");
+      throw new Error("POSTGRES_HIDDEN_COLUMNS must list columns as table.column, schema.table.column or *.column.");
     return { column, table: table === "*" ? undefined : table, schema: schema === "*" ? undefined : schema };
   });
 }
@@ -46,8 +46,8 @@ function refuseQualified({ schema, name, shown, hidden }: Table, tokens: readonl
     ({ text }, at) => text === schema && tokens[at + 1]?.text === "." && tokens[at + 2]?.text === name,
   );
   if (!isNamed) return;
-  const why = shown.length === 0 ? "is not read here" : "is named without its schema here";
-  throw new Error(`${schema}.${name} ${why}: never shown are ${hidden.slice(0, 10).join(", ")}.`);
+  const why = shown.length === 0 ? "cannot be read" : "must be named without its schema";
+  throw new Error(`${schema}.${name} ${why}: these columns are never shown: ${hidden.slice(0, 10).join(", ")}.`);
 }
 
 function quoted(name: string): string {
@@ -74,14 +74,14 @@ export async function hide(tokens: readonly Token[], session: Session, config: T
   const names = [...new Set(tokens.filter(({ kind }) => kind === "name").map(({ text }) => text))];
   if (rules.length === 0 || names.length === 0) return { prefix: "", hidden: [] };
   const sampled = names.find((name) => SAMPLES.has(name));
-  if (sampled) throw new Error(`${sampled} holds values of columns that are never shown here.`);
+  if (sampled) throw new Error(`${sampled} contains values of columns that are never shown.`);
   const tables = await namedTables(names, rules, session);
   for (const table of tables) refuseQualified(table, tokens);
   const parts = tables.flatMap(({ schema, name, shown, isFirst }) => {
     if (!isFirst) return [];
     if (shown.length === 0)
       throw new Error(
-        `${schema}.${name} is not read here: it is made from columns that are never shown. Read its tables.`,
+        `${schema}.${name} cannot be read: it is based on columns that are never shown. Read its tables.`,
       );
     return [
       `${quoted(name)} AS NOT MATERIALIZED (SELECT ${shown.map(quoted).join(", ")} FROM ${quoted(schema)}.${quoted(name)})`,

@@ -10,14 +10,14 @@ export const queryTools = [
   defineTool({
     name: "query",
     description:
-      "Runs one SELECT (or WITH, VALUES, TABLE) in a transaction that only reads, cut off after 15 seconds. Dear on large tables without an index: explain first. Tables and columns: list_tables, describe_table.",
+      "Runs one SELECT (or WITH, VALUES, TABLE) in a read-only transaction, for at most 15 seconds. Expensive on large tables without an index: call explain first. For tables and columns: list_tables, describe_table.",
     effect: "read",
     reads: "private",
     input_schema: z.strictObject({
       sql: sql.describe(
         "Such as SELECT state, count(*) FROM orders WHERE created_at > now() - interval '1 hour' GROUP BY 1.",
       ),
-      limit: z.int().min(1).max(200).optional().describe("Rows; default 50. For more, aggregate."),
+      limit: z.int().min(1).max(200).optional().describe("Number of rows. Default 50. For more, aggregate."),
     }),
     output_schema: resultSchema(
       { columns: ["text"], rows: ["any"], row_count: "number", more: "flag", never_shown: ["text"], note: "text" },
@@ -48,11 +48,11 @@ export const queryTools = [
   defineTool({
     name: "explain",
     description:
-      "Tells how Postgres would carry a statement out, without carrying it out: which indexes, how many rows and what cost it expects. Also of INSERT, UPDATE and DELETE. Before a dear query, and for a slow one of list_queries.",
+      "Shows the plan of a statement without running it: indexes, expected rows and cost. Also for INSERT, UPDATE and DELETE. Use it before an expensive query, and for a slow one from list_queries.",
     effect: "read",
     origin: "team",
     reads: "private",
-    input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN before it.") }),
+    input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN.") }),
     output_schema: resultSchema({ plan: ["text"], left_out: "number" }, "plan"),
     handler: (input, context) =>
       withPostgres(context, async (session) => {
@@ -73,6 +73,6 @@ function withoutEnd(text: string): string {
 }
 
 function noteOf(count: number, more: boolean): string | undefined {
-  if (count === 0) return "The statement is valid, the role may read it, and no row fits.";
-  return more ? "There are more rows: aggregate, or narrow it with WHERE." : undefined;
+  if (count === 0) return "The statement is valid and the role can read the data, but no row matches.";
+  return more ? "There are more rows. Aggregate, or narrow it with WHERE." : undefined;
 }

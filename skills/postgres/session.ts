@@ -43,7 +43,7 @@ export async function withPostgres(context: ToolContext, work: (session: Session
       };
       // PostgreSQL docs, SET TRANSACTION: after its first query, a read-only transaction cannot become read-write.
       const { rows } = await read("SELECT current_setting('transaction_read_only') AS only");
-      if (rows[0]?.["only"] !== "on") throw new Error("The transaction is not read-only: nothing was asked.");
+      if (rows[0]?.["only"] !== "on") throw new Error("The transaction is not read-only, so nothing was run.");
       return trim(await work({ read }));
     } finally {
       close();

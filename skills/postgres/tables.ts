@@ -7,7 +7,7 @@ export const tableTools = [
   defineTool({
     name: "list_tables",
     description:
-      "Lists tables, largest first: size, expected rows, dead rows that wait for vacuum (bloat), when vacuumed and analysed, reads with and without an index since the statistics began. Cheap. Columns and indexes: describe_table.",
+      "Lists tables, largest first: size, estimated rows, dead rows that wait for vacuum (bloat), last vacuum and analyze, reads with and without an index since the statistics began. Cheap. For columns and indexes: describe_table.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -33,14 +33,14 @@ export const tableTools = [
           tables: rows.map(({ matching: _, ...table }) => table),
           matching,
           left_out: matching > rows.length ? matching - rows.length : undefined,
-          note: rows.length === 0 ? "No table whose name has it is visible to the role." : undefined,
+          note: rows.length === 0 ? "The role can see no table whose name contains it." : undefined,
         };
       }),
   }),
   defineTool({
     name: "describe_table",
     description:
-      "Reads one table: columns with types, indexes with size and how often they are used, constraints, row-level security. Before a query is written, or to see which index is missing.",
+      "Reads one table: columns with types, indexes with size and number of uses, constraints, row-level security. Use it before you write a query, or to see which index is missing.",
     effect: "read",
     origin: "team",
     reads: "private",
@@ -61,7 +61,7 @@ export const tableTools = [
       withPostgres(context, async ({ read }) => {
         const rules = rulesOf(context.config);
         const found = (await read(RELATION, [input.table])).rows[0];
-        if (!found) throw new Error("There is no such table or view that the role sees. list_tables finds names.");
+        if (!found) throw new Error("The role can see no such table or view. list_tables lists the names.");
         const { oid, schema, name, kind, row_security } = found;
         const columns = (await read(COLUMNS, [oid])).rows;
         const indexes = (await read(INDEXES, [oid])).rows;

@@ -34,7 +34,7 @@ export function tokensOf(sql: string): readonly Token[] {
 }
 
 function tokenAt(sql: string, start: number): Token {
-  if (/^[uU]&['"]/.test(sql.slice(start, start + 3))) throw new Error("Names and texts with U& are not taken here.");
+  if (/^[uU]&['"]/.test(sql.slice(start, start + 3))) throw new Error("Names and strings with U& are not supported.");
   const found = (pattern: RegExp) => matchAt(pattern, sql, start);
   const text = found(ESCAPED) ?? found(TEXT) ?? dollarQuoted(sql, start);
   if (text !== undefined) return { kind: "text", text, start, end: start + text.length };

@@ -7,7 +7,7 @@ export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withPrometheus(context, async (ask) => {
     const answer = answered(z.object({ resultType: z.string() }));
     await ask({ path: ["api", "v1", "query"], query: { query: "vector(1)" }, needs: NEEDS, answer });
-    return "it answers queries";
+    return "queries work";
   });
   return String(told);
 }

@@ -3,9 +3,9 @@ import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, text, withPrometheus } from "./service.ts";
 
-const NEEDS = "the right to read rules: in Grafana Cloud the scope rules:read";
+const NEEDS = "permission to read rules (in Grafana Cloud the rules:read scope)";
 const INSTEAD =
-  "This server evaluates no rules: where another one does, PROMETHEUS_URL must lead to that, as query {query: 'ALERTS'} may tell.";
+  "This server evaluates no rules. If another one does, set PROMETHEUS_URL to that one. query {query: 'ALERTS'} may show the alerts.";
 
 const RULE = {
   ...each("text", "name group state query"),
@@ -19,12 +19,12 @@ export const alertTools = [
   defineTool({
     name: "list_alerts",
     description:
-      "Lists alerts that fire or are pending, oldest first: labels, annotations, since when, value. The first thing to ask. Silences are Alertmanager's and not told. How an alert is computed: list_rules.",
+      "Lists firing and pending alerts, oldest first: labels, annotations, start time, value. Call this first. Does not show Alertmanager's silences. For the query of an alert: list_rules.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      state: z.enum(["firing", "pending"]).optional().describe("Default both."),
-      contains: contains.describe("In the name, labels or annotations, case aside."),
+      state: z.enum(["firing", "pending"]).optional().describe("Default: both."),
+      contains: contains.describe("In the name, labels or annotations. Case-insensitive."),
       limit: limit.describe("Default 20."),
     }),
     output_schema: resultSchema(
@@ -58,14 +58,14 @@ export const alertTools = [
           pending: count("pending"),
           matching: matching.length,
           left_out,
-          note: data.alerts.length === 0 ? "Its rules are evaluated, and no alert is firing or pending." : undefined,
+          note: data.alerts.length === 0 ? "The rules are evaluated, and no alert is firing or pending." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_rules",
     description:
-      "Lists alerting rules, firing first: the PromQL that is checked, for how long it must hold, whether its evaluation fails. Give `contains`: a whole server's rules are hundreds. What fires now: list_alerts.",
+      "Lists alerting rules, firing first: the PromQL, how long it must hold, whether its evaluation fails. Give `contains`: a server has hundreds of rules. For firing alerts: list_alerts.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({

@@ -7,11 +7,11 @@ export const nameTools = [
   defineTool({
     name: "list_metrics",
     description:
-      "Finds metrics by words in their names, with type and help, before a query is written. A name that is known needs no look-up.",
+      "Finds metrics by words in their names, with type and help. Use it before you write a query, unless you know the name.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      contains: z.string().min(1).max(100).describe("In the name, case aside: http, 5xx, queue."),
+      contains: z.string().min(1).max(100).describe("In the name. Case-insensitive: http, 5xx, queue."),
       selector,
       from,
       to,
@@ -44,20 +44,22 @@ export const nameTools = [
           matching: shown.length + (left_out ?? 0),
           left_out,
           note:
-            shown.length === 0 ? `None of ${names.data.length} metrics of this period has it in its name.` : undefined,
+            shown.length === 0
+              ? `None of ${names.data.length} metrics of this period has a name that contains it.`
+              : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_labels",
     description:
-      "Lists the labels of the series that a selector matches, or with `label` the values of one: which services, instances, codes there are. Both answers are small; list_series shows whole series.",
+      "Lists the labels of the series that match a selector, or with `label` the values of one label: which services, instances and codes exist. The result is small. For complete series: list_series.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
         .optional()
-        .describe("Whose values; without it, the labels' names."),
+        .describe("Label whose values to list. Without it: the label names."),
       selector,
       contains: contains.describe("In the name or value."),
       from,
@@ -86,16 +88,14 @@ export const nameTools = [
           left_out,
           remarks: remarksOf(told),
           note:
-            data.length === 0
-              ? "No series of this period has it: check the label, the selector and the period."
-              : undefined,
+            data.length === 0 ? "No match in this period. Check the label, the selector and the period." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_series",
     description:
-      "Lists the series that a selector matches, by their labels, and how many values each label has: why a query is dear or matches nothing. Give a narrow selector; values over time: query_range.",
+      "Lists the series that match a selector, by their labels, and how many values each label has: why a query is expensive or matches nothing. Give a narrow selector. For values over time: query_range.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
@@ -167,6 +167,6 @@ function valueCounts(series: readonly Readonly<Record<string, string>>[]) {
 }
 
 function seriesNote(total: number): string | undefined {
-  if (total === 0) return "The selector is valid and matches no series of this period.";
-  return total >= MOST_SERIES ? `Counted over the first ${MOST_SERIES} series: there may be more.` : undefined;
+  if (total === 0) return "The selector is valid, but matches no series of this period.";
+  return total >= MOST_SERIES ? `Counted over the first ${MOST_SERIES} series. There may be more.` : undefined;
 }

@@ -20,13 +20,13 @@ export const queryTools = [
   defineTool({
     name: "query",
     description:
-      "Evaluates PromQL at one moment: what a value is now, or was then. Cheap. For a course over time take query_range, for a metric's name list_metrics.",
+      "Evaluates PromQL at one moment, now or in the past. Cheap. For values over time: query_range. For a metric's name: list_metrics.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
       query: query.describe('Such as topk(5, sum by (service) (rate(http_requests_total{code=~"5.."}[5m]))).'),
-      at: timeField.optional().describe("now-15m or ISO 8601; default now."),
-      limit: z.int().min(1).max(100).optional().describe("Series; default 20."),
+      at: timeField.optional().describe("now-15m or ISO 8601. Default: now."),
+      limit: z.int().min(1).max(100).optional().describe("Number of series. Default 20."),
     }),
     output_schema: resultSchema(
       { kind: "text", at: "text", series: [{ labels: "any", value: "any", at: "text" }], ...COUNTS },
@@ -58,20 +58,20 @@ export const queryTools = [
   defineTool({
     name: "query_range",
     description:
-      "Evaluates PromQL over a period: of each series minimum, maximum, average, first and last value, when, and a few points. For one moment, query is cheaper; cost grows with series times length, so aggregate first: sum by (…).",
+      "Evaluates PromQL over a period: minimum, maximum, average, first and last value of each series with times, and a few points. For one moment, query is cheaper. The cost grows with the number of series times the period, so aggregate first: sum by (…).",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      query: query.describe("Without a range around it: sum by (service) (rate(http_requests_total[5m]))."),
+      query: query.describe("Without a range around the query: sum by (service) (rate(http_requests_total[5m]))."),
       from,
-      to: to.describe("`from` and `to`: now-2h or ISO 8601; default the last hour."),
+      to: to.describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour."),
       step: z
         .string()
         .regex(/^[1-9]\d{0,4}[smhd]$/)
         .optional()
-        .describe("Such as 30s; default what gives 240 points."),
-      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20, 0 for none."),
-      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+        .describe("Such as 30s. Default: gives 240 points."),
+      points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(
       { from: "text", to: "text", step_seconds: "number", series: [{ labels: "any", ...seriesSummary }], ...COUNTS },
@@ -165,6 +165,6 @@ function stepOf(step: string | undefined, span: number): number {
 
 function noteOf(total: number, left: number | undefined, advice: string): string | undefined {
   if (total === 0)
-    return "The query is valid and matches no series in this period: check names with list_metrics, labels with list_labels.";
+    return "The query is valid, but matches no series in this period. Check names with list_metrics and labels with list_labels.";
   return left ? `${left} series are not shown: ${advice}.` : undefined;
 }

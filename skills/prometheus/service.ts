@@ -42,4 +42,4 @@ export function remarksOf({ warnings, infos }: Remarks): readonly string[] | und
 
 export const labels = z.record(z.string(), z.string());
 export const text = lenient(z.string());
-export const NEEDS = "the right to read metrics: in Grafana Cloud the scope metrics:read";
+export const NEEDS = "permission to read metrics (in Grafana Cloud the metrics:read scope)";

@@ -8,12 +8,12 @@ import { targetTools } from "./targets.ts";
 export default defineSkill({
   id: "prometheus",
   name: "Prometheus",
-  description: "Metrics, alerts, rules and scrape targets of Prometheus, Mimir, Thanos or Grafana Cloud.",
+  description: "Metrics, alerts, rules and scrape targets in Prometheus, Mimir, Thanos or Grafana Cloud.",
   category: "observability",
   config: {
     PROMETHEUS_URL: {
       description:
-        "Where /api/v1 is: http://prometheus:9090, or https://prometheus-prod-01-eu-west-0.grafana.net/api/prom of Grafana Cloud.",
+        "Address that serves /api/v1: http://prometheus:9090, or https://prometheus-prod-01-eu-west-0.grafana.net/api/prom for Grafana Cloud.",
       required: true,
       env: "PROMETHEUS_URL",
       format: "base_url",
@@ -21,19 +21,19 @@ export default defineSkill({
     },
     PROMETHEUS_TOKEN: {
       description:
-        "What lets in, where something is needed: reading is enough, the scope metrics:read in Grafana Cloud.",
+        "Token or password, if Prometheus requires one. Read access is enough: the metrics:read scope in Grafana Cloud.",
       env: "PROMETHEUS_TOKEN",
       format: "token",
     },
     PROMETHEUS_USERNAME: {
       description:
-        "With it the token is the password of basic authentication: in Grafana Cloud the number of the instance.",
+        "User name for basic authentication, with the token as password. In Grafana Cloud: the instance number.",
       env: "PROMETHEUS_USERNAME",
       format: "token",
       secret: false,
     },
     PROMETHEUS_ORG_ID: {
-      description: "The tenant, sent as X-Scope-OrgID, where Mimir or Cortex has several.",
+      description: "Tenant, sent as X-Scope-OrgID, if Mimir or Cortex has several.",
       env: "PROMETHEUS_ORG_ID",
       format: "token",
       secret: false,

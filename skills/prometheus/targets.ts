@@ -3,7 +3,7 @@ import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
 
-const INSTEAD = "Mimir, Thanos and Grafana Cloud scrape nothing themselves: ask query for `up == 0`.";
+const INSTEAD = "Mimir, Thanos and Grafana Cloud do not scrape. Call query with `up == 0`.";
 
 const TARGET = {
   ...each("text", "health url"),
@@ -16,11 +16,11 @@ export const targetTools = [
   defineTool({
     name: "list_targets",
     description:
-      "Lists scrape targets, failing ones first, with the error of the last scrape, and counts them by job. Tells missing data from a zero. Of a service that is up but slow it tells nothing: query.",
+      "Lists scrape targets, failing ones first, with the error of the last scrape, and counts them by job. Distinguishes missing data from zero. Shows nothing about a service that is up but slow: use query.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({
-      health: z.enum(["up", "down", "unknown"]).optional().describe("Default all, failing first."),
+      health: z.enum(["up", "down", "unknown"]).optional().describe("Default: all, failing first."),
       contains: contains.describe("In the address, labels or error."),
       limit: limit.describe("Default 20."),
     }),

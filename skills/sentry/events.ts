@@ -11,7 +11,7 @@ export const eventTools = [
   defineTool({
     name: "get_issue_events",
     description:
-      "Lists an issue's events, newest first: when, where, in which release. To count them by a tag: get_issue_tag.",
+      "Lists an issue's events, newest first: time, location, release. To count them by a tag: get_issue_tag.",
     effect: "read",
     input_schema: z.strictObject({
       ...pick(fields, "organization issue environment"),
@@ -49,7 +49,10 @@ export const eventTools = [
     effect: "read",
     input_schema: z.strictObject({
       ...pick(fields, "organization issue environment"),
-      which: z.enum(["latest", "oldest", "recommended"]).optional().describe("Default latest; recommended tells most."),
+      which: z
+        .enum(["latest", "oldest", "recommended"])
+        .optional()
+        .describe("Default latest. recommended has the most details."),
     }),
     output_schema: fields.EVENT,
     handler: (input, context) =>
@@ -63,7 +66,7 @@ export const eventTools = [
   defineTool({
     name: "get_event",
     description:
-      "Reads one event by its id alone, as a log or a person gave it: the same as get_latest_event, and its issue.",
+      "Reads one event by its id, such as one from a log or a person: the same as get_latest_event, with its issue.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -80,12 +83,12 @@ export const eventTools = [
   defineTool({
     name: "get_issue_tag",
     description:
-      "Counts the values of one tag over an issue's events: which release, host, browser or customer it hits.",
+      "Counts the values of one tag over an issue's events: which release, host, browser or customer is affected.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,
-      tag: textLike(/^[A-Za-z0-9_.:-]+$/, 200).describe("Such as release, server_name, url; get_issue lists them."),
+      tag: textLike(/^[A-Za-z0-9_.:-]+$/, 200).describe("Such as release, server_name, url. get_issue lists them."),
       environment: fields.environment,
     }),
     output_schema: resultSchema(
@@ -113,12 +116,12 @@ export const eventTools = [
   defineTool({
     name: "get_trace",
     description:
-      "Reads one trace: its longest spans and its errors, across projects. Two dear requests: take its id from an event.",
+      "Reads one trace: its longest spans and its errors, across projects. Two expensive requests. Get the id from an event.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
       trace_id: z.string().regex(/^[0-9a-fA-F]{32}$/),
-      limit: fields.limit.describe("Spans; default 30."),
+      limit: fields.limit.describe("Number of spans. Default 30."),
       cursor: fields.cursor,
     }),
     output_schema: resultSchema(
@@ -143,7 +146,8 @@ export const eventTools = [
           trace_id: input.trace_id,
           spans: found.rows.map(spanOf),
           errors: failed.rows,
-          more_errors: failed.nextCursor === undefined ? undefined : `search_events with query ${query} has them`,
+          more_errors:
+            failed.nextCursor === undefined ? undefined : `call search_events with query ${query} to get them`,
           next_cursor: found.nextCursor,
           note: found.rows.length + failed.rows.length === 0 ? NO_TRACE : undefined,
         };
@@ -151,7 +155,7 @@ export const eventTools = [
   }),
   defineTool({
     name: "search_events",
-    description: "Searches events across issues, or counts and groups them: dear over long periods.",
+    description: "Searches events across issues, or counts and groups them. Expensive over long periods.",
     effect: "read",
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
@@ -171,7 +175,7 @@ export const eventTools = [
       query: query.describe("Event search, such as `level:error transaction:/checkout`."),
       sort: textLike(/^-?[^\s-][^\r\n]*$/, 200)
         .optional()
-        .describe("A field, such as -count() for descending."),
+        .describe("A field, such as count(), or -count() for descending."),
       ...fields.period,
       limit: fields.limit,
       cursor: fields.cursor,
@@ -222,7 +226,7 @@ const SPAN_COLUMNS = [
   "timestamp",
 ].concat(["project", "transaction"]);
 
-const NO_TRACE = "Nothing of this trace is kept: it was not sampled, is too old, or the id is wrong.";
+const NO_TRACE = "This trace is not stored: it was not sampled, is too old, or the id is wrong.";
 
 interface Found {
   readonly event: EventDetails;
@@ -248,7 +252,7 @@ async function rowsOf(sentry: Sentry, query: Query) {
     scope: "org:read",
     query,
   });
-  if (!Array.isArray(data.data)) throw new TypeError("there are no rows in it");
+  if (!Array.isArray(data.data)) throw new TypeError("it contains no rows");
   return { rows: data.data as readonly Readonly<Record<string, unknown>>[], nextCursor };
 }
 

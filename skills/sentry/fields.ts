@@ -5,11 +5,11 @@ import * as z from "zod";
 
 export const organization = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100)
   .optional()
-  .describe("Slug; else the configured one.");
+  .describe("Slug. Default: the configured one.");
 
 export const project = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100)
   .optional()
-  .describe("Slug or id, or `all`; else the configured one.");
+  .describe("Slug or id, or `all`. Default: the configured one.");
 
 export const issue = textLike(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{1,10})$/, 110);
 

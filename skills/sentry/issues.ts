@@ -7,7 +7,7 @@ import { projectParameter, withSentry } from "./service.ts";
 export const issueTools = [
   defineTool({
     name: "list_issues",
-    description: "Lists issues: what fails, how often, since when, for how many users. Begin here.",
+    description: "Lists issues: what fails, how often, since when, for how many users. Call this first.",
     effect: "read",
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
@@ -15,7 +15,7 @@ export const issueTools = [
         .string()
         .max(500)
         .optional()
-        .describe("Issue search, such as `level:error timeout`. Default is:unresolved; empty for all."),
+        .describe("Issue search, such as `level:error timeout`. Default is:unresolved. Empty for all."),
       sort: z
         .enum(["date", "new", "freq", "user", "trends"])
         .optional()
@@ -68,7 +68,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "update_issue",
-    description: "Changes an issue: only the fields given.",
+    description: "Changes only the given fields of an issue.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -77,7 +77,7 @@ export const issueTools = [
       status: z
         .enum(["resolved", "resolved_in_next_release", "unresolved", "archived"])
         .optional()
-        .describe("archived hides it: until it escalates, or as `archive` says."),
+        .describe("archived hides the issue until it escalates, or as set in `archive`."),
       resolved_in_release: z
         .string()
         .min(1)
@@ -99,7 +99,7 @@ export const issueTools = [
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const body = changesOf(input);
-        if (Object.keys(body).length === 0) throw new Error("Name at least one field to change.");
+        if (Object.keys(body).length === 0) throw new Error("Give at least one field to change.");
         return briefOf(await sentry.send<Issue>("PUT", ["issues", input.issue], { scope: "event:write", body }));
       }),
   }),
@@ -115,9 +115,9 @@ interface Changes {
 
 function changesOf(input: Changes): Readonly<Record<string, unknown>> {
   if (input.resolved_in_release && input.status !== "resolved") {
-    throw new Error("`resolved_in_release` goes with status resolved only.");
+    throw new Error("Use `resolved_in_release` only with status resolved.");
   }
-  if (input.archive && input.status !== "archived") throw new Error("`archive` goes with status archived only.");
+  if (input.archive && input.status !== "archived") throw new Error("Use `archive` only with status archived.");
   return {
     ...(input.status ? statusOf(input) : {}),
     ...(input.assigned_to ? { assignedTo: input.assigned_to === "none" ? "" : input.assigned_to } : {}),

@@ -21,7 +21,7 @@ const COMMIT = { ...each("text", "id message at"), ...each("any", "author reposi
 export const releaseTools = [
   defineTool({
     name: "list_releases",
-    description: "Lists releases, newest first: when made and deployed, how many new issues.",
+    description: "Lists releases, newest first: creation and deployment times, number of new issues.",
     effect: "read",
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
@@ -48,7 +48,8 @@ export const releaseTools = [
   }),
   defineTool({
     name: "get_release",
-    description: "Reads one release with its commits: two requests. Whose commit broke an issue: get_suspect_commits.",
+    description:
+      "Reads one release with its commits. Two requests. For the commit that caused an issue: get_suspect_commits.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -57,8 +58,8 @@ export const releaseTools = [
         .min(1)
         .max(250)
         .regex(/^[^\r\n\t/\\]+$/)
-        .describe("As list_releases gives it."),
-      cursor: fields.cursor.describe("Of the commits."),
+        .describe("From list_releases."),
+      cursor: fields.cursor.describe("For the next page of commits."),
     }),
     output_schema: resultSchema(
       { ...RELEASE, commit_list: [COMMIT], commits_left_out: "number", next_cursor: "text" },
@@ -82,7 +83,7 @@ export const releaseTools = [
   defineTool({
     name: "get_suspect_commits",
     description:
-      "Tells which commits Sentry suspects of an issue, by its latest event: three requests. All of a release: get_release.",
+      "Lists the commits that Sentry suspects for an issue, from its latest event. Three requests. For all commits of a release: get_release.",
     effect: "read",
     input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
     output_schema: resultSchema(
@@ -104,7 +105,7 @@ export const releaseTools = [
   }),
   defineTool({
     name: "list_projects",
-    description: "Lists projects with platforms, teams and environments.",
+    description: "Lists projects with their platforms, teams and environments.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -226,7 +227,7 @@ interface Committers {
 }
 
 const NO_SUSPECTS =
-  "Sentry suspects no commit. It can only where a repository is linked, and releases have commits or frames have code mappings.";
+  "Sentry suspects no commit. It needs a linked repository, and releases with commits or frames with code mappings.";
 
 /** Returns suspect commits. A 404 means none, because the issue was found just before. */
 async function committersOf(sentry: Sentry, project: string, event: string) {

@@ -18,7 +18,7 @@ const SENTRY: Service = {
     const about = aboutToken(tokenOf(config));
     const told = about.region_url || about.url || "https://sentry.io";
     if (/^https?:/.test(told)) return config["SENTRY_BASE_URL"]?.trim() || told;
-    throw new Error("The address in SENTRY_AUTH_TOKEN is not an http or https address.");
+    throw new Error("The address in SENTRY_AUTH_TOKEN must be an http or https address.");
   },
   ending: "/",
   keys: ["SENTRY_AUTH_TOKEN"],
@@ -38,9 +38,9 @@ function tokenOf(config: ToolContext["config"]): string {
 /** Organization tokens name their organization and have only the scope org:ci. */
 function forbidden({ what, said, needs }: Refusal, token: string): string {
   const kind = token.startsWith("sntrys_")
-    ? "Organization tokens (sntrys_) only handle releases: use a personal token or an internal integration's."
-    : "The token's owner may also be no member of the project's team.";
-  return `SENTRY_AUTH_TOKEN may not do this (${what}): ${said} It needs the scope ${needs}. ${kind}`;
+    ? "Organization tokens (sntrys_) work only for releases. Use a personal token or an internal integration's token."
+    : "The token's owner may also not be a member of the project's team.";
+  return `SENTRY_AUTH_TOKEN lacks permission (${what}): ${said} It needs the scope ${needs}. ${kind}`;
 }
 
 export type Query = NonNullable<Asking<z.ZodType>["query"]>;
@@ -119,7 +119,7 @@ function knownOrganization(named: string | undefined, { config }: ToolContext): 
   const slug = named ?? (config["SENTRY_ORG"]?.trim() || aboutToken(tokenOf(config)).org);
   if (!slug) return undefined;
   if (isSlug(slug)) return slug;
-  throw new Error(`"${slug.slice(0, 100)}" is not an organization's slug: it has letters, digits, - and _ only.`);
+  throw new Error(`"${slug.slice(0, 100)}" is not an organization slug. Slugs contain only letters, digits, - and _.`);
 }
 
 /** Returns the only organization that the token can see. Throws if there is none or more than one. */
@@ -128,13 +128,13 @@ async function onlyOrganization(ask: Ask): Promise<string> {
   const slugs = (await ask({ path: ["organizations"], needs: "org:read", answer })).map(({ slug }) => slug);
   const [slug] = slugs;
   if (slug !== undefined && slugs.length === 1) return slug;
-  const choice = slugs.length === 0 ? "the token sees none" : `the token sees ${slugs.slice(0, 20).join(", ")}`;
-  throw new Error(`Name the organization: SENTRY_ORG sets no default, and ${choice}.`);
+  const choice = slugs.length === 0 ? "the token can see none" : `the token can see ${slugs.slice(0, 20).join(", ")}`;
+  throw new Error(`Give the organization: SENTRY_ORG sets no default, and ${choice}.`);
 }
 
 async function missing(ask: Ask, organization: string): Promise<string> {
   if (await isVisible(ask, organization))
-    return `The organization ${organization} exists, but not what was asked for in it: the issue, project or name is wrong, or in a project that SENTRY_AUTH_TOKEN cannot see.`;
+    return `The organization ${organization} exists, but the requested item does not: the issue, project or name is wrong, or SENTRY_AUTH_TOKEN cannot see its project.`;
   return `The organization ${organization} was not found: its slug is wrong, SENTRY_AUTH_TOKEN is not for it, or it is on another server than SENTRY_BASE_URL.`;
 }
 
@@ -155,7 +155,9 @@ export function projectParameter(named: string | undefined, context: ToolContext
   const project = named ?? context.config["SENTRY_PROJECT"]?.trim();
   if (!project || project === "all") return {};
   if (isSlug(project)) return { project };
-  throw new Error(`"${project.slice(0, 100)}" is not a project's slug or id: it has letters, digits, - and _ only.`);
+  throw new Error(
+    `"${project.slice(0, 100)}" is not a project slug or id. Slugs contain only letters, digits, - and _.`,
+  );
 }
 
 function isSlug(text: string): boolean {

@@ -8,30 +8,29 @@ import { releaseTools } from "./releases.ts";
 export default defineSkill({
   id: "sentry",
   name: "Sentry",
-  description:
-    "Errors in Sentry: issues, events with their stack traces, traces, releases with their commits, and projects.",
+  description: "Errors in Sentry: issues, events with stack traces, traces, releases with commits, and projects.",
   category: "observability",
   config: {
     SENTRY_AUTH_TOKEN: {
-      description: "A personal token or an internal integration's, with event:read, org:read and project:read.",
+      description: "A personal token or an internal integration's token, with event:read, org:read and project:read.",
       required: true,
       env: "SENTRY_AUTH_TOKEN",
       format: "token",
     },
     SENTRY_BASE_URL: {
-      description: "Sentry's address where it is self-hosted. https://sentry.io, or the token's region, when absent.",
+      description: "Address of a self-hosted Sentry. Default: the token's region, or https://sentry.io.",
       env: "SENTRY_BASE_URL",
       format: "base_url",
       secret: false,
     },
     SENTRY_ORG: {
-      description: "The organization's slug. The token's own, or the only one it can see, when absent.",
+      description: "Slug of the organization. Default: the token's own, or the only one it can see.",
       env: "SENTRY_ORG",
       format: "name",
       secret: false,
     },
     SENTRY_PROJECT: {
-      description: "The slug of the project that is meant when a call names none. All projects when absent.",
+      description: "Slug of the project for calls that give none. Default: all projects.",
       env: "SENTRY_PROJECT",
       format: "name",
       secret: false,

@@ -20,7 +20,7 @@ const blockShape = z.strictObject({
   elements: z.array(shown).min(1).max(10).optional(),
 });
 
-export const blocks = z.array(blockShape).min(1).max(20).describe("Block Kit, to show text.");
+export const blocks = z.array(blockShape).min(1).max(20).describe("Block Kit blocks that show text.");
 
 type SentBlock = NonNullable<IncomingWebhookSendArguments["blocks"]>[number];
 type PlainText = { readonly type: "plain_text"; readonly text: string };
@@ -69,5 +69,5 @@ function plain(text: string, longest: number, index: number): PlainText {
 /** Throws if escaped text exceeds the limit, because Slack counts the escaped characters. */
 function fitting(text: string, longest: number, index: number): string {
   if (text.length <= longest) return text;
-  throw new Error(`blocks[${index}]: the text is longer than ${longest} characters once escaped; split it.`);
+  throw new Error(`blocks[${index}]: the text is longer than ${longest} characters after escaping; split it.`);
 }

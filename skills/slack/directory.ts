@@ -14,7 +14,7 @@ const MOST_SHOWN = 50;
 export const directoryTools = [
   defineTool({
     name: "list_channels",
-    description: "Lists channels that the bot sees, with topic and whether it is a member. Looks through 200 a call.",
+    description: "Lists channels that the bot can see, with topic and membership. Searches 200 channels per call.",
     effect: "read",
     reads: "private",
     needs: ["SLACK_BOT_TOKEN"],
@@ -50,7 +50,7 @@ export const directoryTools = [
   defineTool({
     name: "list_users",
     description:
-      "Lists people and bots: who a user id is. By e-mail address it asks for that one alone. Looks through 200 a call.",
+      "Lists people and bots: who a user id is. With an e-mail address, it requests only that person. Searches 200 people per call.",
     effect: "read",
     reads: "private",
     needs: ["SLACK_BOT_TOKEN"],

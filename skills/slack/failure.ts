@@ -49,15 +49,15 @@ export function explainCode(
 export function unclear(status: number, code?: string): Error {
   const named = code && /^[a-z_]{1,60}$/.test(code) ? ` ${code}` : "";
   return new Error(
-    `Slack failed (${status}${named}). Whether the message was sent is unclear: do not send it again unseen.`,
+    `Slack failed (${status}${named}). Whether the message was sent is unclear: check before you send it again.`,
   );
 }
 
 const TOKEN = "SLACK_BOT_TOKEN is wrong, expired or revoked.";
-const WEBHOOK = "SLACK_WEBHOOK_URL is switched off, removed or wrong.";
-const ARCHIVED = "The channel is archived: choose another.";
+const WEBHOOK = "SLACK_WEBHOOK_URL is disabled, removed or wrong.";
+const ARCHIVED = "The channel is archived. Choose another.";
 const NOT_ALLOWED =
-  "The workspace's rules forbid this app to post there: ask an administrator, or choose another channel.";
+  "The workspace's rules do not allow this app to post there. Ask an administrator, or choose another channel.";
 const SHAPE = "Change the blocks or the text.";
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -66,19 +66,20 @@ const ADVICE: Readonly<Record<string, string>> = {
   as_user_not_supported: TOKEN,
   cant_update_message: "Only the bot that posted a message can update it.",
   channel_is_archived: ARCHIVED,
-  channel_not_found: "The channel does not exist or the app cannot see it: check its name, or have the app invited.",
-  edit_window_closed: "The message is too old to be changed: send a new one.",
-  cannot_dm_bot: "This is a bot: nobody reads a message to it.",
+  channel_not_found: "The channel does not exist, or the app cannot see it. Check its name, or invite the app.",
+  edit_window_closed: "The message is too old to be changed. Send a new one.",
+  cannot_dm_bot: "This is a bot. No person would read the message.",
   invalid_auth: TOKEN,
-  invalid_cursor: "Begin without cursor.",
+  invalid_cursor: "Start again without cursor.",
   invalid_name: "No emoji has this name.",
   invalid_blocks: SHAPE,
   invalid_blocks_format: SHAPE,
   invalid_payload: SHAPE,
   invalid_token: WEBHOOK,
   is_archived: ARCHIVED,
-  message_not_found: "No message has this ts in this channel: take both from the answer of send_message.",
-  missing_scope: "The app needs more rights: add the scope and install it again.",
+  message_not_found:
+    "There is no message with this ts in this channel. Use both values from the result of send_message.",
+  missing_scope: "The app lacks a scope: add it and reinstall the app.",
   msg_too_long: "Shorten the text.",
   no_active_hooks: WEBHOOK,
   no_service: WEBHOOK,
@@ -86,18 +87,19 @@ const ADVICE: Readonly<Record<string, string>> = {
   no_team: WEBHOOK,
   no_text: "The text must not be empty.",
   not_authed: TOKEN,
-  not_in_channel: "The bot is not in this channel: have it invited.",
+  not_in_channel: "The bot is not in this channel. Invite it.",
   not_allowed_token_type:
     "This needs a token of another kind: a bot token (xoxb-), or for search a user token (xoxp-).",
   posting_to_general_channel_denied: NOT_ALLOWED,
   restricted_action: NOT_ALLOWED,
-  team_disabled: "The workspace is switched off.",
-  thread_not_found: "No message has this thread_ts in this channel: take both from the answer of send_message.",
+  team_disabled: "The workspace is disabled.",
+  thread_not_found:
+    "There is no message with this thread_ts in this channel. Use both values from the result of send_message.",
   token_expired: TOKEN,
   token_revoked: TOKEN,
   too_many_reactions: "The message has as many reactions as Slack allows.",
-  user_not_found: "Nobody here has this id: check SLACK_MENTIONS.",
-  users_not_found: "Nobody here has this e-mail address, or the token may not look for it (users:read.email).",
+  user_not_found: "No user has this id. Check SLACK_MENTIONS.",
+  users_not_found: "No user has this e-mail address, or the token lacks the scope users:read.email.",
 };
 
 /** Returns Slack's messages from `response_metadata.messages`, which name the invalid block. */
@@ -112,7 +114,7 @@ function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ZodError) {
     const places = error.issues.slice(0, 3).map(({ path }) => path.join(".") || "the whole");
-    return `Slack answered in an unexpected form (${places.join(", ")}).`;
+    return `Slack's response is not in the expected form (${places.join(", ")}).`;
   }
   if (!(error instanceof TypeError && error.cause instanceof Error)) return error.message;
   const outcome = refusalOf(error) ? "Nothing was sent." : "Whether the message was sent is unclear.";

@@ -26,13 +26,13 @@ export const SENT = resultSchema({ sent: "flag", via: "text", channel: "text", t
 /** Returns the given channel or the configured one. */
 export function channelOf(named: string | undefined, { config }: ToolContext): string {
   const place = named ?? config["SLACK_CHANNEL"];
-  if (!place) throw new Error("Name the channel: SLACK_CHANNEL sets no default.");
+  if (!place) throw new Error("Give the channel: SLACK_CHANNEL sets no default.");
   return checkedChannel(place);
 }
 
 export function checkedChannel(place: string): string {
   if (CHANNEL.test(place)) return place;
-  throw new Error(`"${place.slice(0, 81)}" is not a channel: write its id, such as C0123456789, or #name.`);
+  throw new Error(`"${place.slice(0, 81)}" is not a channel. Write its id, such as C0123456789, or #name.`);
 }
 
 export function isId(place: string): boolean {

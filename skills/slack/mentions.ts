@@ -8,7 +8,7 @@ export const mention = z
   .array(z.string().min(1).max(80))
   .max(5)
   .optional()
-  .describe("Whom it pings, by a name or id that SLACK_MENTIONS lists. A text pings nobody.");
+  .describe("Whom to notify, by a name or id listed in SLACK_MENTIONS. The text itself notifies no one.");
 
 const ENTRY = /^(?:([^\s=,<>@&|]{1,60})=)?([UWS][A-Z0-9]{5,20}|here|channel|everyone)$/;
 
@@ -21,7 +21,7 @@ interface Mentionable {
 export function personOf(named: string, context: ToolContext): string {
   const { id } = listed(named, context);
   if (/^[UW]/.test(id)) return id;
-  throw new Error(`${named} is no person: a message to one goes to a user, whose id begins with U or W.`);
+  throw new Error(`${named} is not a person. Give a user, whose id starts with U or W.`);
 }
 
 /** Returns the mentions to put before a message's text, or "" if there are none. */
@@ -47,8 +47,8 @@ function listed(named: string, context: ToolContext): Mentionable {
   const found = known.find(({ name, id }) => name === wanted || id === wanted);
   if (found) return found;
   const names = known.map(({ name }) => name);
-  const others = names.length > 0 ? `It lists ${names.slice(0, 30).join(", ")}.` : "It is not set, so nobody may be.";
-  throw new Error(`"${named.slice(0, 80)}" may not be pinged: SLACK_MENTIONS does not list it. ${others}`);
+  const others = names.length > 0 ? `It lists ${names.slice(0, 30).join(", ")}.` : "It is not set, so no one can be.";
+  throw new Error(`"${named.slice(0, 80)}" cannot be notified: SLACK_MENTIONS does not list it. ${others}`);
 }
 
 function mentionable({ config }: ToolContext): readonly Mentionable[] {
@@ -59,7 +59,7 @@ function mentionable({ config }: ToolContext): readonly Mentionable[] {
       const [, name, id] = ENTRY.exec(entry) ?? [];
       if (id) return { name: name ?? id, id };
       throw new Error(
-        `SLACK_MENTIONS: "${entry.slice(0, 80)}" is neither an id (U…, W…, S…), nor here, channel, everyone, nor name=id.`,
+        `SLACK_MENTIONS: "${entry.slice(0, 80)}" must be an id (U…, W…, S…), here, channel, everyone, or name=id.`,
       );
     });
 }

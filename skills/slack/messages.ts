@@ -14,12 +14,12 @@ export const messageTools = [
   defineTool({
     name: "send_message",
     description:
-      "Posts one message: as the bot where a channel is known, else by the webhook. More on it: a thread reply.",
+      "Posts one message: as the bot if a channel is given or configured, otherwise through the webhook. For follow-ups: send_thread_reply.",
     effect: "write",
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
-      channel: channel.optional().describe("An id or #name: needs the bot. Else the default one."),
+      channel: channel.optional().describe("An id or #name, which needs the bot. Default: the configured one."),
       mention,
     }),
     output_schema: SENT,
@@ -38,15 +38,15 @@ export const messageTools = [
   }),
   defineTool({
     name: "send_thread_reply",
-    description: "Replies in a message's thread: what is new about the same incident.",
+    description: "Replies in a message's thread, with news about the same incident.",
     effect: "write",
     needs: BOT,
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
-      channel: channel.optional().describe("An id or #name; else the default one."),
+      channel: channel.optional().describe("An id or #name. Default: the configured one."),
       thread_ts: timestamp.describe("`ts` of the thread's first message, such as 1700000000.000100."),
-      broadcast: z.boolean().optional().describe("Shows the reply in the channel too."),
+      broadcast: z.boolean().optional().describe("Also shows the reply in the channel."),
       mention,
     }),
     output_schema: SENT,
@@ -61,7 +61,8 @@ export const messageTools = [
   }),
   defineTool({
     name: "update_message",
-    description: "Replaces a message that this bot posted: its state, instead of one more message. It pings nobody.",
+    description:
+      "Replaces a message that this bot posted, to update its state instead of posting another. Notifies no one.",
     effect: "write",
     idempotent: true,
     needs: BOT,
@@ -71,7 +72,7 @@ export const messageTools = [
       channel: z
         .string()
         .regex(/^[CGD][A-Z0-9]{5,20}$/)
-        .describe("`channel` of the message: its id, not a name."),
+        .describe("`channel` of the message: the id, not a name."),
       ts: timestamp.describe("`ts` of the message."),
     }),
     output_schema: SENT,
@@ -85,12 +86,11 @@ export const messageTools = [
   }),
   defineTool({
     name: "send_direct_message",
-    description:
-      "Writes to one person alone, whom SLACK_MENTIONS lists. What a team should know belongs into a channel.",
+    description: "Writes to one person listed in SLACK_MENTIONS. Post in a channel what a team should know.",
     effect: "write",
     needs: [...BOT, "SLACK_MENTIONS"],
     input_schema: z.strictObject({
-      user: z.string().min(1).max(80).describe("Name or id, as SLACK_MENTIONS lists it."),
+      user: z.string().min(1).max(80).describe("Name or id from SLACK_MENTIONS."),
       text,
     }),
     output_schema: SENT,
@@ -107,7 +107,7 @@ export const messageTools = [
   }),
   defineTool({
     name: "add_reaction",
-    description: "Marks a message with an emoji, such as eyes while somebody looks: quieter than a reply.",
+    description: "Adds an emoji to a message, such as eyes while a person investigates. Quieter than a reply.",
     effect: "write",
     idempotent: true,
     needs: BOT,
@@ -115,7 +115,7 @@ export const messageTools = [
       channel: z.string().regex(/^[CGD][A-Z0-9]{5,20}$/),
       ts: timestamp,
       emoji: textLike(/^[a-z0-9_+'-]+(::skin-tone-[2-6])?$/, 100).describe(
-        "Its name without colons, such as white_check_mark.",
+        "Name without colons, such as white_check_mark.",
       ),
     }),
     output_schema: resultSchema({ reacted: "flag", existing: "flag" }, "reacted"),
@@ -162,5 +162,5 @@ function requireBot(what: string, { config }: ToolContext): void {
 }
 
 function needsBot(what: string): string {
-  return `${what} needs SLACK_BOT_TOKEN, which is not set: only send_message without a channel works here, by webhook.`;
+  return `${what} needs SLACK_BOT_TOKEN, which is not set. Only send_message without a channel works, through the webhook.`;
 }

@@ -15,12 +15,12 @@ const MESSAGE = {
 export const readingTools = [
   defineTool({
     name: "read_channel",
-    description: "Reads a channel's messages, newest first, without the replies: those by read_thread.",
+    description: "Reads a channel's messages, newest first, without replies. For replies: read_thread.",
     effect: "read",
     reads: "private",
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
-      channel: channel.optional().describe("An id (cheaper) or #name; else the default one."),
+      channel: channel.optional().describe("An id (cheaper) or #name. Default: the configured one."),
       since: time.describe("ISO 8601."),
       until: time,
       limit,
@@ -42,7 +42,7 @@ export const readingTools = [
     reads: "private",
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
-      channel: channel.optional().describe("An id or #name; else the default one."),
+      channel: channel.optional().describe("An id or #name. Default: the configured one."),
       thread_ts: timestamp,
       limit,
       cursor,
@@ -63,13 +63,13 @@ export const readingTools = [
   defineTool({
     name: "search_messages",
     description:
-      "Finds messages by words in all that the user of SLACK_USER_TOKEN sees. In one known channel, read_channel.",
+      "Finds messages by words in everything that the user of SLACK_USER_TOKEN can see. For one known channel: read_channel.",
     effect: "read",
     reads: "private",
     needs: ["SLACK_USER_TOKEN"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(300).describe("Words; in:#name, from:@name, after:2026-01-30."),
-      by_time: z.boolean().optional().describe("Newest first, not best first."),
+      by_time: z.boolean().optional().describe("Sort by time, newest first, instead of by relevance."),
       limit,
       page: z.int().min(1).max(100).optional(),
     }),
@@ -174,9 +174,9 @@ async function channelId(place: string, context: ToolContext): Promise<string> {
     const found = channels.find(({ name }) => `#${name}` === place);
     if (found) return found.id;
     cursor = response_metadata?.next_cursor || undefined;
-    if (!cursor) throw new Error(`The bot sees no channel ${place}: check the name, or have the app invited.`);
+    if (!cursor) throw new Error(`The bot can see no channel ${place}. Check the name, or invite the app.`);
   }
-  throw new Error(`${place} is not among the first ${MOST_PAGES},000 channels: give its id.`);
+  throw new Error(`${place} is not among the first ${MOST_PAGES},000 channels. Give its id.`);
 }
 
 const listed = z.object({

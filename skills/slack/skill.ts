@@ -8,11 +8,11 @@ export default defineSkill({
   id: "slack",
   name: "Slack",
   description:
-    "Slack: messages to channels, threads and people, by incoming webhook or as a bot; reads channels and threads.",
+    "Slack: messages to channels, threads and people, through an incoming webhook or as a bot; reads channels and threads.",
   category: "notification",
   config: {
     SLACK_WEBHOOK_URL: {
-      description: "An incoming webhook's address. It posts to the one channel it was made for.",
+      description: "Address of an incoming webhook. It posts to one channel.",
       required: true,
       unless: "SLACK_BOT_TOKEN",
       env: "SLACK_WEBHOOK_URL",
@@ -25,25 +25,25 @@ export default defineSkill({
       format: "token",
     },
     SLACK_USER_TOKEN: {
-      description: "A user's token (xoxp-) with search:read: for search_messages, which Slack keeps from bots.",
+      description: "A user token (xoxp-) with search:read, for search_messages. Slack does not allow bots to search.",
       env: "SLACK_USER_TOKEN",
       format: "token",
     },
     SLACK_MENTIONS: {
       description:
-        "Whom messages may ping or go to in person: ids of users (U…) and groups (S…), here, channel; name=id gives a name. Parted by commas; nobody when absent.",
+        "Whom messages may notify or be sent to directly: ids of users (U…) and groups (S…), here, channel. name=id assigns a name. Separate with commas. Default: no one.",
       env: "SLACK_MENTIONS",
       format: "list",
       secret: false,
     },
     SLACK_CHANNEL: {
-      description: "The channel that the bot means when a call names none: an id such as C0123456789, or #name.",
+      description: "The bot's channel for calls that give none: an id such as C0123456789, or #name.",
       env: "SLACK_CHANNEL",
       format: "name",
       secret: false,
     },
     SLACK_API_URL: {
-      description: "The Web API's address. https://slack.com/api when absent.",
+      description: "Address of the Web API. Default: https://slack.com/api.",
       env: "SLACK_API_URL",
       format: "base_url",
       secret: false,

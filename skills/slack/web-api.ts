@@ -70,7 +70,7 @@ class Failed extends Error {
 function silent(error: unknown): never {
   const { cause } = error as { readonly cause?: unknown };
   if (!(error instanceof TypeError && cause instanceof Error)) throw error;
-  throw new Failed(`no answer${"code" in cause ? `: ${String(cause.code)}` : ""}`);
+  throw new Failed(`no response${"code" in cause ? `: ${String(cause.code)}` : ""}`);
 }
 
 interface Sending {
@@ -99,12 +99,12 @@ function accepted(response: Response, answer: Answer | undefined): Answer {
 
 /** Describes the bot. A webhook alone cannot be checked without posting. */
 export async function describeBot(context: ToolContext): Promise<string> {
-  if (!context.config["SLACK_BOT_TOKEN"]) return "not asked: a webhook tells nothing without posting";
+  if (!context.config["SLACK_BOT_TOKEN"]) return "not checked: a webhook can only be checked by posting";
   const { user, team } = await callApi("auth.test", {}, context);
   return `${String(user)} in ${String(team)}`;
 }
 
-const NOT_SLACK = "The answer is not of Slack's form: check SLACK_API_URL, and any proxy before it.";
+const NOT_SLACK = "The response is not from Slack. Check SLACK_API_URL and any proxy in front of it.";
 
 function parse(text: string): Answer | undefined {
   const value: unknown = parseJson(text);

@@ -21,13 +21,13 @@ export async function postToWebhook(message: IncomingWebhookSendArguments, conte
 }
 
 const NOT_SLACK =
-  "The answer is not of Slack's form: check SLACK_WEBHOOK_URL. Whether the message was sent is unclear: do not send it again unseen.";
+  "The response is not from Slack. Check SLACK_WEBHOOK_URL. Whether the message was sent is unclear: check before you send it again.";
 
 function address({ config }: ToolContext): string {
   const url = config["SLACK_WEBHOOK_URL"]?.trim();
-  if (!url) throw new Error("SLACK_WEBHOOK_URL is not set: Slack cannot be reached by webhook.");
+  if (!url) throw new Error("SLACK_WEBHOOK_URL is not set, so no webhook can be used.");
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new Error("SLACK_WEBHOOK_URL is not an http or https address.");
+  throw new Error("SLACK_WEBHOOK_URL must be an http or https address.");
 }
 
 function refusal(error: IncomingWebhookHTTPError | IncomingWebhookRequestError): Error {

@@ -9,5 +9,5 @@ export async function describeAccess(context: ToolContext): Promise<string> {
     const { tables } = await supabase.describe(schema);
     return tables.filter(({ name }) => isReadable({ schema, name }, context)).length;
   });
-  return `tables that can be read: ${told}`;
+  return `readable tables: ${told}`;
 }

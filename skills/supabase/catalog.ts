@@ -7,8 +7,7 @@ import { defaultSchema, isCallable, isReadable, isWritable, nameOf, readable, sc
 export const catalogTools = [
   defineTool({
     name: "list_tables",
-    description:
-      "Lists the tables and views that may be read, which of them may be changed, and the callable functions.",
+    description: "Lists the readable tables and views, which of them are writable, and the callable functions.",
     effect: "read",
     reads: "private",
     settled_by: { schema: "SUPABASE_SCHEMA" },

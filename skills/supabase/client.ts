@@ -81,7 +81,7 @@ export function nearNames(place: Place, api: Api, context: ToolContext): string 
   const names = api.tables.map(({ name }) => name);
   const readable = names.filter((name) => isReadable({ schema: place.schema, name }, context));
   const near = namesLike(place.name, readable).map((name) => nameOf({ schema: place.schema, name }, context));
-  return near.length > 0 ? ` Is it ${near.join(" or ")}?` : "";
+  return near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : "";
 }
 
 type Redact = (said: Json) => Json;
@@ -116,7 +116,7 @@ async function ask(request: Request, wire: Wire, redacted: Redact): Promise<Answ
   const { data, error, count } = await request.retry(false);
   const { failure, response, method } = wire.last();
   if (failure !== undefined) throw failure;
-  if (!response) throw new Error(error?.message ?? "Supabase did not answer.");
+  if (!response) throw new Error(error?.message ?? "Supabase did not respond.");
   if (response.ok && error) throw new Error(`${NOT_JSON}${method === "GET" ? "" : outcome(method)}`);
   if (!response.ok) throw new Refusal(response.status, redacted((error ?? {}) as Json) as Said, method);
   return { data: (data ?? null) as Json, count: Number.isInteger(count) ? (count ?? undefined) : undefined };
@@ -134,4 +134,4 @@ function bearer(key: string) {
   return { apikey: key, authorization: `Bearer ${key}` };
 }
 
-const NOT_JSON = "Supabase answered in an unexpected form: check SUPABASE_URL, and any proxy before it.";
+const NOT_JSON = "Supabase's response is not in the expected form. Check SUPABASE_URL and any proxy in front of it.";

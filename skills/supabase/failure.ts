@@ -25,40 +25,40 @@ export class Refusal extends Error {
   }
 }
 
-const TYPE = "Look at the column's type with describe_table.";
-const KEY = "SUPABASE_SERVICE_ROLE_KEY is wrong, expired or of another project.";
+const TYPE = "Check the column's type with describe_table.";
+const KEY = "SUPABASE_SERVICE_ROLE_KEY is wrong, expired or from a different project.";
 const COLUMN = "Look up the columns with describe_table.";
-const AGAIN = "Nothing was changed; try again.";
+const AGAIN = "Nothing was changed. Try again.";
 
 const ADVICE: Readonly<Record<string, string>> = {
   "0A000": "The table or view does not allow this.",
-  "21000": "The same row is meant twice: give it once.",
+  "21000": "The same row occurs twice. Give it once.",
   "22001": "The text is too long for the column.",
   "22003": "The number is out of the column's range.",
   "22007": "Write dates and times in ISO 8601.",
   "22008": "The date or time is out of range.",
-  "22P02": `The value does not fit the column's type. ${TYPE}`,
-  "23502": "This column must have a value: give one.",
-  "23503": "The row that it refers to is not there, or other rows still refer to this one: handle that one first.",
-  "23505": "A row with this key is there already: update it, or insert with unless_exists to leave it as it is.",
-  "23514": "A check of the table forbids the value: the details show the row; choose another value.",
-  "25006": "It would write, and only reading is allowed here.",
+  "22P02": `The value does not match the column's type. ${TYPE}`,
+  "23502": "This column needs a value.",
+  "23503": "The referenced row does not exist, or other rows still refer to this one. Fix that first.",
+  "23505": "A row with this key already exists. Update it, or insert with unless_exists to keep it.",
+  "23514": "A check constraint of the table rejects the value. The details show the row. Use another value.",
+  "25006": "The call would write, but only reading is allowed.",
   "40001": AGAIN,
   "40P01": AGAIN,
   "42703": COLUMN,
   "42804": TYPE,
-  "42883": `The operator does not suit the column's type. ${TYPE}`,
-  "428C9": "The database makes this column's value itself: leave it out.",
+  "42883": `The operator does not match the column's type. ${TYPE}`,
+  "428C9": "The database generates this column's value. Leave it out.",
   "42P01": "Look up the tables with list_tables.",
-  "42P10": "unless_exists must name the columns of a primary key or of a unique constraint, and all of them.",
-  "55000": "The view cannot be written: write to the table behind it.",
-  "57014": "It took too long: narrow the conditions, ask for fewer rows, or count with method estimated.",
-  PGRST103: "The offset is beyond the last row: begin at a smaller one.",
-  PGRST106: "Name one of those schemas; others are not exposed.",
-  PGRST116: "One row was wanted and another number of rows came: change the conditions.",
-  PGRST123: "This project does not let its database group: count with conditions instead.",
+  "42P10": "unless_exists must list all columns of a primary key or a unique constraint.",
+  "55000": "The view is not writable. Write to its table.",
+  "57014": "The query took too long. Narrow the conditions, read fewer rows, or count with method estimated.",
+  PGRST103: "The offset is beyond the last row. Use a smaller one.",
+  PGRST106: "Use one of those schemas. Others are not exposed.",
+  PGRST116: "Expected exactly one row. Change the conditions.",
+  PGRST123: "This project does not allow grouping in the database. Count with conditions instead.",
   PGRST202: "Check the function's name and the names of its arguments with list_tables.",
-  PGRST203: "Several functions bear this name: give the arguments of one of them.",
+  PGRST203: "Several functions have this name. Give the arguments of one of them.",
   PGRST204: COLUMN,
   PGRST205: "Look up the tables with list_tables.",
   PGRST301: KEY,
@@ -78,13 +78,13 @@ function wordsFor(status: number, said: Said, method: string): string {
 function adviceAbout(status: number, code: string, { message }: Said): string {
   if (code === "42501") {
     return /row-level security/.test(String(message))
-      ? " A row-level security policy forbids this row to the key's role: change the row's values, or leave it."
-      : " The role of SUPABASE_SERVICE_ROLE_KEY lacks this right: is it really the service role's key?";
+      ? " A row-level security policy does not allow the key's role to write this row. Change the row's values, or skip it."
+      : " The role of SUPABASE_SERVICE_ROLE_KEY lacks this permission. Check that it is the service role's key.";
   }
   if (status === 401) return ` ${KEY}`;
-  if (status === 403) return " SUPABASE_SERVICE_ROLE_KEY may not do this.";
-  if (status === 404) return " Nothing answers there: check SUPABASE_URL, which is written without /rest/v1.";
-  if (status === 413 || status === 414) return " The request is too large: send less at a time.";
+  if (status === 403) return " SUPABASE_SERVICE_ROLE_KEY lacks permission.";
+  if (status === 404) return " Nothing was found there. Check SUPABASE_URL, and write it without /rest/v1.";
+  if (status === 413 || status === 414) return " The request is too large. Send less at a time.";
   return "";
 }
 
@@ -115,5 +115,5 @@ export function isUndone(code: string): boolean {
 
 export function outcome(method: string, code = ""): string {
   if (method === "GET") return " Try again later.";
-  return isUndone(code) ? " Nothing was changed." : " Whether it took effect is unclear: look before doing it again.";
+  return isUndone(code) ? " Nothing was changed." : " Whether it took effect is unclear: check before you repeat it.";
 }

@@ -10,14 +10,15 @@ const DEFAULT_LIMIT = 20;
 export const functionTools = [
   defineTool({
     name: "rpc",
-    description: "Calls a listed function of the database. It may write: call it once, and look before calling again.",
+    description:
+      "Calls a listed function of the database. It may write: call it once, and check before you call it again.",
     effect: "write",
     reads: "private",
     needs: ["SUPABASE_FUNCTIONS"],
     input_schema: z.strictObject({
       function: functionName,
       args,
-      limit: z.int().min(1).max(100).optional().describe("Rows of a set; default 20."),
+      limit: z.int().min(1).max(100).optional().describe("Number of rows of a set. Default 20."),
     }),
     output_schema: resultSchema({ result: "any", more: "text" }, "result"),
     handler: (input, context) => {
@@ -30,7 +31,7 @@ export const functionTools = [
         const { rows } = fitRows(data.slice(0, limit));
         return {
           result: rows,
-          ...(rows.length < data.length ? { more: `There is more than these ${rows.length}.` } : {}),
+          ...(rows.length < data.length ? { more: `There are more than these ${rows.length}.` } : {}),
         };
       });
     },

@@ -35,13 +35,13 @@ export const managementTools = [
   defineTool({
     name: "service_logs",
     description:
-      "Reads logs of one of the project's services, newest first, from at most 24 hours: the last hour unless given.",
+      "Reads the logs of one of the project's services, newest first, for at most 24 hours. Default: the last hour.",
     effect: "read",
     reads: "private",
     needs: NEEDS,
     input_schema: z.strictObject({
       service: z.enum(Object.keys(SERVICES) as [keyof typeof SERVICES]),
-      contains: z.string().min(1).max(200).optional().describe("Text in the line, its case as written."),
+      contains: z.string().min(1).max(200).optional().describe("Text in the line. Case-sensitive."),
       from: time.describe("ISO 8601."),
       to: time,
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
@@ -65,14 +65,13 @@ export const managementTools = [
         const lines = (answer.result ?? []).map(({ timestamp, event_message }) => {
           return { at: new Date(timestamp / 1000).toISOString(), message: event_message };
         });
-        const more = lines.length > limit ? "There are older lines: give the time of the last one as to." : undefined;
+        const more = lines.length > limit ? "There are older lines. Give the time of the last one as `to`." : undefined;
         return { service: input.service, ...period, lines: lines.slice(0, limit), more };
       }),
   }),
   defineTool({
     name: "list_migrations",
-    description:
-      "Lists the database's migrations, newest first: what changed in its tables, and when by their version.",
+    description: "Lists the database's migrations, newest first: what changed in its tables. The version shows when.",
     effect: "read",
     reads: "private",
     needs: NEEDS,
@@ -94,14 +93,19 @@ export const managementTools = [
   defineTool({
     name: "list_advisories",
     description:
-      "Lists what Supabase's advisor finds amiss in the database now, worst first: for speed missing indexes and slow policies, for security tables without row-level security and exposed functions. Long: begin with level.",
+      "Lists the current findings of Supabase's advisor, worst first. Performance: missing indexes and slow policies. Security: tables without row-level security and exposed functions. The list is long: set level first.",
     effect: "read",
     reads: "private",
     needs: NEEDS,
     input_schema: z.strictObject({
       kind: z.enum(["performance", "security"]),
-      level: z.enum(["ERROR", "WARN", "INFO"]).optional().describe("This alone; default all."),
-      contains: z.string().min(1).max(200).optional().describe("In what it is about, case aside: a table's name."),
+      level: z.enum(["ERROR", "WARN", "INFO"]).optional().describe("Only this level. Default: all."),
+      contains: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe("In the affected object, such as a table's name. Case-insensitive."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
@@ -130,7 +134,7 @@ export const managementTools = [
           levels: Object.fromEntries(counts),
           matching: matching.length,
           left_out,
-          note: lints.length === 0 ? "The advisor finds nothing amiss." : undefined,
+          note: lints.length === 0 ? "The advisor has no findings." : undefined,
         };
       }),
   }),
@@ -172,9 +176,9 @@ const HOUR_MS = 3_600_000;
 function periodOf(from: string | undefined, to: string | undefined) {
   const end = to === undefined ? Date.now() : Date.parse(to);
   const start = from === undefined ? end - HOUR_MS : Date.parse(from);
-  if (Number.isNaN(start) || Number.isNaN(end)) throw new Error("from or to is not a time.");
+  if (Number.isNaN(start) || Number.isNaN(end)) throw new Error("`from` or `to` is not a time.");
   if (start >= end) throw new Error("The period is empty: from must be before to.");
-  if (end - start > DAY_MS) throw new Error("Logs are read from at most 24 hours at a time: narrow from and to.");
+  if (end - start > DAY_MS) throw new Error("Logs can be read for at most 24 hours at a time. Narrow `from` and `to`.");
   return { from: new Date(start).toISOString(), to: new Date(end).toISOString() };
 }
 
@@ -206,5 +210,5 @@ function projectOf({ config }: ToolContext): string {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const reference = config["SUPABASE_PROJECT"]?.trim() || /^([a-z0-9]+)\.supabase\.(?:co|in)$/.exec(host)?.[1];
   if (reference && /^[a-z0-9]{1,40}$/.test(reference)) return reference;
-  throw new Error("Which project it is does not follow from SUPABASE_URL: set SUPABASE_PROJECT to its reference.");
+  throw new Error("Cannot derive the project from SUPABASE_URL. Set SUPABASE_PROJECT to its reference.");
 }

@@ -15,7 +15,7 @@ export const table = textLike(PLACE, 127).describe("name or schema.name");
 
 export const functionName = textLike(PLACE, 127).describe("name or schema.name");
 
-export const schemaName = textLike(NAME, 63).optional().describe("Else the configured one.");
+export const schemaName = textLike(NAME, 63).optional().describe("Default: the configured one.");
 
 /** Returns a table that may be read. If a list is configured, the table must be on it. */
 export function readable(text: string, context: ToolContext): Place {
@@ -34,7 +34,7 @@ export function writable(text: string, context: ToolContext): Place {
   throw new NothingDone(
     listed
       ? `${nameOf(place, context)} is not in SUPABASE_TABLES: ${namesOf(listed, context)}`
-      : `${nameOf(place, context)} can only be read: SUPABASE_TABLES is not set, and only tables that it lists may be changed.`,
+      : `${nameOf(place, context)} is read-only: SUPABASE_TABLES is not set, and only tables that it lists can be changed.`,
   );
 }
 
@@ -45,7 +45,7 @@ export function callable(text: string, context: ToolContext): Place {
   if (includes(listed, place)) return place;
   throw new NothingDone(
     listed.length === 0
-      ? "No function may be called: SUPABASE_FUNCTIONS is not set."
+      ? "No function can be called: SUPABASE_FUNCTIONS is not set."
       : `${nameOf(place, context)} is not in SUPABASE_FUNCTIONS: ${namesOf(listed, context)}`,
   );
 }
@@ -94,7 +94,7 @@ function pairsOf(name: string): readonly string[] {
 }
 
 function placeOf(text: string, context: ToolContext): Place {
-  if (!PLACE.test(text)) throw new NothingDone(`"${text.slice(0, 127)}" is not a name: write name or schema.name.`);
+  if (!PLACE.test(text)) throw new NothingDone(`"${text.slice(0, 127)}" is not a name. Write name or schema.name.`);
   const [first = "", second] = text.split(".");
   return second === undefined ? { schema: defaultSchema(context), name: first } : { schema: first, name: second };
 }

@@ -20,7 +20,7 @@ export const readingTools = [
   defineTool({
     name: "query",
     description:
-      "Reads rows of one table or view: chosen columns, conditions, order, one page at a time. How many: count, or group.",
+      "Reads rows of one table or view, with chosen columns, conditions and order, one page at a time. To count: count or group.",
     effect: "read",
     reads: "private",
     input_schema: z.strictObject({
@@ -30,13 +30,13 @@ export const readingTools = [
         .min(1)
         .max(1000)
         .optional()
-        .describe("name, alias:name, name->key->>key, name::text. Default all."),
+        .describe("name, alias:name, name->key->>key, name::text. Default: all."),
       where: where.optional(),
       any_of: anyOf,
       order,
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
       offset: z.int().min(0).max(100_000).optional(),
-      total: z.boolean().optional().describe("Also count all that match."),
+      total: z.boolean().optional().describe("Also count all matching rows."),
     }),
     output_schema: resultSchema({ rows: ["any"], total: "number", next_offset: "number" }, "rows"),
     handler: (input, context) => {
@@ -54,7 +54,7 @@ export const readingTools = [
         if (filter) request = request.or(filter);
         for (const { column, ascending } of sorting) request = request.order(column, { ascending, nullsFirst: false });
         const { data, count } = await supabase.ask(request.range(offset, offset + limit));
-        if (!Array.isArray(data)) throw new Error("Supabase answered without rows: check SUPABASE_URL.");
+        if (!Array.isArray(data)) throw new Error("Supabase's response has no rows. Check SUPABASE_URL.");
         const { rows } = fitRows(data.slice(0, limit));
         return {
           rows,
@@ -66,14 +66,14 @@ export const readingTools = [
   }),
   defineTool({
     name: "count",
-    description: "Counts the rows of a table or view that meet conditions, without reading them.",
+    description: "Counts the rows of a table or view that match conditions, without reading them.",
     effect: "read",
     reads: "private",
     input_schema: z.strictObject({
       table,
       where: where.optional(),
       any_of: anyOf,
-      method: z.enum(["exact", "estimated"]).optional().describe("Default exact; estimated is cheap on a large table."),
+      method: z.enum(["exact", "estimated"]).optional().describe("Default exact. estimated is cheap on a large table."),
     }),
     output_schema: resultSchema({ count: "number", method: "text" }, "count"),
     handler: (input, context) => {
@@ -84,7 +84,7 @@ export const readingTools = [
         const request = supabase.table(place).select("*", { count: method });
         // Errors of HEAD requests have no message.
         const { count } = await supabase.ask((filter ? request.or(filter) : request).limit(0));
-        if (count === undefined) throw new Error("Supabase answered without a count: check SUPABASE_URL.");
+        if (count === undefined) throw new Error("Supabase's response has no count. Check SUPABASE_URL.");
         return { count, method };
       });
     },

@@ -11,7 +11,7 @@ export default defineSkill({
   id: "supabase",
   name: "Supabase",
   description:
-    "Rows, counts and functions of a Supabase database, within the tables and functions that are listed; logs, migrations and advisories.",
+    "Rows, counts and functions of a Supabase database, limited to listed tables and functions; logs, migrations and advisories.",
   category: "general",
   config: {
     SUPABASE_URL: {
@@ -23,43 +23,44 @@ export default defineSkill({
     },
     SUPABASE_SERVICE_ROLE_KEY: {
       description:
-        "The key of the service role, or of a role that may do less; row-level security binds only the latter.",
+        "Key of the service role, or of a role with fewer permissions. Row-level security applies only to the latter.",
       required: true,
       env: "SUPABASE_SERVICE_ROLE_KEY",
       format: "token",
     },
     SUPABASE_TABLES: {
       description:
-        "The only tables that may be read and changed, as table or schema.table, parted by commas. Without it every exposed table may be read and none changed.",
+        "The only tables that can be read and changed, as table or schema.table, separated by commas. Without it, every exposed table can be read and none changed.",
       env: "SUPABASE_TABLES",
       format: "list",
       secret: false,
     },
     SUPABASE_FUNCTIONS: {
-      description: "The functions that may be called, as function or schema.function, parted by commas. Else none.",
+      description:
+        "The functions that can be called, as function or schema.function, separated by commas. Default: none.",
       env: "SUPABASE_FUNCTIONS",
       format: "list",
       secret: false,
     },
     SUPABASE_ACCESS_TOKEN: {
-      description: "A personal access token (sbp_): for the project's logs, migrations and advisories.",
+      description: "A personal access token (sbp_), for the project's logs, migrations and advisories.",
       env: "SUPABASE_ACCESS_TOKEN",
       format: "token",
     },
     SUPABASE_PROJECT: {
-      description: "The project's reference, where SUPABASE_URL is not https://<reference>.supabase.co.",
+      description: "Reference of the project, if SUPABASE_URL is not https://<reference>.supabase.co.",
       env: "SUPABASE_PROJECT",
       format: "name",
       secret: false,
     },
     SUPABASE_MANAGEMENT_URL: {
-      description: "The management API's address. https://api.supabase.com when absent.",
+      description: "Address of the management API. Default: https://api.supabase.com.",
       env: "SUPABASE_MANAGEMENT_URL",
       format: "base_url",
       secret: false,
     },
     SUPABASE_SCHEMA: {
-      description: "The schema of names that come without one. public when absent.",
+      description: "Schema for names without one. Default: public.",
       env: "SUPABASE_SCHEMA",
       format: "name",
       secret: false,

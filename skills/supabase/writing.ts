@@ -10,25 +10,25 @@ import { fitRows } from "./rows.ts";
 
 const DEFAULT_MOST_ROWS = 50;
 
-const rowsMeant = where.describe("All must hold; at least one eq, or in with a list.");
+const rowsMeant = where.describe("All must hold. At least one eq, or in with a list.");
 
 const maxRows = z.int().min(1).max(500).optional().describe("If more match, nothing changes. Default 50.");
 
 export const writingTools = [
   defineTool({
     name: "insert",
-    description: "Adds rows to a listed table and returns them as stored. All of them or none.",
+    description: "Adds rows to a listed table and returns them as stored. Adds all rows or none.",
     effect: "write",
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
-      rows: z.array(row).min(1).max(100).describe("Values by column; those left out get their defaults."),
+      rows: z.array(row).min(1).max(100).describe("Values by column. Omitted columns get their defaults."),
       unless_exists: z
         .array(z.string().min(1).max(100))
         .min(1)
         .max(10)
         .optional()
-        .describe("Columns of a unique key: rows whose key exists are left as they are."),
+        .describe("Columns of a unique key. Rows whose key exists are not changed."),
     }),
     output_schema: resultSchema(
       { inserted: "number", left_as_they_were: "number", rows: ["any"], rows_not_shown: "number" },
@@ -53,7 +53,7 @@ export const writingTools = [
   }),
   defineTool({
     name: "update",
-    description: "Sets columns in the rows of a listed table that meet conditions, and returns the rows as stored.",
+    description: "Sets columns in the rows of a listed table that match conditions, and returns the rows as stored.",
     effect: "write",
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
@@ -85,7 +85,7 @@ export const writingTools = [
   }),
   defineTool({
     name: "delete",
-    description: "Deletes the rows of a listed table that meet conditions, and returns them as they were.",
+    description: "Deletes the rows of a listed table that match conditions, and returns the deleted rows.",
     effect: "write",
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({ table, where: rowsMeant, max_rows: maxRows }),
@@ -111,17 +111,17 @@ export const writingTools = [
   }),
 ];
 
-const NONE = "No row meets the conditions: nothing was changed.";
+const NONE = "No row matches the conditions. Nothing was changed.";
 
 function filled<Row extends object>(row: Row): Row {
   if (Object.keys(row).length > 0) return row;
-  throw new NothingDone("Name at least one column with its value. Nothing was changed.");
+  throw new NothingDone("Give at least one column with its value. Nothing was changed.");
 }
 
 function selectiveFilter(conditions: readonly Condition[]): string {
   requireSelective(conditions);
   const filter = renderFilter(conditions);
-  if (filter === undefined) throw new NothingDone("Name the rows: there are no conditions.");
+  if (filter === undefined) throw new NothingDone("Select the rows: there are no conditions.");
   return filter;
 }
 
@@ -134,19 +134,19 @@ async function countMatching(supabase: Supabase, place: Place, conditions: reado
   const request = supabase.table(place).select("*", { count: "exact" }).or(filter).limit(1);
   const { data, count } = await supabase.ask(request);
   const sample: unknown = Array.isArray(data) ? data[0] : undefined;
-  if (count === undefined) throw new Error("Supabase answered without a count: nothing was changed.");
+  if (count === undefined) throw new Error("Supabase's response has no count. Nothing was changed.");
   if (count === 0) return 0;
   const own = typeof sample === "object" && sample !== null ? Object.keys(sample) : [];
   const foreign = columnsIn(conditions).find((column) => !own.includes(column));
   if (foreign === undefined) return count;
-  throw new Error(`"${foreign}" is not a column of the table itself, so rows cannot be chosen by it to be changed.`);
+  throw new Error(`"${foreign}" is not a column of the table, so it cannot select rows to change.`);
 }
 
 function refuseMany(matching: number, most: number): void {
   if (matching <= most) return;
   throw new Error(
-    `The conditions match ${matching} rows, more than max_rows (${most}). Nothing was changed: narrow the conditions, ` +
-      "or raise max_rows if all of these rows are meant.",
+    `The conditions match ${matching} rows, more than max_rows (${most}). Nothing was changed. Narrow the conditions, ` +
+      "or raise max_rows to change all of these rows.",
   );
 }
 
@@ -159,7 +159,7 @@ async function changeAtMost(most: number, change: (limited: boolean) => Promise<
     return rowsIn(await change(true));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (error.code === "PGRST124") throw new Error(`More than ${most} rows match by now. Nothing was changed.`);
+    if (error.code === "PGRST124") throw new Error(`More than ${most} rows match now. Nothing was changed.`);
     if (error.code !== "PGRST122") throw error;
     return rowsIn(await change(false));
   }
@@ -168,7 +168,7 @@ async function changeAtMost(most: number, change: (limited: boolean) => Promise<
 function rowsIn({ data }: Answer): readonly Json[] {
   if (Array.isArray(data)) return data;
   throw new Error(
-    "Supabase answered without rows: whether it took effect is unclear; look before doing it again. Check SUPABASE_URL.",
+    "Supabase's response has no rows. Whether it took effect is unclear: check before you repeat it. Check SUPABASE_URL.",
   );
 }
 

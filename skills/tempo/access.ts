@@ -8,7 +8,7 @@ export async function describeAccess(context: ToolContext): Promise<string> {
     const query = { q: "{}", limit: 1, ...periodParameters({ from: "now-10m" }) };
     const answer = z.object({ traces: z.array(z.unknown()).nullish() });
     const { traces } = await ask({ path: ["api", "search"], query, needs: NEEDS, answer });
-    return traces?.length ? "it shows traces" : "it answers, and has no trace of the last ten minutes";
+    return traces?.length ? "can read traces" : "connected, but there is no trace in the last ten minutes";
   });
   return String(told);
 }

@@ -28,7 +28,7 @@ export const measureTools = [
   defineTool({
     name: "measure_spans",
     description:
-      "Evaluates TraceQL that gives numbers, over a period: rates, errors and latencies by service or route, each series with its peak, first and last value and a few points. Dear over long periods. The first thing to ask: who fails, since when.",
+      "Evaluates TraceQL that returns numbers, over a period: rates, errors and latencies by service or route, with the peak, first and last value and a few points of each series. Expensive over long periods. Call this first to see which service fails and since when.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe(
@@ -40,9 +40,9 @@ export const measureTools = [
         .string()
         .regex(/^[1-9]\d{0,4}[smh]$/)
         .optional()
-        .describe("5m. Default what gives 60 points."),
-      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20, 0 for none."),
-      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+        .describe("Such as 5m. Default: gives 60 points."),
+      points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(
       {
@@ -63,7 +63,7 @@ export const measureTools = [
           query: { q: input.query, ...secondsOf(period), step },
           needs: NEEDS,
           instead:
-            "This Tempo evaluates no metrics of spans: search_traces finds some, the skill prometheus may have their metrics.",
+            "This Tempo does not compute span metrics. Use search_traces, or the skill prometheus if it has the metrics.",
           answer: seriesAnswer,
         });
         const all = (told.series ?? []).map(({ labels, samples }) => {
@@ -79,21 +79,20 @@ export const measureTools = [
           series: shown,
           series_total: all.length,
           left_out,
-          note:
-            all.length === 0 ? "The query is valid and no span of this period fits: nothing was measured." : undefined,
+          note: all.length === 0 ? "The query is valid, but no span of this period matches." : undefined,
         };
       }),
   }),
   defineTool({
     name: "list_attributes",
     description:
-      "Lists the attributes that spans have, or with `attribute` the values of one: which services, routes, versions, status codes there are. Cheap; before a query is written.",
+      "Lists the attributes of spans, or with `attribute` the values of one: which services, routes, versions and status codes exist. Cheap. Use it before you write a query.",
     effect: "read",
     input_schema: z.strictObject({
       attribute: textLike(/^[A-Za-z.][A-Za-z0-9_.:-]*$/, 200)
         .optional()
         .describe(
-          "With its scope: resource.service.name, span.http.route; name, status. Without: the attributes' names.",
+          "Attribute with its scope: resource.service.name, span.http.route; or name, status. Without it: the attribute names.",
         ),
       query: query.optional().describe('Only of spans with this: {resource.service.name="checkout"}.'),
       contains: z.string().min(1).max(200).optional().describe("In the name or value."),
@@ -119,7 +118,7 @@ export const measureTools = [
         const words = input.contains?.toLowerCase() ?? "";
         const matching = (all ?? []).filter((value) => value.toLowerCase().includes(words));
         const { shown, left_out } = firstOf(matching, input.limit ?? 60);
-        const none = "No span of this period has it: check the scope, resource. or span., and the period.";
+        const none = "No match in this period. Check the scope (resource. or span.) and the period.";
         return { values: shown, matching: matching.length, left_out, note: all?.length ? undefined : none };
       }),
   }),

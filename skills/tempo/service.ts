@@ -29,11 +29,11 @@ export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unkn
   return withService(TEMPO, context, work);
 }
 
-export const NEEDS = "the right to read traces: in Grafana Cloud the scope traces:read";
+export const NEEDS = "permission to read traces (in Grafana Cloud the traces:read scope)";
 
 export const query = z.string().min(1).max(4000);
 export const from = timeField.optional();
-export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 
 /** Converts a period to whole seconds, which Tempo requires, with the end rounded up. */
 export function secondsOf({ from: begin, to: end }: Period) {

@@ -12,7 +12,7 @@ export default defineSkill({
   config: {
     TEMPO_URL: {
       description:
-        "Where /api/search is: http://tempo:3200, https://tempo-prod-01.grafana.net/tempo of Grafana Cloud, or below Grafana /api/datasources/proxy/uid/UID.",
+        "Address that serves /api/search: http://tempo:3200, https://tempo-prod-01.grafana.net/tempo for Grafana Cloud, or /api/datasources/proxy/uid/UID under Grafana's address.",
       required: true,
       env: "TEMPO_URL",
       format: "base_url",
@@ -20,19 +20,19 @@ export default defineSkill({
     },
     TEMPO_TOKEN: {
       description:
-        "What lets in, where something is needed: reading is enough, the scope traces:read in Grafana Cloud.",
+        "Token or password, if Tempo requires one. Read access is enough: the traces:read scope in Grafana Cloud.",
       env: "TEMPO_TOKEN",
       format: "token",
     },
     TEMPO_USERNAME: {
       description:
-        "With it the token is the password of basic authentication: in Grafana Cloud the number of the instance.",
+        "User name for basic authentication, with the token as password. In Grafana Cloud: the instance number.",
       env: "TEMPO_USERNAME",
       format: "token",
       secret: false,
     },
     TEMPO_ORG_ID: {
-      description: "The tenant, sent as X-Scope-OrgID, where Tempo has several.",
+      description: "Tenant, sent as X-Scope-OrgID, if Tempo has several.",
       env: "TEMPO_ORG_ID",
       format: "token",
       secret: false,

@@ -38,14 +38,14 @@ export const traceTools = [
   defineTool({
     name: "search_traces",
     description:
-      "Finds traces by TraceQL, with the spans that fit: failed or slow requests of a service. Which of all fitting ones come is chance; narrow the period. Counts and latencies over time: measure_spans; one whole: get_trace.",
+      "Finds traces by TraceQL, with the matching spans: failed or slow requests of a service. Returns an arbitrary selection of the matches: narrow the period. For counts and latencies over time: measure_spans. For one trace: get_trace.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe('{resource.service.name="checkout" && status=error}, or && span:duration>2s.'),
       from,
       to,
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
-      longest_first: z.boolean().optional().describe("Of those found; default the newest first."),
+      longest_first: z.boolean().optional().describe("Sorts the found traces. Default: newest first."),
     }),
     output_schema: resultSchema({ traces: [TRACE], note: "text" }, "traces"),
     handler: (input, context) =>
@@ -67,16 +67,20 @@ export const traceTools = [
   defineTool({
     name: "get_trace",
     description:
-      "Reads one trace as a tree: where the time went (each span's own time, summed up by service), what failed, and when in the request. Of a large one the failed and the longest spans with those above them.",
+      "Reads one trace as a tree: where the time went (each span's own time, summed by service), what failed, and when. For a large trace: the failed and the longest spans with their ancestors.",
     effect: "read",
     input_schema: z.strictObject({
-      trace: textLike(/^[0-9a-fA-F]{1,32}$/, 32).describe("Its id, from search_traces, a log line or an exemplar."),
-      limit: z.int().min(1).max(100).optional().describe("Spans; default 40."),
+      trace: textLike(/^[0-9a-fA-F]{1,32}$/, 32).describe(
+        "Id of the trace, from search_traces, a log line or an exemplar.",
+      ),
+      limit: z.int().min(1).max(100).optional().describe("Number of spans. Default 40."),
       attributes: z
         .array(z.string().min(1).max(100))
         .max(20)
         .optional()
-        .describe("Shown of each span; default the usual ones of HTTP, RPC, databases and errors: db.query.text."),
+        .describe(
+          "Attributes to show, such as db.query.text. Default: the common ones for HTTP, RPC, databases and errors.",
+        ),
     }),
     output_schema: resultSchema({ trace: "text", ...traceShape, note: "text" }, "trace", "spans"),
     handler: (input, context) =>
@@ -84,11 +88,11 @@ export const traceTools = [
         const told = await ask({
           path: ["api", "traces", input.trace],
           needs: NEEDS,
-          instead: "It is older than traces are kept, was not sampled, or the id is another: search_traces finds ids.",
+          instead: "The trace is no longer stored, was not sampled, or the id is wrong. search_traces finds ids.",
           answer: traceAnswer,
         });
         const spans = (told.batches ?? told.resourceSpans ?? []).flatMap(spansOf);
-        const note = spans.length === 0 ? "Tempo has the trace, and no span of it." : undefined;
+        const note = spans.length === 0 ? "Tempo has the trace, but no span of it." : undefined;
         return {
           trace: input.trace,
           ...describeTrace(spans, { most: input.limit ?? 40, attributes: input.attributes }),
@@ -100,8 +104,8 @@ export const traceTools = [
 
 function noteOf(found: number, limit: number): string | undefined {
   if (found === 0)
-    return "The query is valid and no trace of this period fits: list_attributes tells names and values.";
-  return found >= limit ? "There are more: narrow the query or the period, or count with measure_spans." : undefined;
+    return "The query is valid, but no trace of this period matches. list_attributes lists names and values.";
+  return found >= limit ? "There are more. Narrow the query or the period, or count with measure_spans." : undefined;
 }
 
 const searchAnswer = answered({

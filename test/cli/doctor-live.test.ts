@@ -57,7 +57,7 @@ describe("doctor --live", () => {
     const { of } = await diagnose(env, async (request, response) => {
       sendJson(response, 200, request.url.startsWith("/datadog") ? [] : { data: [] });
     });
-    expect(of("datadog")).toMatchObject({ state: "available", reason: "both keys are accepted" });
+    expect(of("datadog")).toMatchObject({ state: "available", reason: "both keys are valid" });
     expect(of("betterstack")).toMatchObject({ state: "available", reason: "the token reads monitors" });
   });
 
@@ -73,7 +73,7 @@ describe("doctor --live", () => {
         sendJson(response, 200, api);
       },
     );
-    expect(of("supabase")).toMatchObject({ state: "available", reason: "tables that can be read: 1" });
+    expect(of("supabase")).toMatchObject({ state: "available", reason: "readable tables: 1" });
     expect(requests.every(({ method }) => method === "GET")).toBe(true);
   });
 

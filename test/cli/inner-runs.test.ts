@@ -32,7 +32,7 @@ describe("a run with runs inside it, on a terminal", () => {
       "inner:start each[fp-1]",
       "node:enter each[fp-1]/look visit=1",
       "route each[fp-1]/look -> decide: only path",
-      "inner:end each[it's 2] failed: output invalid: the answer is no JSON object",
+      "inner:end each[it's 2] failed: output invalid: the answer is not a JSON object",
       "node:enter expert/think visit=1",
       "approval:asked sure File what was found?",
     ])
@@ -44,7 +44,7 @@ describe("a run with runs inside it, on a terminal", () => {
       [
         "▲ Judge each issue",
         "  5 items: 3 succeeded, 1 failed, 1 skipped; 1 left for the next run",
-        "  ✘ it's 2: output invalid: the answer is no JSON object",
+        "  ✘ it's 2: output invalid: the answer is not a JSON object",
         "  ✔ fp-1: a bug",
         "  ↷ fp-1: an earlier item has the key fp-1",
         "  ✔ fp-4: noise at fp-4",
@@ -85,7 +85,7 @@ describe("what is written of a run with runs inside it", () => {
     const junit = read("r.xml");
     expect(junit).toContain('tests="9" failures="0" errors="0" skipped="2"');
     expect(junit).toContain('<testcase name="each[fp-4]"');
-    expect(junit).toContain("degraded: failed: output invalid: the answer is no JSON object");
+    expect(junit).toContain("degraded: failed: output invalid: the answer is not a JSON object");
     expect(junit).toContain('<skipped message="waiting for approval: File what was found?"/>');
     expect(junit).toContain('<testcase name="expert/think"');
   });
@@ -105,7 +105,7 @@ describe("a list of runs", () => {
     const { stdout } = await runHere(["runs", "list", "--json"], { cwd: project });
     const listed = JSON.parse(stdout).runs.find(({ id }: { id: string }) => id === "b1");
     const reason =
-      "1 of 5 items failed: it's 2: output invalid: the answer is no JSON object; 1 item was left for the next run";
+      "1 of 5 items failed: it's 2: output invalid: the answer is not a JSON object; 1 item was left for the next run";
     expect(listed).toMatchObject({ status: "waiting", exitCode: 7, degraded: [{ node: "each", reason }] });
   });
 });
@@ -116,7 +116,7 @@ describe("what is looked at of a run with runs inside it", () => {
     expect(inside.stdout).toContain("Look at the issue · each[it's 2]/look#1");
     expect(inside.stdout).toContain("nope");
     const map = await runHere(["runs", "show", "b1", "each"], { cwd: project });
-    expect(map.stdout).toContain("✘ each[it's 2] failed · output invalid: the answer is no JSON object · at look");
+    expect(map.stdout).toContain("✘ each[it's 2] failed · output invalid: the answer is not a JSON object · at look");
     const asked = await runHere(["runs", "show", "b1", "sure"], { cwd: project });
     expect(asked.stdout).toContain("◆ File what was found?\n    not answered yet");
     const wrong = await runHere(["runs", "show", "b1", "each[fp-9]/look"], { cwd: project });

@@ -62,7 +62,7 @@ North is up: references/legend.md.
     expect(callsAt(ended, "a")).toEqual([
       '<skill_content name="notes">\nTake them at once.\n</skill_content>',
       maps,
-      "The instruction of notes stands above already.",
+      "The instructions of notes are already above.",
       "Blue is water.\n",
     ]);
     expect(callsAt(ended, "b")).toEqual([maps, "unknown skill: notes", "missing skill_name"]);
@@ -134,7 +134,7 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
       return callsAt(result, "b")?.[0];
     };
     expect(await resume()).toContain("<skill_content");
-    expect(await resume("--from", "b", "--context-mode", "full")).toContain("stands above already");
+    expect(await resume("--from", "b", "--context-mode", "full")).toContain("are already above");
     expect(readEvents(project, "r").filter((event) => event.type === "run:resume")).toMatchObject([
       { settings: {} },
       { settings: { context_mode: "full" } },

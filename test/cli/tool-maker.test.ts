@@ -187,9 +187,9 @@ describe("a tool that a run defines", () => {
     const ended = await runIn(project, ALLOWED, "--run-id", "r");
     expect(ended.code).toBe(0);
     expect(callsAt(ended, "make")).toEqual([
-      expect.stringContaining('"Add-Up" is no tool name'),
-      expect.stringContaining("read_skill is the name of a tool"),
-      "the parameters are no JSON",
+      expect.stringContaining('"Add-Up" is not a valid tool name'),
+      expect.stringContaining("read_skill is the name of an existing tool"),
+      "the parameters are not valid JSON",
       expect.stringContaining("the code is not a function body"),
     ]);
     expect(readEvents(project, "r").some((event) => event.type === "tool:defined")).toBe(false);

@@ -37,7 +37,7 @@ describe("names that are skillflow's own", () => {
       tools: [{ name: "skill", description: "s", input_schema: { type: "object" }, effect: "read", handler: () => 1 }] };`;
     const found = await open(makeFolder({ "builtin/read/skill.js": code })).find("read");
     expect(found?.unavailable?.reason).toContain(
-      "offered as read_skill, which is the name of a tool of skillflow itself",
+      "offered as read_skill, which is the name of one of skillflow's own tools",
     );
   });
 });

@@ -280,7 +280,7 @@ function challenge(text: string): EventBody[] {
       preamble: `Your claims need evidence. ${text}`,
     },
     ...called(node, search, `${node}/1/0`),
-    { type: "reply:rejected", node, reason: `Your answer does not fit the required output: ${text}` },
+    { type: "reply:rejected", node, reason: `Your answer does not match the required output: ${text}` },
     reply(node, "work", "claude-sonnet-4-5"),
     exit(node, { status: "success", data, toolCalls: [search], evals }),
     routing(node),

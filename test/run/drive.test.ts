@@ -287,7 +287,7 @@ test("a turn carries out 64 calls, and answers the rest with an error", async ()
   const results = eventsOf(events, "tool:result");
   expect(results).toHaveLength(400);
   expect(ran).toHaveLength(64);
-  const beyond = "a turn can make at most 64 calls: this one was not carried out";
+  const beyond = "a turn can make at most 64 calls, so this one did not run";
   expect(results.filter(({ error }) => error === beyond)).toHaveLength(336);
   expect(state.end?.status).toBe("succeeded");
 });

@@ -461,7 +461,7 @@ export const vendor: Vendor = {
   secrets: [TOKEN],
   asked: ["list_incidents", { resolved: false }],
   questions: {
-    "What is down, since when?": {
+    "What is down, and since when?": {
       asks: [
         ["list_incidents", { resolved: false }],
         ["get_incident", ([{ incidents }]) => ({ incident_id: incidents[0].id })],
@@ -470,14 +470,14 @@ export const vendor: Vendor = {
       ],
       tells: ["Status 502", "2026-01-31T08:00:00", "Bad gateway", '"expected_status_codes":[200]'],
     },
-    "Who is on it?": {
+    "Who is handling it?": {
       asks: [
         ["get_timeline", { incident_id: "25" }],
         ["list_on_call", {}],
       ],
       tells: ["Called Ada", "Looking", "ada@example.com"],
     },
-    "What do the logs say?": {
+    "What do the logs show?": {
       asks: [
         [
           "query_logs",

@@ -274,14 +274,14 @@ export const vendor: Vendor = {
   isWrite: () => false,
   asked: ["list_alarms", {}],
   questions: {
-    "What is wrong, since when?": {
+    "What is wrong, and since when?": {
       asks: [
         ["list_alarms", {}],
         ["get_alarm_history", { alarm: "checkout-errors", ...PERIOD }],
       ],
       tells: ["greater than the threshold", "2026-01-31T08:02", "Alarm updated from OK to ALARM"],
     },
-    "How bad?": {
+    "How bad is it?": {
       asks: [
         ["list_metrics", { namespace: "AWS/Lambda" }],
         ["get_metric_data", { ...LAMBDA, stat: "Sum", dimensions: [{ name: "FunctionName", value: "checkout" }] }],

@@ -363,7 +363,7 @@ export const vendor: Vendor = {
   secrets: [TOKEN],
   asked: ["list_commits", {}],
   questions: {
-    "What was put out?": {
+    "What was deployed?": {
       asks: [
         ["list_deployments", { environment: "production" }],
         ["compare", ([{ deployments }]) => ({ from: "v1.13.0", to: deployments[0].sha })],

@@ -420,7 +420,7 @@ export const vendor: Vendor = {
   secrets: [TOKEN],
   asked: ["list_alerts", {}],
   questions: {
-    "What fires, since when?": {
+    "What is alerting, and since when?": {
       asks: [
         ["list_alerts", {}],
         ["list_silences", {}],

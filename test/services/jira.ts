@@ -317,11 +317,11 @@ export const vendor: Vendor = {
       asks: [["search_issues", { jql: 'project = OPS AND text ~ "payment timeout" AND statusCategory != Done' }]],
       tells: ["OPS-7", "Payments time out at night", "In Progress"],
     },
-    "What was tried then?": {
+    "What was tried last time?": {
       asks: [["get_issue", { issue: "OPS-7" }]],
       tells: ["Error: 502", "Rolled back", "Release 1.15"],
     },
-    "Where does it go?": {
+    "Where to file it?": {
       asks: [["add_comment", { issue: "OPS-7", text: "Seen again." }]],
       tells: ['"id":"10001"'],
     },

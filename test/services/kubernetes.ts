@@ -387,7 +387,7 @@ export const vendor: Vendor = {
   secrets: [TOKEN],
   asked: ["list_pods", { namespace: "shop" }],
   questions: {
-    "What is unwell?": {
+    "What is unhealthy?": {
       asks: [
         ["list_pods", { namespace: "*" }],
         ["list_workloads", { namespace: "shop" }],

@@ -147,14 +147,14 @@ export const vendor: Vendor = {
       ],
       tells: ["OPS-7", "Checkout 5xx"],
     },
-    "What was said of it?": {
+    "What was written about it?": {
       asks: [
         ["get_issue", { issue: "OPS-7" }],
         ["list_comments", { issue: "OPS-7" }],
       ],
       tells: ["Since 08:00."],
     },
-    "Where does the follow-up go?": { asks: [["list_users", {}]], tells: ["ada@example.com"] },
+    "Where to file it?": { asks: [["list_users", {}]], tells: ["ada@example.com"] },
   },
   inputs: {
     linear_update_issue: { issue: "OPS-1", state: "Done", title: "closed" },

@@ -361,14 +361,14 @@ export const vendor: Vendor = {
       ],
       tells: ["Checkout answers 5xx", "2026-01-31T08:01:42", "Rolling back 1.14.0"],
     },
-    "What set it off?": {
+    "What triggered it?": {
       asks: [
         ["list_alerts", { incident: "PT4KHLK" }],
         ["list_changes", { incident: "PT4KHLK" }],
       ],
       tells: ["rate 5xx > 10", "checkout 1.14.0 deployed", "2026-01-31T07:58"],
     },
-    "Who is on it?": {
+    "Who is handling it?": {
       asks: [
         ["get_timeline", { incident: "PT4KHLK" }],
         ["list_on_call", { escalation_policy: "PT20YPA" }],

@@ -215,7 +215,7 @@ export const vendor: Vendor = {
   isPublished: hasContract,
   asked: ["list_issues", {}],
   questions: {
-    "What fails, since when?": {
+    "What fails, and since when?": {
       asks: [
         ["list_issues", { sort: "freq", stats_period: "1h" }],
         ["get_issue", ([{ issues }]) => ({ issue: issues[0].short_id })],
@@ -232,7 +232,7 @@ export const vendor: Vendor = {
       ],
       tells: ["src/pay.ts", "TimeoutError"],
     },
-    "By which change?": {
+    "Which change caused it?": {
       asks: [
         ["list_releases", {}],
         ["get_release", ([{ releases }]) => ({ version: releases[0].version })],

@@ -312,7 +312,7 @@ export const vendor: Vendor = {
   secrets: [WEBHOOK_PATH, BOT_TOKEN],
   asked: ["list_channels", {}],
   questions: {
-    "Has somebody said something about it?": {
+    "Did anyone write about it?": {
       asks: [
         ["read_channel", { channel: "#incidents", since: "2026-01-31T07:30:00Z" }],
         ["read_thread", ([{ messages }]) => ({ channel: "C0123456789", thread_ts: messages[0].ts })],
@@ -320,14 +320,14 @@ export const vendor: Vendor = {
       ],
       tells: ["Checkout is slow", "The pool"],
     },
-    "Whom does it concern?": {
+    "Who should know?": {
       asks: [
         ["list_channels", { name: "incid" }],
         ["list_users", { name: "ada" }],
       ],
       tells: ["C0123456789", "U0ADA00001", "SRE"],
     },
-    "Do those who need it know?": {
+    "Do they know?": {
       asks: [["send_message", { text: "Checkout fails since 08:00: rolled back.", channel: "#incidents" }]],
       tells: ["C0123456789", "1700000000"],
     },

@@ -188,18 +188,18 @@ export const vendor: Vendor = {
   secrets: [TOKEN],
   asked: ["search_traces", { query: "{status=error}" }],
   questions: {
-    "Who fails or is slow, since when?": {
+    "What fails or is slow, and since when?": {
       asks: [["measure_spans", { ...PERIOD, query: "{status=error} | rate() by (resource.service.name)" }]],
       tells: ["payments", "2026-01-31T08:05", '"value":12.5'],
     },
-    "What does one look like?": {
+    "What does such a request look like?": {
       asks: [
         ["list_attributes", { ...PERIOD, attribute: "resource.service.name" }],
         ["search_traces", { ...PERIOD, query: '{resource.service.name="payments" && status=error}' }],
       ],
       tells: ["POST /pay", '"duration_ms":5057'],
     },
-    "Whose fault is it?": {
+    "Where is the fault?": {
       asks: [["get_trace", { trace: "2f3e0cee77ae5dc9c17ade3689eb2e54" }]],
       tells: ["deadline exceeded", '"own_ms":5005'],
     },

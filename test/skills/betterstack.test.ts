@@ -114,7 +114,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
   it.each(turnOf(REST))("%s says what to check when Better Stack answers 404", async (name) => {
     const context = await start(always({ status: 404, body: { errors: "Resource was not found." } }));
     await expect(call(name, context)).rejects.toThrow(
-      /Not found in Better Stack \(404 .*Resource was not found\. Check the id; .*another team/,
+      /Not found in Better Stack \(404 .*Resource was not found\. Check the id\. .*different team/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -163,14 +163,14 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     const context = await start(({ operation }) => {
       return /list|get/.test(operation) ? undefined : { status: 502, body: {}, headers: { "retry-after": "0" } };
     });
-    await expect(call(name, context)).rejects.toThrow(/failed \(502 .*unclear: look before doing it again/);
+    await expect(call(name, context)).rejects.toThrow(/failed \(502 .*unclear/);
     expect(service.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
   it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(always({ text: '{"data": [{"id' }));
     await expect(call(name, context)).rejects.toThrow(
-      /ended in the middle of its JSON|not rows of JSON: check BETTERSTACK_QUERY_ENDPOINT/,
+      /ended in the middle of its JSON|not JSON rows. Check BETTERSTACK_QUERY_ENDPOINT/,
     );
   });
 
@@ -324,7 +324,7 @@ describe("query_logs", () => {
   it("sends nothing that the gate refuses", async () => {
     const context = await start();
     await expect(call("query_logs", context, { sql: "SELECT * FROM url('http://x', CSV)" })).rejects.toThrow(
-      /refused at character 15 .*table functions such as url\(\) are not taken; read FROM logs, spans, metrics, history/,
+      /refused at character 15 .*table functions such as url\(\) are not allowed; read FROM logs, spans, metrics, history/,
     );
     expect(service.requests).toHaveLength(0);
   });
@@ -337,19 +337,19 @@ describe("query_logs", () => {
     await query("t123456_cart");
     expect(service.requests.at(-1)?.body).toContain("remote(t123456_cart_logs)");
     await expect(query("t123456_third")).rejects.toThrow(
-      /t123456_third is not open to queries.*opens: t123456_checkout, t123456_cart/,
+      /t123456_third is not listed in BETTERSTACK_SOURCE\. Use one of: t123456_checkout, t123456_cart/,
     );
   });
 
   it.each([
-    ["BETTERSTACK_SOURCE", undefined, /needs BETTERSTACK_SOURCE, which is not set/],
-    ["BETTERSTACK_SOURCE", "t1_app); SELECT 1", /is not a source: it is written like t123456_my_app/],
-    ["BETTERSTACK_QUERY_ENDPOINT", undefined, /needs BETTERSTACK_QUERY_ENDPOINT/],
+    ["BETTERSTACK_SOURCE", undefined, /BETTERSTACK_SOURCE is not set/],
+    ["BETTERSTACK_SOURCE", "t1_app); SELECT 1", /is not a source. Write it like t123456_my_app/],
+    ["BETTERSTACK_QUERY_ENDPOINT", undefined, /BETTERSTACK_QUERY_ENDPOINT is not set/],
     ["BETTERSTACK_QUERY_ENDPOINT", "file:///etc/passwd", /not an http or https address/],
     ["BETTERSTACK_QUERY_ENDPOINT", "https://a:b@x.example", /must not contain credentials/],
-    ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /must not contain \? or #/],
-    ["BETTERSTACK_QUERY_USERNAME", undefined, /needs BETTERSTACK_QUERY_USERNAME/],
-    ["BETTERSTACK_QUERY_PASSWORD", undefined, /needs BETTERSTACK_QUERY_PASSWORD, which is not set.*other tools work/],
+    ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /must not contain \\? or #/],
+    ["BETTERSTACK_QUERY_USERNAME", undefined, /BETTERSTACK_QUERY_USERNAME is not set/],
+    ["BETTERSTACK_QUERY_PASSWORD", undefined, /BETTERSTACK_QUERY_PASSWORD is not set.*other tools work/],
   ])("says what is wrong with %s as %o", async (name, value, expected) => {
     const context = await start();
     const { [name]: _, ...rest } = context.config;
@@ -377,7 +377,11 @@ describe("query_logs", () => {
       /refused BETTERSTACK_QUERY_USERNAME .*\(403\)/,
     ],
     ["a proxy's 401", { status: 401, text: "no" }, /refused BETTERSTACK_QUERY_USERNAME .*\(401\)/],
-    ["too few rights", exception(497, 403, "Not enough privileges"), /may not read this: Not enough privileges/],
+    [
+      "too few rights",
+      exception(497, 403, "Not enough privileges"),
+      /no permission to read this: Not enough privileges/,
+    ],
     [
       "an unknown source",
       exception(60, 404, "Unknown table t1_logs"),
@@ -386,19 +390,19 @@ describe("query_logs", () => {
     [
       "an unknown column",
       exception(47, 404, "Unknown identifier: levl"),
-      /The query is wrong: Unknown identifier: levl\. \(SOME_NAME\)\.$/,
+      /The query is invalid: Unknown identifier: levl\. \(SOME_NAME\)\.$/,
     ],
-    ["a fault of types that comes as a 500", exception(43, 500, "Illegal type"), /The query is wrong: Illegal type/],
+    ["a fault of types that comes as a 500", exception(43, 500, "Illegal type"), /The query is invalid: Illegal type/],
     [
       "a query that takes too long",
       exception(159, 500, "Timeout exceeded"),
-      /asks for too much: Timeout exceeded.*Narrow the time/,
+      /reads too much: Timeout exceeded.*Narrow the time/,
     ],
-    ["too many queries", exception(202, 500, "Too many simultaneous queries"), /too many queries at once.*again later/],
+    ["too many queries", exception(202, 500, "Too many simultaneous queries"), /too many queries.*again later/],
     [
       "a wrong path",
       { status: 404, text: "nothing here" },
-      /refused the query \(404\): check BETTERSTACK_QUERY_ENDPOINT/,
+      /refused the query \(404\)\. Check BETTERSTACK_QUERY_ENDPOINT/,
     ],
     ["a redirect", { status: 302, text: "", headers: { location: "https://x.example" } }, /refused the query \(302\)/],
     [

@@ -69,11 +69,11 @@ describe("every cloudwatch tool, against the published contract", () => {
     );
     expect(seen).toEqual(["https://monitoring.eu-west-1.amazonaws.com/", "https://logs.cn-north-1.amazonaws.com.cn/"]);
     const wrong = toolContext({ config: { ...config, AWS_REGION: "evil.example/" } });
-    await expect(call("list_alarms", wrong)).rejects.toThrow(/AWS_REGION is not a region/);
+    await expect(call("list_alarms", wrong)).rejects.toThrow(/AWS_REGION must be a region/);
   });
 
   it("is live when it shows alarms", async () => {
-    expect(await cloudwatch.probe?.(await start())).toBe("it shows alarms of eu-west-1");
+    expect(await cloudwatch.probe?.(await start())).toBe("can read alarms of eu-west-1");
     const wrong = await start(undefined, { AWS_SESSION_TOKEN: "other" });
     await expect(cloudwatch.probe?.(wrong)).rejects.toThrow(
       /refused authentication \(401 .*The security token is invalid/,
@@ -166,7 +166,7 @@ describe("logs of cloudwatch", () => {
     expect(await call("filter_log_events", endless)).toMatchObject({
       events: [],
       next_cursor: "page-9",
-      note: expect.stringContaining("searched so far"),
+      note: expect.stringContaining("matched so far"),
     });
     await service.close();
     const none = await start(() => ({ body: { events: [] } }));
@@ -186,7 +186,7 @@ describe("logs of cloudwatch", () => {
     const failed = await start(({ operation }) =>
       operation === "GetQueryResults" ? { body: { status: "Failed" } } : undefined,
     );
-    await expect(call("query_logs", failed)).rejects.toThrow(/ended the query as Failed/);
+    await expect(call("query_logs", failed)).rejects.toThrow(/ended the query with status Failed/);
   });
 });
 
@@ -209,7 +209,7 @@ describe("metrics of cloudwatch", () => {
     const expression = 'SELECT SUM(Errors) FROM "AWS/Lambda" GROUP BY FunctionName';
     await call("get_metric_data", context, { expression });
     expect(sent()[0]).toMatchObject({ MetricDataQueries: [{ Id: "q", Expression: expression, Period: 60 }] });
-    await expect(call("get_metric_data", context, { metric: "Errors" })).rejects.toThrow(/Name the `namespace`/);
+    await expect(call("get_metric_data", context, { metric: "Errors" })).rejects.toThrow(/Give the `namespace`/);
     await expect(call("get_metric_data", context, { expression, metric: "Errors" })).rejects.toThrow(/Give either/);
     expect(service.requests).toHaveLength(1);
   });
@@ -235,7 +235,10 @@ describe("metrics of cloudwatch", () => {
 
 it("no alarm in a state is an answer", async () => {
   const context = await start(() => ({ body: { MetricAlarms: [], CompositeAlarms: [] } }));
-  expect(await call("list_alarms", context)).toEqual({ alarms: [], note: "No alarm of this region is in ALARM." });
+  expect(await call("list_alarms", context)).toEqual({
+    alarms: [],
+    note: "No alarm in this region is in state ALARM.",
+  });
 });
 
 it.each([

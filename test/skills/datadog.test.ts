@@ -107,7 +107,7 @@ describe("every datadog tool, against Datadog's published contract", () => {
     async (name) => {
       const context = await start(always({ status: 403, body: { errors: ["Forbidden"] } }));
       await expect(call(name, context)).rejects.toThrow(
-        /DD_API_KEY is right, but DD_APP_KEY is wrong, or .* lack the permission [a-z_]+\. \(403 for .*: Forbidden/,
+        /DD_API_KEY is valid, but DD_APP_KEY is wrong, or .* lacks the permission [a-z_]+ \(by its owner or scopes\)\. \(403 for .*: Forbidden/,
       );
     },
   );
@@ -121,7 +121,7 @@ describe("every datadog tool, against Datadog's published contract", () => {
   it.each(turnOf(NAMES))("%s says what to check when Datadog answers 404", async (name) => {
     const context = await start(always({ status: 404, body: { errors: ["Monitor not found"] } }));
     await expect(call(name, context)).rejects.toThrow(
-      /Not found in Datadog \(404 for .*Monitor not found\. Check the id; .*site/,
+      /Not found in Datadog \(404 for .*Monitor not found\. Check the id. .*site/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -275,7 +275,7 @@ describe("the site", () => {
     "a.b.datadoghq.com",
     "datadoghq.com\nevil.example",
   ])("%j is sent no key", async (DD_SITE) => {
-    expect(await addressFor({ DD_SITE })).toMatch(/DD_SITE is not a Datadog site/);
+    expect(await addressFor({ DD_SITE })).toMatch(/DD_SITE must be a Datadog site/);
   });
 
   it("refuses an address that is not one", async () => {
@@ -344,12 +344,12 @@ describe("pages", () => {
     expect(fits(schema, { ...INPUTS[name], page: 0 })).toBe(false);
   });
 
-  it("says when Datadog ran out of time", async () => {
+  it("says when Datadog timed out", async () => {
     const meta = { status: "timeout", warnings: [{ title: "Unknown index", detail: "nope" }] };
     const context = await start(() => ({ body: { data: [], meta } }));
     expect(await call("search_logs", context)).toEqual({
       logs: [],
-      incomplete: "Datadog ran out of time: narrow the query or the period.",
+      incomplete: "Datadog timed out. Narrow the query or the period.",
       warnings: ["Unknown index: nope"],
     });
   });
@@ -373,7 +373,7 @@ describe("what is asked", () => {
     const context = await start(() => ({ body: { data: { buckets: [{ by: {}, computes: { c0 } }] } } }));
     const result = await call("aggregate_logs", context, { query: "x", interval: "5m" });
     expect(lastBody()["compute"]).toEqual([{ aggregation: "count", type: "timeseries", interval: "5m" }]);
-    expect(result).toMatchObject({ buckets: [{ more_points: "20 left out: take a wider interval" }] });
+    expect(result).toMatchObject({ buckets: [{ more_points: "20 left out: use a longer interval" }] });
     await expect(call("aggregate_logs", context, { query: "x", measure: "avg" })).rejects.toThrow(/avg needs metric/);
   });
 
@@ -424,10 +424,10 @@ describe("metrics", () => {
 
   it("say when there is no data, and when the query is wrong though the status is 200", async () => {
     const empty = await answering({ status: "ok", series: [] });
-    expect(await call("query_metrics", empty)).toMatchObject({ note: /check the metric's name/ as never });
+    expect(await call("query_metrics", empty)).toMatchObject({ note: /Check the metric's name/ as never });
     await service.close();
     const wrong = await answering({ status: "error", error: "Rule 'scope_expr' didn't match at '}'" });
-    await expect(call("query_metrics", wrong)).rejects.toThrow(/found the query wrong: Rule 'scope_expr'/);
+    await expect(call("query_metrics", wrong)).rejects.toThrow(/rejected the query: Rule 'scope_expr'/);
   });
 });
 
@@ -480,7 +480,7 @@ describe("muting", () => {
     const context = await start(({ operation }) => {
       return operation === "downtimes/create" ? { status: 502, body: {}, headers: { "retry-after": "0" } } : undefined;
     });
-    await expect(call("mute_monitor", context)).rejects.toThrow(/failed \(502 .*unclear: look before doing it again/);
+    await expect(call("mute_monitor", context)).rejects.toThrow(/failed \(502 .*unclear/);
     expect(service.operations).toEqual(["downtimes/list", "downtimes/create"]);
   });
 });

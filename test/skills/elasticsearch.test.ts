@@ -93,12 +93,12 @@ describe("documents", () => {
     });
     expect(await call("search", await start(partial(7, 3)))).toMatchObject({
       left_out: 7,
-      incomplete: expect.stringMatching(/ran out of time.*1 of 3 shards/),
+      incomplete: expect.stringMatching(/timed out.*1 of 3 shards/),
     });
     await service.close();
-    expect((await call("count", await start(partial(0, 3))))["note"]).toMatch(/valid and no document/);
+    expect((await call("count", await start(partial(0, 3))))["note"]).toMatch(/valid, but no document/);
     await service.close();
-    expect((await call("search", await start(partial(0, 0))))["note"]).toMatch(/or the key may read none/);
+    expect((await call("search", await start(partial(0, 0))))["note"]).toMatch(/or the key cannot read it/);
   });
 
   it("that are long are cut, and what is cut is told", async () => {
@@ -124,7 +124,7 @@ describe("counts", () => {
       steps: { date_histogram: { field: "@timestamp", fixed_interval: "1m", min_doc_count: 1 } },
     });
     await expect(call("count", context, { index: "a", from: "now-7d", interval: "1m" })).rejects.toThrow(
-      /10080 steps: at most 200/,
+      /10080 steps. The maximum is 200/,
     );
     expect(service.refusals).toEqual([]);
   });
@@ -145,11 +145,11 @@ describe("the cluster", () => {
     const none = await start(() => ({ body: [] as Json }));
     expect(await call("list_indices", none)).toMatchObject({
       indices: [],
-      note: expect.stringContaining("may see none"),
+      note: expect.stringContaining("cannot see those"),
     });
     await service.close();
     const missing = await start(() => ({ status: 404, body: { error: { reason: "no such index [a]" }, status: 404 } }));
-    await expect(call("search", missing)).rejects.toThrow(/no such index \[a\]\. list_indices finds names/);
+    await expect(call("search", missing)).rejects.toThrow(/no such index \[a\]\. list_indices lists names/);
   });
 });
 

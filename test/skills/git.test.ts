@@ -204,8 +204,8 @@ describe("which repository", () => {
     ["/etc", "outside"],
     ["out", "leads out"],
     ["nothing", "does not exist"],
-    ["src", "no git repository"],
-    ["README.md", "no git bundle"],
+    ["src", "not a git repository"],
+    ["README.md", "not a git bundle"],
     ["a\0b", "NUL"],
   ])("%j is refused", async (repository, reason) => {
     if (!existsSync(join(repo, "out"))) symlinkSync(tmpdir(), join(repo, "out"));
@@ -213,7 +213,7 @@ describe("which repository", () => {
   });
 
   test("a folder below a repository does not lead to the one around it", async () => {
-    await expect(call("log", {}, { workDir: join(repo, "src") })).rejects.toThrow("no git repository");
+    await expect(call("log", {}, { workDir: join(repo, "src") })).rejects.toThrow("not a git repository");
   });
 
   test("a .git file that leads to a repository outside is refused", async () => {
@@ -303,9 +303,9 @@ describe("bounds", () => {
 describe("errors tell what to change", () => {
   test.each([
     ["show", { commits: ["v9"] }, "The newest tags are: v1.1, v1.0. The newest branches are: "],
-    ["diff", { from: "v1.0..v1.1" }, "is a range; give its two ends"],
-    ["read_file", { path: "src" }, "src is a directory. src holds: src/"],
-    ["read_file", { path: "src/nope.ts" }, "src holds: src/"],
+    ["diff", { from: "v1.0..v1.1" }, "is a range; give its ends"],
+    ["read_file", { path: "src" }, "src is a directory. src contains: src/"],
+    ["read_file", { path: "src/nope.ts" }, "src contains: src/"],
     ["read_file", { path: "README.md", start_line: 99 }, "ends before line 99"],
     ["blame", { path: "README.md", start_line: 99 }, "has only 1 lines"],
     ["log", { since: "yesterday" }, "is no date; write 2026-01-31"],
@@ -336,7 +336,7 @@ describe("hostile input", () => {
   ] as const;
   test.each(names)("the name %j is refused everywhere", async (name) => {
     for (const [tool, inputOf] of turnOf(NAMING, 1)) {
-      await expect(call(tool, inputOf(name))).rejects.toThrow(/is no commit|no commit, branch or tag/);
+      await expect(call(tool, inputOf(name))).rejects.toThrow(/is not a commit|no commit, branch or tag/);
     }
     expect(existsSync(join(repo, "owned"))).toBe(false);
   });
@@ -344,8 +344,8 @@ describe("hostile input", () => {
   test.each(["--output=owned", "../x", "/etc/passwd", "a\\b", "a\0b", "", "./"])(
     "the path %j is refused",
     async (path) => {
-      await expect(call("read_file", { path })).rejects.toThrow("is no path");
-      await expect(call("log", { path })).rejects.toThrow("is no path");
+      await expect(call("read_file", { path })).rejects.toThrow("is not a valid path");
+      await expect(call("log", { path })).rejects.toThrow("is not a valid path");
     },
   );
 
@@ -364,7 +364,7 @@ describe("hostile input", () => {
         fc.string({ minLength: 1, unit: fc.constantFrom("-", "v", "1", ".", "^", "@", "~", "{", "}", "/", ":") }),
         async (name) => {
           const result = await call("show", { commits: [name] }).catch((error: Error) => error.message);
-          if (typeof result === "string") expect(result).toMatch(/no commit, branch or tag|is a range/);
+          if (typeof result === "string") expect(result).toMatch(/\b(no|not a) commit, branch or tag|is a range/);
           else expect(result.commits[0]?.id).toMatch(/^[0-9a-f]{40}$/);
         },
       ),

@@ -142,9 +142,7 @@ describe("every github tool, against GitHub's published contract", () => {
     async (name) => {
       const missing = { status: 404, body: { message: "Not Found" } };
       const visible = await start((asked) => (asked.operation === "repos/get" ? undefined : missing));
-      await expect(call(name, visible)).rejects.toThrow(
-        /acme\/shop exists, but not what was asked for in it \(404 for/,
-      );
+      await expect(call(name, visible)).rejects.toThrow(/acme\/shop exists, but the requested item does not \(404 for/);
       await service.close();
       const headers = { "x-oauth-scopes": "read:org", "x-accepted-oauth-scopes": "repo" };
       const hidden = await start(() => ({ ...missing, headers }));
@@ -216,18 +214,18 @@ describe("every github tool, against GitHub's published contract", () => {
       if (asked.operation === "pulls/list") return { body: [] };
       return isWrite(asked) ? { status: 502, body: {}, headers: { "retry-after": "0" } } : undefined;
     });
-    await expect(call(name, context)).rejects.toThrow(/GitHub failed \(502.*unclear: look before doing it again/);
+    await expect(call(name, context)).rejects.toThrow(/GitHub failed \(502.*unclear: check before you repeat it/);
     expect(service.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });
 
   it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(() => ({ status: 200, text: '{"id": 1, "ti' }));
-    await expect(call(name, context)).rejects.toThrow(/not JSON: check GITHUB_API_URL/);
+    await expect(call(name, context)).rejects.toThrow(/not JSON. Check GITHUB_API_URL/);
   });
 
   it.each(NAMES)("%s does not fall over when the answer is JSON of another form", async (name) => {
     const context = await start(() => ({ status: 200, text: "null" }));
-    await expect(call(name, context)).rejects.toThrow(/unexpected form|not a stream|more than GitHub hands out/);
+    await expect(call(name, context)).rejects.toThrow(/unexpected form|not a stream|more than GitHub returns/);
   });
 });
 
@@ -433,7 +431,7 @@ describe("writes", () => {
     const headers = { "x-accepted-github-permissions": "issues=write" };
     const context = await start(on("issues/add-labels", { status: 404, body: {}, headers }));
     await expect(call("add_labels", context)).rejects.toThrow(
-      /may read but not write here. It needs the permission issues=write/,
+      /can read but not write here. It needs the permission issues=write/,
     );
   });
 
@@ -524,7 +522,7 @@ describe("files and logs", () => {
     ]);
     await service.close();
     const queued = await start(on("actions/get-workflow-run", { body: { id: 1, status: "queued" } }));
-    await expect(call("rerun_workflow", queued)).rejects.toThrow(/is queued: only a finished one runs again/);
+    await expect(call("rerun_workflow", queued)).rejects.toThrow(/is queued: only a finished run can be rerun/);
     expect(service.requests).toHaveLength(1);
   });
 

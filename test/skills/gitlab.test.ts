@@ -63,14 +63,14 @@ describe("every gitlab tool, against the published contract", () => {
     const binary = await start(({ example }) => ({
       body: { ...(example as JsonObject), content: content(Buffer.from([0, 1])) },
     }));
-    expect(await call("get_file", binary)).toMatchObject({ note: "It is no text." });
+    expect(await call("get_file", binary)).toMatchObject({ note: "The file is not text." });
   });
 
   it("asks of the project that a call names, and says where none is known", async () => {
     const context = await start(undefined, { GITLAB_PROJECT: "" });
     await call("list_releases", context, { project: PROJECT });
     expect(service.requests[0]?.url).toMatch(/^\/api\/v4\/projects\/acme%2Fshop\/releases\?/);
-    await expect(call("list_releases", context, {})).rejects.toThrow(/Name the project.*GITLAB_PROJECT is not set/);
+    await expect(call("list_releases", context, {})).rejects.toThrow(/Give the project.*GITLAB_PROJECT is not set/);
     await expect(call("list_releases", context, { project: ".." })).rejects.toThrow(/is not a name/);
     expect(service.requests).toHaveLength(1);
   });
@@ -110,17 +110,17 @@ describe("what gitlab shows", () => {
     const context = await start();
     expect((await call("compare", context))["files"]).toMatchObject([
       { path: "src/pay.ts", patch: expect.stringContaining("+const WAIT = 1000") },
-      { path: "package-lock.json", status: "added", left_out: expect.stringContaining("this large") },
+      { path: "package-lock.json", status: "added", left_out: expect.stringContaining("of this size") },
     ]);
     expect((await call("compare", context, { from: "a", to: "b", path: "src/" }))["files"]).toHaveLength(1);
     expect((await call("get_commit", context, { ref: "main", path: "docs" }))["files"]).toEqual([]);
   });
 
-  it("of a comparison says where it may be the wrong way round", async () => {
+  it("of a comparison says where the two ends may be swapped", async () => {
     const context = await start(() => ({ body: { commits: [], diffs: [], compare_timeout: true } }));
     expect(await call("compare", context)).toMatchObject({
       incomplete: true,
-      note: expect.stringContaining("wrong way round"),
+      note: expect.stringContaining("may be swapped"),
     });
   });
 

@@ -52,7 +52,7 @@ describe("every grafana tool, against the published contract", () => {
   });
 
   it("is live when it answers a search", async () => {
-    expect(await grafana.probe?.(await start())).toBe("it shows dashboards");
+    expect(await grafana.probe?.(await start())).toBe("can read dashboards");
     const config = { ...configFor(service.url), GRAFANA_TOKEN: "other" };
     await expect(grafana.probe?.(toolContext({ config }))).rejects.toThrow(
       /refused authentication \(401 .*Invalid API key/,
@@ -73,7 +73,7 @@ describe("what grafana lists", () => {
     });
     expect((await call("list_alerts", context, { contains: "nothing" }))["note"]).toBeUndefined();
     await service.close();
-    expect((await call("list_alerts", await answering([])))["note"]).toContain("no alert of theirs fires");
+    expect((await call("list_alerts", await answering([])))["note"]).toContain("none of their alerts is firing");
     await service.close();
     const without = await start(() => ({ status: 404, body: { message: "Not found" } }));
     await expect(call("list_alerts", without)).rejects.toThrow(/evaluates no alert rules itself/);
@@ -96,7 +96,7 @@ describe("what grafana lists", () => {
     expect(searchParams.getAll("tags")).toEqual(["deploy", "checkout"]);
     expect((await call("list_annotations", context, { ...PERIOD, limit: 2 }))["note"]).toContain("may be older");
     await service.close();
-    expect((await call("list_annotations", await answering([])))["note"]).toContain("Nothing was marked");
+    expect((await call("list_annotations", await answering([])))["note"]).toContain("No matching annotation");
   });
 
   it("of dashboards goes on to the next page where one is full", async () => {
@@ -169,7 +169,7 @@ describe("a silence", () => {
   it("that people made is theirs to end, and one that ended stays ended", async () => {
     const of = (parts: JsonObject) => ({ id: "a", comment: "night work", createdBy: "ada", ...parts });
     await expect(call("end_silence", await answering(of({ status: { state: "active" } })))).rejects.toThrow(
-      /was made by ada, and is theirs to end/,
+      /was made by ada, so only they can end it/,
     );
     expect(service.operations).toEqual(["silence"]);
     await service.close();

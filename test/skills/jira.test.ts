@@ -81,13 +81,16 @@ describe("what jira finds", () => {
     expect(await call("search_issues", own, { jql: "project = OPS", cursor: "2" })).toMatchObject({ total: 3 });
     expect(sent()).toMatchObject({ startAt: 2 });
     await expect(call("search_issues", own, { jql: "x", cursor: "CAEaAggD" })).rejects.toThrow(
-      /not one that a search gave/,
+      /not the next_cursor of a search/,
     );
   });
 
   it("says of nothing that it is nothing this account may see, and of wrong JQL what is wrong with it", async () => {
     const context = await start(() => ({ body: { issues: [], isLast: true } }));
-    expect(await call("search_issues", context)).toEqual({ issues: [], note: expect.stringContaining("may see") });
+    expect(await call("search_issues", context)).toEqual({
+      issues: [],
+      note: expect.stringContaining("visible to this account"),
+    });
     await service.close();
     const errorMessages = ["Field 'sumary' does not exist or you do not have permission to view it."];
     const wrong = await start(() => ({ status: 400, body: { errorMessages, warningMessages: [] } }));
@@ -218,7 +221,7 @@ describe("what jira is told", () => {
       "getIssue",
     ]);
     await expect(call("link_issues", context, { issue: "OPS-7", other: "OPS-9", kind: "Causes" })).rejects.toThrow(
-      /No link is called Causes\. There are: Duplicate, Blocks, Relates/,
+      /There is no link type Causes\. Use one of: Duplicate, Blocks, Relates/,
     );
     await expect(call("link_issues", context, { issue: "OPS-7", other: "OPS-7" })).rejects.toThrow(/linked to itself/);
     expect(service.operations.filter((id) => id === "linkIssues")).toHaveLength(1);
@@ -235,7 +238,9 @@ describe("what jira is told", () => {
     const same = { issue: "OPS-7", priority: "high", add_labels: ["incident"], remove_labels: ["gone"] };
     expect(await call("update_issue", context, same)).toMatchObject({ key: "OPS-7", existing: true });
     const torn = { issue: "OPS-7", add_labels: ["a"], remove_labels: ["a"] };
-    await expect(call("update_issue", context, torn)).rejects.toThrow(/a is both to be added and to be removed/);
+    await expect(call("update_issue", context, torn)).rejects.toThrow(
+      /a is in both the labels to add and the labels to remove/,
+    );
     expect(service.operations).toEqual(["getIssue", "editIssue", "getIssue", "getIssue", "getIssue"]);
   });
 
@@ -247,7 +252,7 @@ describe("what jira is told", () => {
     ]);
     expect(await call("assign_issue", context, { issue: "OPS-7", to: "me" })).toMatchObject({ existing: true });
     await expect(call("assign_issue", context, { issue: "OPS-7", to: "Ad" })).rejects.toThrow(
-      /may be several: Ada Young, Ada Moreau/,
+      /matches several people: Ada Young, Ada Moreau/,
     );
     await call("assign_issue", context, { issue: "OPS-7", to: "nobody" });
     expect(JSON.parse(service.requests.findLast(({ method }) => method === "PUT")?.body ?? "")).toEqual({
@@ -256,7 +261,7 @@ describe("what jira is told", () => {
     await service.close();
     const alone = await start(({ operation }) => (operation === "findAssignableUsers" ? { body: [] } : undefined));
     await expect(call("assign_issue", alone, { issue: "OPS-7", to: "Eve" })).rejects.toThrow(
-      /Nobody who can have OPS-7/,
+      /No person who can be assigned OPS-7/,
     );
     await service.close();
     await call("assign_issue", await start(undefined, DATA_CENTER), { issue: "OPS-7", to: "Ada Young" });

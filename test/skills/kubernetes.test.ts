@@ -66,14 +66,14 @@ describe("every kubernetes tool, against the published contract", () => {
     const context = await start(() => ({ body: { metadata: {}, items: [] } }));
     expect(await call("list_pods", context, {})).toMatchObject({
       pods: [],
-      note: expect.stringContaining("No pod of default"),
+      note: expect.stringContaining("No pod in default"),
     });
     expect(service.requests[0]?.url).toMatch("/api/v1/namespaces/default/pods?");
     expect(await call("list_events", context, { namespace: "*" })).toMatchObject({
       note: expect.stringContaining("not kept"),
     });
     expect(await call("rollout_history", context)).toMatchObject({ note: expect.stringContaining("No revision") });
-    await expect(call("get_pod", context, { pod: "a", namespace: "*" })).rejects.toThrow(/Name the namespace/);
+    await expect(call("get_pod", context, { pod: "a", namespace: "*" })).rejects.toThrow(/Give the namespace/);
   });
 
   it("says when it did not look at everything", async () => {
@@ -81,7 +81,7 @@ describe("every kubernetes tool, against the published contract", () => {
       return { body: { ...(example as JsonObject), metadata: { continue: "abc", remainingItemCount: 700 } } };
     });
     for (const name of ["list_pods", "list_events", "list_workloads", "list_nodes"])
-      expect((await call(name, context))["note"]).toMatch(/first 300 were looked at, 700 were not/);
+      expect((await call(name, context))["note"]).toMatch(/first 300 were checked, 700 were not/);
   });
 
   it("shows the newest lines where a log is long, and tells an empty one from one without the word", async () => {
@@ -97,7 +97,7 @@ describe("every kubernetes tool, against the published contract", () => {
     });
     expect(await call("get_logs", long, { ...POD, contains: "nothing" })).toMatchObject({
       lines: [],
-      note: "None of the last 500 lines has it.",
+      note: "None of the last 500 lines contains it.",
     });
     await service.close();
     expect(await call("get_logs", await start(() => ({ text: "" })))).toMatchObject({
@@ -141,12 +141,12 @@ describe("every kubernetes tool, against the published contract", () => {
         ? { status: 404, body: { message: "the server could not find the requested resource" } }
         : undefined,
     );
-    await expect(call("top_pods", context)).rejects.toThrow(/has no metrics server: ask the skill prometheus/);
+    await expect(call("top_pods", context)).rejects.toThrow(/has no metrics server. If you have the skill prometheus/);
     await service.close();
     const unsized = await start(({ operation }) => (operation === "nodes" ? { status: 403, body: {} } : undefined));
     expect(await call("top_nodes", unsized)).toMatchObject({
       nodes: [{ name: "node-1", cpu: "3528m", memory: "14746Mi" }],
-      note: expect.stringContaining("right to list nodes"),
+      note: expect.stringContaining("permission to list nodes"),
     });
   });
 
@@ -157,10 +157,10 @@ describe("every kubernetes tool, against the published contract", () => {
         kind: "jobs.batch",
       });
     await expect(call("list_objects", context, { kind: "bindings" })).rejects.toThrow(
-      /knows no kind bindings: .*metrics\.k8s\.io\/v1beta1/,
+      /has no kind bindings\. .*metrics\.k8s\.io\/v1beta1/,
     );
     await expect(call("get_object", context, { kind: "Job", name: "a", namespace: "*" })).rejects.toThrow(
-      /Name the namespace/,
+      /Give the namespace/,
     );
     expect(await call("get_object", context, { ...INPUTS["get_object"], part: "status.sync" })).toMatchObject({
       object: "status: OutOfSync\nrevision: 4f2c1e0\n",
@@ -186,7 +186,7 @@ describe("every kubernetes tool, against the published contract", () => {
   });
 
   it("is live when pods may be listed", async () => {
-    expect(await kubernetes.probe?.(await start())).toBe("it lists pods of the namespace default");
+    expect(await kubernetes.probe?.(await start())).toBe("can list pods in the namespace default");
   });
 });
 
@@ -226,16 +226,16 @@ users:
     const cases: [Record<string, string>, RegExp][] = [
       [
         write(kubeconfig("http://127.0.0.1:1", "{ exec: { command: aws } }")),
-        /from a program, which is not run here: set KUBERNETES_TOKEN/,
+        /from a program, which skillflow does not run. Set KUBERNETES_TOKEN/,
       ],
-      [{ KUBECONFIG: "absent" }, /KUBECONFIG names cannot be read \(ENOENT\)/],
+      [{ KUBECONFIG: "absent" }, /Cannot read a file that KUBECONFIG names \(ENOENT\)/],
       [{}, /Neither KUBECONFIG nor KUBERNETES_URL is set/],
     ];
     for (const [config, words] of cases) await expect(asking(config)).rejects.toThrow(words);
     const broken: [string, Record<string, string>, RegExp][] = [
-      [`${good}\n: [${token}`, {}, /is no kubeconfig/],
-      [good, { KUBERNETES_CONTEXT: "other" }, /no context other: it has shop, lost/],
-      [good, { KUBERNETES_CONTEXT: "lost" }, /names a cluster that is not there/],
+      [`${good}\n: [${token}`, {}, /is not a kubeconfig/],
+      [good, { KUBERNETES_CONTEXT: "other" }, /no context other\. It has: shop, lost/],
+      [good, { KUBERNETES_CONTEXT: "lost" }, /names a cluster that does not exist/],
     ];
     for (const [content, more, words] of broken) {
       const { message } = await failureOf(() => asking({ ...write(content), ...more }));
@@ -257,8 +257,8 @@ users:
     });
     expect(await lackOf(write(kubeconfig("http://127.0.0.1:1", "{ exec: { command: aws } }")))).toMatchObject({
       kind: "config_form",
-      reason: expect.stringContaining("set KUBERNETES_TOKEN"),
-      fix: expect.stringContaining("set KUBERNETES_TOKEN"),
+      reason: expect.stringContaining("Set KUBERNETES_TOKEN"),
+      fix: expect.stringContaining("Set KUBERNETES_TOKEN"),
     });
     expect(await lackOf({ KUBERNETES_URL: "https://k8s.example" })).toBeUndefined();
   });

@@ -127,7 +127,7 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
       isWrite ? { status: 502, headers: { "retry-after": "0" } } : undefined,
     );
     await expect(call(name, context)).rejects.toThrow(
-      /Linear failed \(502 for \w+\).*unclear: look before doing it again/,
+      /Linear failed \(502 for \w+\).*unclear: check before you repeat it/,
     );
     expect(service.operations.filter((operation) => /^(Create|Update)/.test(operation))).toHaveLength(1);
   });
@@ -167,10 +167,10 @@ describe("every linear tool, when Linear refuses", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(turnOf(NAMES))("%s says that the key may not do this at 403", async (name) => {
+  it.each(turnOf(NAMES))("%s says that the key lacks permission at 403", async (name) => {
     const answer = refused("Invalid scope: `write` required", { type: "forbidden" }, 403);
     await expect(call(name, await start(() => answer))).rejects.toThrow(
-      /may not do this \(403.*Invalid scope: `write` required. A key can be limited/,
+      /lacks permission \(403.*Invalid scope: `write` required. A key can be limited/,
     );
     expect(service.requests).toHaveLength(1);
   });
@@ -200,7 +200,7 @@ describe("every linear tool, when Linear refuses", () => {
   it.each(turnOf(NAMES))("%s says so when the answer is not JSON, or JSON of another form", async (name) => {
     for (const text of ['{"data": {"iss', "null", "[]", "{}", '{"data": {}}', '{"data": {"list": 3}}']) {
       const context = await start(() => ({ text }));
-      await expect(call(name, context)).rejects.toThrow(/unexpected form/);
+      await expect(call(name, context)).rejects.toThrow(/not in the expected form/);
       await service.close();
     }
   });
@@ -294,7 +294,7 @@ describe.skipIf(!hasSchema)("relations, parents and links", () => {
   it("are none of an issue to itself, nor to one that is not there", async () => {
     const context = await start();
     const itself = { issue: "OPS-7", is: "related", other: "ops-7" };
-    await expect(call("relate_issues", context, itself)).rejects.toThrow("Name two issues");
+    await expect(call("relate_issues", context, itself)).rejects.toThrow("two different issues");
     expect(service.requests).toHaveLength(0);
     await expect(call("relate_issues", context, { ...itself, other: "OPS-999" })).rejects.toThrow(/OPS/);
   });
@@ -514,13 +514,15 @@ describe("the connection", () => {
     const context = await start();
     const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     const silent = { ...context, fetch: () => Promise.reject(new TypeError("fetch failed", { cause })) };
-    await expect(call("add_comment", silent)).rejects.toThrow(/did not answer \(ECONNREFUSED\): check LINEAR_API_URL/);
+    await expect(call("add_comment", silent)).rejects.toThrow(
+      /did not respond \(ECONNREFUSED\)\. Check LINEAR_API_URL/,
+    );
   });
 
   it("refuses an address that is not one, and does without a key only by saying so", async () => {
     const context = await start();
     const odd = { ...context, config: { ...context.config, LINEAR_API_URL: "file:///etc/passwd" } };
-    await expect(call("get_issue", odd)).rejects.toThrow(/not an http or https address/);
+    await expect(call("get_issue", odd)).rejects.toThrow(/must be an http or https address/);
     const { LINEAR_API_KEY: _, ...config } = context.config;
     await expect(call("get_issue", { ...context, config })).rejects.toThrow(/LINEAR_API_KEY is not set/);
   });

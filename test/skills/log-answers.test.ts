@@ -39,17 +39,17 @@ const METRICS = jsonl(
 
 describe("a search without a hit tells why", () => {
   test.each<[object, string]>([
-    [{ where: { level: "error" } }, "no line has the field level; there are: time, severity_text, http.status, ms"],
-    [{ where: { status: 503 } }, "no line has the field status (near: http.status); there are: "],
-    [{ where: { severityText: "error" } }, "no line has the field severityText (near: severity_text); there are: "],
+    [{ where: { level: "error" } }, "no line has the field level; fields: time, severity_text, http.status, ms"],
+    [{ where: { status: 503 } }, "no line has the field status (near: http.status); fields: "],
+    [{ where: { severityText: "error" } }, "no line has the field severityText (near: severity_text); fields: "],
     [
       { where: { severity_text: "ERROR" } },
-      'severity_text is "ERROR" in no line; it is info (1), error (1); the case of letters matters',
+      'severity_text is "ERROR" in no line; it is info (1), error (1); values are case-sensitive',
     ],
     [{ where: { severity_text: "warn" } }, 'severity_text is "warn" in no line; it is info (1), error (1)'],
     [{ where: { ms: ">1000" } }, 'ms is ">1000" in no line; it is from 12 to 812.5'],
-    [{ since: "2024-05-02" }, "the lines' times run from 2024-05-01T10:00:00Z to 2024-05-01T10:01:00Z"],
-    [{ contains: "ERROR" }, '"ERROR" is found in another case only: ignore_case: true'],
+    [{ since: "2024-05-02" }, "times of the lines are from 2024-05-01T10:00:00Z to 2024-05-01T10:01:00Z"],
+    [{ contains: "ERROR" }, '"ERROR" occurs only in other upper or lower case; set ignore_case: true'],
   ])("%j", async (filters, why) => {
     for (const tool of ["search", "sample", "count_by", "time_window", "series"]) {
       const times = tool === "time_window" ? { at: "2024-05-01T10:00:30Z" } : {};
@@ -62,8 +62,8 @@ describe("a search without a hit tells why", () => {
   test("a file without times, where times are asked for", async () => {
     expect(await call("search", { files: "plain.log", since: "2024-05-01" })).toMatchObject({
       matched: 0,
-      notes: ["plain.log: no line has a time that is known as one"],
-      why: ["no line has a time: times cannot be asked for here"],
+      notes: ["plain.log: no line has a recognized time"],
+      why: ["no line has a time, so since and until do not work"],
     });
     expect((await call("search", { files: "*.{log,jsonl}", since: "2024-05-01" })).notes).toHaveLength(1);
     expect((await call("files", { files: "plain.log" })).files).toMatchObject([{ time: "no line has one" }]);
@@ -71,7 +71,7 @@ describe("a search without a hit tells why", () => {
 
   test("lines without any fields", async () => {
     expect((await call("search", { files: "plain.log", where: { level: "error" } })).why).toEqual([
-      "no line has the field level: they have no fields; use contains or matches",
+      "no line has the field level: the lines have no fields; use contains or matches",
     ]);
   });
 
@@ -86,7 +86,7 @@ describe("a search without a hit tells why", () => {
     put("long.jsonl", jsonl(Array.from({ length: 9000 }, (_, index) => ({ time: at(index), n: index }))));
     const { why } = await call("search", { files: "long.jsonl", where: { level: "error" } });
     expect(why).toEqual([
-      expect.stringMatching(/^none of the \d{4} lines looked at has the field level; there are: time, n$/),
+      expect.stringMatching(/^none of the \d{4} lines checked has the field level; fields: time, n$/),
     ]);
   });
 
@@ -181,7 +181,9 @@ describe("results are short", () => {
   });
 
   test("an alias in the place of a path is told what it stands for", async () => {
-    await expect(call("around", { file: "f1", offset: 0 })).rejects.toThrow("give its path, as `files` of that result");
+    await expect(call("around", { file: "f1", offset: 0 })).rejects.toThrow(
+      "give the file's path from `files` of that result",
+    );
   });
 
   test.each(["search", "sample", "time_window"])("%s shows some fields as a table", async (tool) => {

@@ -390,9 +390,9 @@ describe("hostile input", () => {
     ["../*.txt", "`..`"],
     ["/etc/*", "absolute"],
     ["updir/*.txt", "leads out"],
-    ["nope.log", "There are: "],
+    ["nope.log", "Files: "],
     ["*.nope", "no file matches"],
-    ["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", "more than 64 choices"],
+    ["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", "more than 64 brace choices"],
     ["api", "is not a regular file"],
   ])("the file %j is refused", async (files, reason) => {
     for (const tool of ["search", "files", "sample", "count_by"]) {
@@ -417,9 +417,7 @@ describe("hostile input", () => {
   test.each(["(a+)+$", "(\\w+\\s?)*x", "([a-z]*)*", "(?:x+y*)+", "((a+))+"])(
     "the pattern %j is refused",
     async (matches) => {
-      await expect(call("search", { files: "app.log", matches })).rejects.toThrow(
-        "repeats a group that itself repeats",
-      );
+      await expect(call("search", { files: "app.log", matches })).rejects.toThrow("has nested repetition");
     },
   );
 
@@ -444,7 +442,7 @@ describe("hostile input", () => {
     const text = Array.from({ length: 20_000 }, (_, index) => `line ${index} ${Math.sin(index)}\n`).join("");
     put("cut.gz", gzipSync(text).subarray(0, 100_000));
     const result = await call("search", { files: "cut.gz", contains: "line 99 " });
-    expect(result).toMatchObject({ matched: 1, notes: [expect.stringContaining("damaged or cut off")] });
+    expect(result).toMatchObject({ matched: 1, notes: [expect.stringContaining("damaged or truncated")] });
     const broken = gzipSync(text);
     broken.fill(0xff, 60_000, 60_100);
     put("broken.gz", broken);

@@ -75,7 +75,7 @@ describe("every loki tool, against the published contract", () => {
   });
 
   it("is live when it tells labels", async () => {
-    expect(await loki.probe?.(await start())).toBe("it answers queries; labels of the last ten minutes: 3");
+    expect(await loki.probe?.(await start())).toBe("queries work; labels in the last ten minutes: 3");
   });
 });
 
@@ -120,9 +120,11 @@ describe("lines", () => {
 
   it("and numbers are told apart", async () => {
     const context = await start();
-    await expect(call("search_logs", context, INPUTS["count_logs"])).rejects.toThrow(/numbers, not lines: count_logs/);
+    await expect(call("search_logs", context, INPUTS["count_logs"])).rejects.toThrow(
+      /numbers, not lines. Use count_logs/,
+    );
     await expect(call("count_logs", context, INPUTS["search_logs"])).rejects.toThrow(
-      /lines, not numbers: .*search_logs/,
+      /lines, not numbers\. .*search_logs/,
     );
   });
 });
@@ -152,7 +154,7 @@ describe("counts", () => {
     });
     await service.close();
     const missing = await start(() => ({ status: 404, text: "404 page not found" }));
-    await expect(call("list_patterns", missing)).rejects.toThrow(/not switched on here: use count_logs/);
+    await expect(call("list_patterns", missing)).rejects.toThrow(/disabled on this server. Use count_logs/);
   });
 });
 

@@ -60,8 +60,8 @@ describe("every pagerduty tool, against the published contract", () => {
     expect(service.requests[0]?.headers.authorization).toBe(`Bearer ${OAUTH}`);
   });
 
-  it("is live when it shows incidents, and says whether it writes in somebody's name", async () => {
-    expect(await pagerduty.probe?.(await start())).toBe("it shows incidents");
+  it("is live when it can read incidents, and says whether it writes in somebody's name", async () => {
+    expect(await pagerduty.probe?.(await start())).toBe("can read incidents");
     const { PAGERDUTY_FROM: _, ...config } = configFor(service.url);
     expect(await pagerduty.probe?.(toolContext({ config }))).toMatch(/PAGERDUTY_FROM is not set/);
     await expect(pagerduty.probe?.(toolContext({ config: { ...config, PAGERDUTY_API_KEY: "other" } }))).rejects.toThrow(
@@ -89,9 +89,9 @@ describe("what pagerduty lists", () => {
       note: expect.stringContaining("No incident"),
     });
     expect((await call("list_changes", context))["note"]).toContain("may not send changes");
-    expect((await call("list_on_call", context))["note"]).toContain("Nobody");
+    expect((await call("list_on_call", context))["note"]).toContain("No one");
     expect((await call("list_past_incidents", context))["note"]).toContain("is new");
-    expect((await call("list_related_incidents", context))["note"]).toContain("no incident that is related");
+    expect((await call("list_related_incidents", context))["note"]).toContain("no related incident");
   });
 
   it("of changes are those of an incident, or of a period", async () => {
@@ -111,7 +111,7 @@ describe("what pagerduty is told", () => {
     await service.close();
     const resolved = await withStatus("resolved");
     expect(await call("resolve_incident", resolved)).toMatchObject({ status: "resolved", existing: true });
-    await expect(call("acknowledge_incident", resolved)).rejects.toThrow(/would open it again/);
+    await expect(call("acknowledge_incident", resolved)).rejects.toThrow(/would reopen it/);
     expect(service.operations).toEqual(["getIncident", "getIncident"]);
   });
 

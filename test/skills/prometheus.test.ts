@@ -77,7 +77,7 @@ describe("every prometheus tool, against the published contract", () => {
   });
 
   it("is live when it answers a query", async () => {
-    expect(await prometheus.probe?.(await start())).toBe("it answers queries");
+    expect(await prometheus.probe?.(await start())).toBe("queries work");
     const { PROMETHEUS_TOKEN: _, ...config } = configFor(service.url);
     await expect(prometheus.probe?.(toolContext({ config }))).rejects.toThrow(
       /refused authentication \(401 .*invalid authentication credentials\. PROMETHEUS_TOKEN is not set/,
@@ -180,7 +180,7 @@ describe("a moment", () => {
     const empty = await answering({ resultType: "vector", result: [] });
     expect(await call("query", empty)).toMatchObject({
       series: [],
-      note: expect.stringContaining("valid and matches no series"),
+      note: expect.stringContaining("valid, but matches no series"),
     });
     await service.close();
     const result = Array.from({ length: 30 }, (_, index) => ({ metric: { i: `${index}` }, value: [1, "1"] }));
@@ -210,7 +210,7 @@ describe("what is listed", () => {
     await service.close();
     const missing = await start(() => ({ status: 404, text: "404 page not found" }));
     await expect(call("list_alerts", missing)).rejects.toThrow(/evaluates no rules/);
-    await expect(call("list_targets", missing)).rejects.toThrow(/ask query for `up == 0`/);
+    await expect(call("list_targets", missing)).rejects.toThrow(/Call query with `up == 0`/);
   });
 
   it("of targets holds no secret of their addresses or their discovery", async () => {
@@ -223,7 +223,7 @@ describe("what is listed", () => {
     const context = await start();
     expect(await call("list_metrics", context, { contains: "nothing" })).toMatchObject({
       metrics: [],
-      note: "None of 4 metrics of this period has it in its name.",
+      note: "None of 4 metrics of this period has a name that contains it.",
     });
     expect(service.operations).toEqual(["label/values"]);
   });

@@ -44,11 +44,11 @@ const HERE: Readonly<Record<string, Questions>> = {
     },
   },
   http: {
-    "Is it up, from here?": {
+    "Is it up, seen from here?": {
       asks: [["check", () => ({ urls: [`${site.url}/health`] })]],
       tells: ['"status":503', '"ok":false'],
     },
-    "What does it say of itself?": {
+    "What does the service report?": {
       asks: [["get", () => ({ url: `${site.url}/health` })]],
       tells: ["no connection to the database"],
     },
@@ -84,12 +84,12 @@ const HERE: Readonly<Record<string, Questions>> = {
     },
   },
   notification: {
-    "Whom can I reach here?": { asks: [["channels", {}]], tells: ["file", "NOTIFICATION_"] },
-    "Who has to be woken?": {
+    "Which channels are available?": { asks: [["channels", {}]], tells: ["file", "NOTIFICATION_"] },
+    "Who must be notified?": {
       asks: [["send", { channels: ["pagerduty", "file"], title: "Checkout fails", text: "x", severity: "critical" }]],
       tells: ["not_configured"],
     },
-    "Have they got it?": {
+    "Did it arrive?": {
       asks: [["send", { channels: ["file"], title: "Checkout fails", text: "Since 08:00." }]],
       tells: ["delivered"],
     },
@@ -105,7 +105,7 @@ const HERE: Readonly<Record<string, Questions>> = {
       ],
       tells: ['"count":333', "failed", '"id":1000'],
     },
-    "What do the services say?": {
+    "What did the services log?": {
       asks: [["service_logs", { service: "database", ...PERIOD }]],
       tells: ["canceling statement due to statement timeout"],
     },

@@ -132,7 +132,7 @@ describe("who is pinged", () => {
 
   it.each(["U0BOB00001", "everyone", "channel"])("is not %s, which it does not list", async (name) => {
     const context = await start("bot");
-    const failure = /may not be pinged: SLACK_MENTIONS does not list it. It lists oncall, S0TEAM0001, here\./;
+    const failure = /cannot be notified: SLACK_MENTIONS does not list it. It lists oncall, S0TEAM0001, here\./;
     await expect(call("send_message", context, { text: "x", mention: [name] })).rejects.toThrow(failure);
     await expect(call("send_direct_message", context, { text: "x", user: name })).rejects.toThrow(failure);
     expect(service.requests).toHaveLength(0);
@@ -142,12 +142,12 @@ describe("who is pinged", () => {
     const context = await start("bot");
     const { SLACK_MENTIONS: _, ...config } = context.config;
     await expect(call("send_message", { ...context, config }, { text: "x", mention: ["here"] })).rejects.toThrow(
-      /It is not set, so nobody may be/,
+      /It is not set, so no one can be/,
     );
-    await expect(call("send_direct_message", context, { text: "x", user: "here" })).rejects.toThrow(/is no person/);
+    await expect(call("send_direct_message", context, { text: "x", user: "here" })).rejects.toThrow(/is not a person/);
     const odd = { ...context.config, SLACK_MENTIONS: "<!channel>" };
     await expect(call("send_message", { ...context, config: odd }, { text: "x", mention: ["x"] })).rejects.toThrow(
-      /SLACK_MENTIONS: "<!channel>" is neither/,
+      /SLACK_MENTIONS: "<!channel>" must be/,
     );
     expect(service.requests).toHaveLength(0);
   });
@@ -173,7 +173,7 @@ describe("what Slack tells", () => {
     const context = await start("bot");
     await call("read_channel", context, { channel: "C0123456789" });
     expect(service.requests).toHaveLength(1);
-    await expect(call("read_channel", context, { channel: "#nowhere" })).rejects.toThrow(/sees no channel #nowhere/);
+    await expect(call("read_channel", context, { channel: "#nowhere" })).rejects.toThrow(/can see no channel #nowhere/);
   });
 
   it("finds one person by e-mail address", async () => {
@@ -209,7 +209,7 @@ describe("what Slack tells", () => {
     await call(name, context);
     await service.close();
     const odd = await start("bot", () => ({ body: { ok: true, messages: 1, channels: 1, members: 1 } }));
-    await expect(call(name, odd)).rejects.toThrow(/unexpected form/);
+    await expect(call(name, odd)).rejects.toThrow(/not in the expected form/);
   });
 });
 
@@ -279,11 +279,11 @@ describe("refusals", () => {
   it.each([
     [400, "invalid_payload", /Change the blocks or the text/],
     [400, "no_text", /must not be empty/],
-    [403, "action_prohibited", /rules forbid/],
-    [403, "invalid_token", /SLACK_WEBHOOK_URL is switched off/],
-    [404, "channel_not_found", /have the app invited/],
-    [404, "no_service", /SLACK_WEBHOOK_URL is switched off/],
-    [410, "channel_is_archived", /archived: choose another/],
+    [403, "action_prohibited", /rules do not allow/],
+    [403, "invalid_token", /SLACK_WEBHOOK_URL is disabled/],
+    [404, "channel_not_found", /invite the app/],
+    [404, "no_service", /SLACK_WEBHOOK_URL is disabled/],
+    [410, "channel_is_archived", /archived. Choose another/],
     [401, "Unauthorized", /status 401: Unauthorized/],
     [422, "<html>odd</html>", /status 422: <html>odd/],
   ])("of the webhook, %i %s, tell what to change", async (status, text, advice) => {
@@ -296,11 +296,11 @@ describe("refusals", () => {
   const BOT_TOOLS = ["send_message", "send_thread_reply", "update_message"];
   const CODES: [string, RegExp][] = [
     ["invalid_auth", /SLACK_BOT_TOKEN is wrong, expired or revoked/],
-    ["channel_not_found", /have the app invited/],
-    ["not_in_channel", /have it invited/],
+    ["channel_not_found", /invite the app/],
+    ["not_in_channel", /Invite it/],
     ["is_archived", /archived/],
     ["msg_too_long", /Shorten/],
-    ["message_not_found", /take both from the answer of send_message/],
+    ["message_not_found", /Use both values from the result of send_message/],
     ["cant_update_message", /Only the bot that posted/],
     ["something_new", /something_new/],
   ];
@@ -373,7 +373,7 @@ describe("limits and failures", () => {
 
   it.each(WAYS)("%s by %s is not repeated after a 500, which leaves it unclear", async (name, way) => {
     const context = await start(way, () => ({ status: 500, text: "rollup_error" }));
-    await expect(call(name, context)).rejects.toThrow(/Slack failed \(500.*unclear: do not send it again unseen/);
+    await expect(call(name, context)).rejects.toThrow(/Slack failed \(500.*unclear: check before you send it again/);
     expect(service.requests).toHaveLength(1);
   });
 
@@ -381,7 +381,7 @@ describe("limits and failures", () => {
     "%s says so when the answer is not JSON",
     async (name) => {
       const context = await start("bot", () => ({ text: '{"ok": tr' }));
-      await expect(call(name, context)).rejects.toThrow(/not of Slack's form: check SLACK_API_URL.*unclear/);
+      await expect(call(name, context)).rejects.toThrow(/not from Slack. Check SLACK_API_URL.*unclear/);
     },
   );
 
@@ -396,7 +396,7 @@ describe("limits and failures", () => {
     const context = await start("bot");
     await service.close();
     await expect(call("list_channels", context)).rejects.toThrow(
-      "Slack failed (no answer: ECONNREFUSED). Try again later.",
+      "Slack failed (no response: ECONNREFUSED). Try again later.",
     );
   });
 
@@ -443,7 +443,7 @@ describe("identifiers and addresses", () => {
     const context = await start(way);
     const config = { ...context.config, [field]: value };
     const error = await failureOf(() => call("send_message", { ...context, config }));
-    expect(error.message).toBe(`${field} is not an http or https address.`);
+    expect(error.message).toMatch(new RegExp(`^${field} .* an http or https address\\.$`));
   });
 });
 

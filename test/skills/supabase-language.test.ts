@@ -104,7 +104,7 @@ describe("a select list", () => {
   });
 
   it("tells how to write it and that there are no joins", () => {
-    expect(() => parseSelect("*,secrets(*)")).toThrow(/at "\(\*\)".*query them on their own/);
+    expect(() => parseSelect("*,secrets(*)")).toThrow(/at "\(\*\)".*Query them separately/);
   });
 
   const pieces = fc.constantFrom(
@@ -247,8 +247,8 @@ describe("a filter", () => {
     ["a list for eq", { column: "a", op: "eq", value: ["x"] }, /use "in" or "not_in"/],
     ["null for eq", { column: "a", op: "eq", value: null }, /use "is" or "is_not"/],
     ["null for neq", { column: "a", op: "neq", value: null }, /use "is" or "is_not"/],
-    ["one value for in", { column: "a", op: "in", value: "x" }, /in wants a list/],
-    ["a text for is", { column: "a", op: "is", value: "null" }, /is wants null, true or false/],
+    ["one value for in", { column: "a", op: "in", value: "x" }, /in needs a list/],
+    ["a text for is", { column: "a", op: "is", value: "null" }, /is needs null, true or false/],
     ["a dotted column", { column: "secrets.value", op: "eq", value: "x" }, /does not name columns/],
     ["an expression for a column", { column: "and(id.gt.0", op: "eq", value: 0 }, /does not name columns/],
     ["a select list for a column", { column: "a,b", op: "eq", value: 0 }, /does not name columns/],
@@ -344,15 +344,15 @@ describe("the lists of tables and functions", () => {
     "x".repeat(64),
   ])("take %j for no name at all", (name) => {
     for (const choose of [readable, writable, callable]) {
-      expect(() => choose(name, listed)).toThrow(/is not a name: write name or schema.name/);
+      expect(() => choose(name, listed)).toThrow(/is not a name. Write name or schema.name/);
     }
   });
 
   it("let everything be read and nothing be changed or called when they are not set", () => {
     const open = contextOf({ SUPABASE_TABLES: "  " });
     expect(readable("secrets", open)).toEqual({ schema: "public", name: "secrets" });
-    expect(() => writable("secrets", open)).toThrow(/only be read: SUPABASE_TABLES is not set/);
-    expect(() => callable("open_count", open)).toThrow(/No function may be called: SUPABASE_FUNCTIONS is not set/);
+    expect(() => writable("secrets", open)).toThrow(/is read-only: SUPABASE_TABLES is not set/);
+    expect(() => callable("open_count", open)).toThrow(/No function can be called: SUPABASE_FUNCTIONS is not set/);
   });
 
   it("let only listed functions be called", () => {
@@ -406,7 +406,7 @@ describe("values to write", () => {
 
   it("are refused when they are too many bytes for one request", () => {
     expect(bounded({ a: "x" })).toEqual({ a: "x" });
-    expect(() => bounded({ a: "x".repeat(200_000) })).toThrow(/write less at a time/);
+    expect(() => bounded({ a: "x".repeat(200_000) })).toThrow(/Write less at a time/);
   });
 
   it("keep a name that JavaScript has a use for", () => {

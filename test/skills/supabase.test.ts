@@ -256,7 +256,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it.each([...LEAKS, "notes(*)", "x:notes(body)"])("are not got around by selecting %s", async (select) => {
       const requests = await requestsDuring(async () => {
-        expect(await fails("query", { table: "incidents", select })).toMatch(/query them on their own/);
+        expect(await fails("query", { table: "incidents", select })).toMatch(/Query them separately/);
         expect(await fails("query", { table: "links", select }, { SUPABASE_TABLES: "" })).toMatch(/does not name/);
       });
       expect(requests).toBe(0);
@@ -297,7 +297,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect((await use("count", { table: "ops.secrets" }, none))["count"]).toBe(1);
       const where = [{ column: "id", op: "eq", value: 1 }];
       expect(await fails("delete", { table: "notes", where }, none)).toMatch(
-        /only be read: SUPABASE_TABLES is not set/,
+        /is read-only: SUPABASE_TABLES is not set/,
       );
       expect(await fails("rpc", { function: "open_count" }, none)).toMatch(/SUPABASE_FUNCTIONS is not set/);
     });
@@ -344,7 +344,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it.each(["describe_table", "query"])("%s names tables that are like one that is not there", async (name) => {
       const parts = { SUPABASE_TABLES: "" };
-      expect(await fails(name, { table: "incident" }, parts)).toMatch(/Is it incidents/);
+      expect(await fails(name, { table: "incident" }, parts)).toMatch(/Did you mean incidents/);
       expect(await fails(name, { table: "incidnts" }, { SUPABASE_TABLES: "incidnts" })).not.toMatch(/Is it/);
     });
   });
@@ -401,15 +401,15 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     });
 
     it.each<[string, JsonObject, RegExp]>([
-      ["a check", { severity: 9 }, /23514.*severity_known.*A check of the table/],
-      ["a missing reference", { service_id: 99 }, /23503.*not present in table "services".*handle that one/],
-      ["a null where none may be", { active: null }, /23502.*must have a value/],
+      ["a check", { severity: 9 }, /23514.*severity_known.*A check constraint of the table/],
+      ["a missing reference", { service_id: 99 }, /23503.*not present in table "services".*Fix that/],
+      ["a null where none may be", { active: null }, /23502.*needs a value/],
       ["a wrong type", { service_id: "one" }, /22P02.*"one".*describe_table/],
       ["a wrong date", { opened_at: "yesterdayish" }, /22007.*ISO 8601/],
       ["a text too long", { status: "x".repeat(20) }, /22001.*too long/],
       ["a number too large", { severity: 99999999999 }, /22003.*out of/],
       ["an unknown column", { titel: 1 }, /PGRST204.*'titel'.*describe_table/],
-      ["a column that the database fills", { checksum: "x" }, /428C9.*leave it out/],
+      ["a column that the database fills", { checksum: "x" }, /428C9.*Leave it out/],
     ])("explains %s", async (what, cells, message) => {
       const rows = [{ title: `Refused: ${what}`, ...cells }];
       expect(await fails("insert", { table: "incidents", rows })).toMatch(message);
@@ -417,7 +417,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it("explains a key that is none", async () => {
       const input = { table: "incidents", rows: [{ title: "x" }], unless_exists: ["severity"] };
-      expect(await fails("insert", input)).toMatch(/42P10.*unless_exists must name/);
+      expect(await fails("insert", input)).toMatch(/42P10.*unless_exists must list/);
     });
 
     it("does not reach another table by the name of a column", async () => {
@@ -455,7 +455,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it("say so when no row matches, and change nothing", async () => {
       const where = [{ column: "id", op: "eq", value: -1 }];
-      const note = expect.stringContaining("nothing was changed");
+      const note = expect.stringContaining("Nothing was changed");
       expect(await use("update", { table: "incidents", set, where })).toEqual({ updated: 0, note });
       expect(await use("delete", { table: "incidents", where })).toEqual({ deleted: 0, note });
     });
@@ -487,8 +487,8 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ["a count of nulls that is always 0", { column: "num_nulls", op: "eq", value: 0 }, /"num_nulls" is not a column/],
       ["the row's type", { column: "pg_typeof", op: "in", value: ["16384"] }, /not a column|No row|22P02/],
       ["a function of the row that writes", { column: "escalate", op: "eq", value: "yes" }, /25006/],
-      ["PostgREST's parameter columns", { column: "columns", op: "eq", value: "id" }, /nothing was changed/],
-      ["PostgREST's parameter order", { column: "order", op: "eq", value: "id" }, /nothing was changed/],
+      ["PostgREST's parameter columns", { column: "columns", op: "eq", value: "id" }, /Nothing was changed/],
+      ["PostgREST's parameter order", { column: "order", op: "eq", value: "id" }, /Nothing was changed/],
       ["PostgREST's parameter limit", { column: "limit", op: "eq", value: "1" }, /42703/],
       ["PostgREST's parameter select", { column: "select", op: "eq", value: "id" }, /42703/],
       ["PostgREST's parameter or", { column: "or", op: "eq", value: "(id.gt.0)" }, /42703/],
@@ -534,14 +534,13 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it("explain a reference that still holds", async () => {
       const where = [{ column: "id", op: "eq", value: 1 }];
-      expect(await fails("delete", { table: "incidents", where })).toMatch(
-        /23503.*still referenced.*handle that one first/,
-      );
+      expect(await fails("delete", { table: "incidents", where })).toMatch(/23503.*still referenced.*Fix that first/);
     });
   });
 
   describe("rights", () => {
-    const policy = /42501.*row-level security.*A row-level security policy forbids this row/;
+    const policy =
+      /42501.*row-level security.*A row-level security policy does not allow the key's role to write this row/;
 
     it("of the key's role bound what is read and written", async () => {
       expect((await use("count", { table: "incidents" }, {}, "triage"))["count"]).toBeLessThan(
@@ -559,7 +558,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     it("that are missing are told apart from policies", async () => {
       const open = { SUPABASE_TABLES: "" };
       expect(await fails("query", { table: "secrets" }, open, "triage")).toMatch(
-        /42501.*permission denied for table secrets.*lacks this right/,
+        /42501.*permission denied for table secrets.*lacks this permission/,
       );
       expect(await fails("query", { table: "incidents" }, {}, "anon")).toMatch(/42501.*permission denied/);
     });
@@ -572,7 +571,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it("do not extend to schemas that are not exposed", async () => {
       const message = await fails("query", { table: "pg_catalog.pg_authid" }, { SUPABASE_TABLES: "" });
-      expect(message).toMatch(/PGRST106.*public, ops.*Name one of those schemas/);
+      expect(message).toMatch(/PGRST106.*public, ops.*Use one of those schemas/);
     });
   });
 
@@ -600,7 +599,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
 
     it("says when there is more", async () => {
       const result = await use("rpc", { function: "series", args: { upto: 500 }, limit: 5 });
-      expect(result).toEqual({ result: [1, 2, 3, 4, 5], more: "There is more than these 5." });
+      expect(result).toEqual({ result: [1, 2, 3, 4, 5], more: "There are more than these 5." });
     });
 
     it.each<[string, JsonObject, RegExp]>([
@@ -620,7 +619,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
   it("explains an operator that does not suit the column, and a column that is not there", async () => {
     const query = (column: string, op: string, value: string) =>
       fails("query", { table: "incidents", where: [{ column, op, value }] });
-    expect(await query("severity", "like", "x*")).toMatch(/42883.*does not suit the column's type/);
+    expect(await query("severity", "like", "x*")).toMatch(/42883.*does not match the column's type/);
     expect(await query("severity", "eq", "high")).toMatch(/22P02/);
     expect(await query("severty", "eq", "1")).toMatch(/42703.*describe_table/);
     expect(await fails("query", { table: "incidents", select: "severty" })).toMatch(/42703.*describe_table/);
@@ -650,11 +649,11 @@ describe("on a service that answers as told", () => {
         /401.*Invalid API key.*KEY is wrong/,
       ],
       ["an expired token", 401, { code: "PGRST303", message: "JWT expired" }, /PGRST303.*expired/],
-      ["a gateway that forbids", 403, { message: "Forbidden" }, /403.*may not do this/],
-      ["an address without a database", 404, { message: "no Route matched" }, /404.*check SUPABASE_URL/],
+      ["a gateway that forbids", 403, { message: "Forbidden" }, /403.*lacks permission/],
+      ["an address without a database", 404, { message: "no Route matched" }, /404.*Check SUPABASE_URL/],
       ["a refusal of a kind unheard of", 422, { message: "odd" }, /\(422\)\. odd\./],
       ["a refusal without words", 400, {}, /\(400\)/],
-      ["a statement that took too long", 400, { code: "57014", message: "canceling statement" }, /57014.*narrow/],
+      ["a statement that took too long", 400, { code: "57014", message: "canceling statement" }, /57014.*Narrow/],
     ])("explains %s", async (_what, status, body, message) => {
       const context = await start((_, response) => sendJson(response, status, body));
       await expect(call(name, context)).rejects.toThrow(message);
@@ -700,13 +699,13 @@ describe("on a service that answers as told", () => {
         response.writeHead(200, { "content-type": "text/html", "content-range": "0-0/1" });
         response.end("<html>");
       });
-      await expect(call(name, context)).rejects.toThrow(/unexpected form: check SUPABASE_URL/);
+      await expect(call(name, context)).rejects.toThrow(/not in the expected form. Check SUPABASE_URL/);
     });
 
     it("says so when the answer is JSON of another kind", async () => {
       const context = await start((_, response) => sendJson(response, 200, { hello: 1 }));
       if (name === "rpc") return expect(await call(name, context)).toEqual({ result: { hello: 1 } });
-      await expect(call(name, context)).rejects.toThrow(/SUPABASE_URL|without a count/);
+      await expect(call(name, context)).rejects.toThrow(/SUPABASE_URL|has no count/);
     });
 
     it("says that nothing answers, without the key", async () => {
@@ -789,7 +788,7 @@ describe("on a service that answers as told", () => {
       const context = await start(
         asChange((_, response) => sendJson(response, 400, { code: "PGRST124", message: "Query result exceeds" })),
       );
-      await expect(call(name, context)).rejects.toThrow(/rows match by now. Nothing was changed/);
+      await expect(call(name, context)).rejects.toThrow(/rows match now. Nothing was changed/);
       expect(made()).toBe(2);
     });
 
@@ -831,7 +830,7 @@ describe("on a service that answers as told", () => {
 
     it("is not made when the count is missing", async () => {
       const context = await start((_, response) => sendJson(response, 200, [{ id: 1 }]));
-      await expect(call("delete", context)).rejects.toThrow(/without a count: nothing was changed/);
+      await expect(call("delete", context)).rejects.toThrow(/has no count. Nothing was changed/);
       expect(made()).toBe(1);
     });
   });
@@ -923,7 +922,7 @@ describe("what Supabase knows beside the database", () => {
     });
     await service?.close();
     expect(await call("list_advisories", await start({ lints: [] }))).toMatchObject({
-      note: expect.stringContaining("nothing amiss"),
+      note: expect.stringContaining("no findings"),
     });
     await service?.close();
     await expect(call("list_advisories", await start({ lints: 7 }))).rejects.toThrow(/unexpected form/);
@@ -948,9 +947,9 @@ describe("what Supabase knows beside the database", () => {
     const hosted = { ...config, SUPABASE_URL: "https://zyxwvuts.supabase.co" };
     await call("list_migrations", { ...context, config: hosted });
     expect(asked().pathname).toBe("/v1/projects/zyxwvuts/database/migrations");
-    await expect(call("list_migrations", { ...context, config })).rejects.toThrow(/set SUPABASE_PROJECT/);
+    await expect(call("list_migrations", { ...context, config })).rejects.toThrow(/Set SUPABASE_PROJECT/);
     const odd = { ...config, SUPABASE_PROJECT: "../x" };
-    await expect(call("list_migrations", { ...context, config: odd })).rejects.toThrow(/set SUPABASE_PROJECT/);
+    await expect(call("list_migrations", { ...context, config: odd })).rejects.toThrow(/Set SUPABASE_PROJECT/);
     const { SUPABASE_ACCESS_TOKEN: __, ...bare } = context.config;
     await expect(call("list_migrations", { ...context, config: bare })).rejects.toThrow(
       /SUPABASE_ACCESS_TOKEN is not set/,

@@ -45,7 +45,7 @@ describe("every tempo tool, against the published contract", () => {
   });
 
   it.each(NAMES.filter((name) => name !== "get_trace"))("%s tells nothing found from nothing allowed", async (name) => {
-    const empty = { note: expect.stringMatching(/^(The query is valid|No span)/) };
+    const empty = { note: expect.stringMatching(/^(The query is valid|No match)/) };
     expect(await call(name, await answering({ metrics: { totalBlocks: 0 } }))).toMatchObject(empty);
     await service.close();
     await expect(call(name, await start(undefined, { TEMPO_TOKEN: "another" }))).rejects.toThrow(
@@ -77,9 +77,9 @@ describe("every tempo tool, against the published contract", () => {
   });
 
   it("is live when it answers a search", async () => {
-    expect(await tempo.probe?.(await start())).toBe("it shows traces");
+    expect(await tempo.probe?.(await start())).toBe("can read traces");
     await service.close();
-    expect(await tempo.probe?.(await answering({ traces: [] }))).toMatch(/no trace of the last ten minutes/);
+    expect(await tempo.probe?.(await answering({ traces: [] }))).toMatch(/no trace in the last ten minutes/);
   });
 });
 

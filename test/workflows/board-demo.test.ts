@@ -38,7 +38,7 @@ test("a board is judged where it is new, passed over where nothing changed, and 
     cwd: root,
     env: { PATH: process.env["PATH"] },
   });
-  expect(stdout).toContain("The third look");
+  expect(stdout).toContain("Third run");
 
   const first = look(1);
   expect(first.result.verdict).toBe("changed");

@@ -54,9 +54,7 @@ export function withSql(context: ToolContext, work: (run: Run) => Promise<unknow
     work(async (sql, rows) => {
       const missing = [SQL_API.address, ...SQL_API.keys].find((name) => !context.config[name]?.trim());
       if (missing)
-        throw new Error(
-          `query_logs needs ${missing}, which is not set: logs cannot be queried in this run. The other tools work.`,
-        );
+        throw new Error(`${missing} is not set, so query_logs cannot be used in this run. The other tools work.`);
       const body = `${sql}\nFORMAT JSONEachRow`;
       const query = limits(rows);
       const text = await ask({ path: [], query, body, effect: "read", isText: true, answer: z.string() });
@@ -70,7 +68,7 @@ export function withSql(context: ToolContext, work: (run: Run) => Promise<unknow
 function rowOf(line: string): unknown {
   const row = z.record(z.string(), z.unknown()).safeParse(parseJson(line));
   if (row.success) return row.data;
-  throw new Error("The SQL API answered with something that is not rows of JSON: check BETTERSTACK_QUERY_ENDPOINT.");
+  throw new Error("The SQL API's response is not JSON rows. Check BETTERSTACK_QUERY_ENDPOINT.");
 }
 
 /** Returns ClickHouse's error code from a response. */
@@ -83,18 +81,18 @@ function exceptionCode(text: string): number | undefined {
 function queryAdvice(status: number, text: string): string | undefined {
   const code = exceptionCode(text);
   if (status === 401 || code === 516 || code === 194 || (status === 403 && code === undefined)) {
-    return `The SQL API refused BETTERSTACK_QUERY_USERNAME and BETTERSTACK_QUERY_PASSWORD (${status}): they are wrong, expired, or of another region than BETTERSTACK_QUERY_ENDPOINT.`;
+    return `The SQL API refused BETTERSTACK_QUERY_USERNAME and BETTERSTACK_QUERY_PASSWORD (${status}): they are wrong, expired, or from a different region than BETTERSTACK_QUERY_ENDPOINT.`;
   }
   const words = clickhouseWords(text);
-  if (code === 202) return `The SQL API runs too many queries at once: ${words} Ask again later.`;
-  if (code === 497) return `The SQL API's user may not read this: ${words} Check BETTERSTACK_SOURCE.`;
+  if (code === 202) return `The SQL API is running too many queries: ${words} Try again later.`;
+  if (code === 497) return `The SQL API user has no permission to read this: ${words} Check BETTERSTACK_SOURCE.`;
   if (code === 60 || code === 81 || code === 668) {
-    return `The source was not found: ${words} Check BETTERSTACK_SOURCE and its region; a source without spans or metrics has no such table.`;
+    return `The source was not found: ${words} Check BETTERSTACK_SOURCE and its region. A source without spans or metrics has no such table.`;
   }
   if (code !== undefined && TOO_MUCH.includes(code))
-    return `The query asks for too much: ${words} Narrow the time, or count instead of listing.`;
-  if (code !== undefined) return `The query is wrong: ${words}`;
-  return status >= 500 ? undefined : `The SQL API refused the query (${status}): check BETTERSTACK_QUERY_ENDPOINT.`;
+    return `The query reads too much: ${words} Narrow the time, or count instead of listing.`;
+  if (code !== undefined) return `The query is invalid: ${words}`;
+  return status >= 500 ? undefined : `The SQL API refused the query (${status}). Check BETTERSTACK_QUERY_ENDPOINT.`;
 }
 
 // ClickHouse error codes for limits on rows, bytes, memory, time and depth.

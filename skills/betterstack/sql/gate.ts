@@ -67,7 +67,8 @@ class Gate {
 
   #part(names: Set<string>): void {
     const name = this.#name("a name");
-    if (this.tables.has(name.text)) this.#refuse(`${name.text} is a table's name: call this part otherwise`, name);
+    if (this.tables.has(name.text))
+      this.#refuse(`${name.text} is the name of a table: give this part another name`, name);
     this.#expect("AS");
     this.#expect("(");
     this.#nested(() => this.#query(names));
@@ -112,10 +113,9 @@ class Gate {
       return;
     }
     const name = this.#name("a table");
-    if (this.#is("(")) this.#refuse(`table functions such as ${name.text}() are not taken; ${this.#choice()}`, name);
+    if (this.#is("(")) this.#refuse(`table functions such as ${name.text}() are not allowed; ${this.#choice()}`, name);
     const place = this.tables.get(name.text) ?? (names.has(name.text) ? OWN + name.text : undefined);
-    if (place === undefined || this.#is("."))
-      this.#refuse(`${name.text} is not open to queries; ${this.#choice()}`, name);
+    if (place === undefined || this.#is(".")) this.#refuse(`${name.text} cannot be queried; ${this.#choice()}`, name);
     this.#replace(name, this.#alias() ? place : `${place} AS ${name.text}`);
   }
 
@@ -160,7 +160,7 @@ class Gate {
     if (token.text === "(") this.#group(names, ")");
     else if (token.text === "[") this.#group(names, "]");
     else if (token.text === ".") this.#member();
-    else if (token.kind === "quoted" && this.#is("(")) this.#refuse("a function's name is not quoted", token);
+    else if (token.kind === "quoted" && this.#is("(")) this.#refuse("a function's name must not be quoted", token);
     else if (token.kind === "word") this.#word(names, token);
   }
 
@@ -170,7 +170,7 @@ class Gate {
     else if (word === "IN") this.#set(names);
     else if (this.#is("(") && !BEFORE_GROUP.has(word)) this.#call(token);
     else if (REFUSED.includes(word) || ["SELECT", "FROM", "UNION", "JOIN", "USING"].includes(word)) {
-      this.#refuse(`${word} is not taken here; a column of this name is written "${token.text}"`, token);
+      this.#refuse(`${word} is not allowed here; write a column of this name as "${token.text}"`, token);
     }
   }
 
@@ -182,7 +182,7 @@ class Gate {
 
   #call(token: Token): void {
     if (token.kind === "quoted" || !isCallable(token.text))
-      this.#refuse(`the function ${token.text} is not taken`, token);
+      this.#refuse(`the function ${token.text} is not allowed`, token);
   }
 
   /** Parses the name after a dot. ClickHouse might parse a keyword there differently. */
@@ -192,7 +192,7 @@ class Gate {
     if (!isName && token.kind !== "quoted" && token.kind !== "number" && token.text !== "*") {
       this.#refuse("a name is missing after the dot, or needs quotes", token);
     }
-    if (this.#is("(")) this.#refuse("a function's name has no dot", token);
+    if (this.#is("(")) this.#refuse("a function's name must not contain a dot", token);
   }
 
   #group(names: Names, close: ")" | "]"): void {
@@ -222,7 +222,7 @@ class Gate {
   }
 
   #nested(work: () => void, close: ")" | "]" = ")"): void {
-    if (++this.#depth > DEEPEST) this.#refuse("too many parentheses in each other");
+    if (++this.#depth > DEEPEST) this.#refuse("parentheses are nested too deeply");
     work();
     this.#expect(close);
     this.#depth--;

@@ -11,7 +11,7 @@ export function declaredSources(config: ToolContext["config"]): readonly string[
   const sources = names.filter((name) => name !== "");
   const odd = sources.find((name) => !SOURCE.test(name));
   if (odd === undefined) return sources;
-  throw new Error(`BETTERSTACK_SOURCE: "${odd.slice(0, 100)}" is not a source: it is written like t123456_my_app.`);
+  throw new Error(`BETTERSTACK_SOURCE: "${odd.slice(0, 100)}" is not a source. Write it like t123456_my_app.`);
 }
 
 /** Returns the tables of one source: recent logs and spans, metrics, and long-term storage. */

@@ -15,11 +15,11 @@ const PATTERNS: readonly (readonly [Token["kind"] | "space", RegExp])[] = [
 ];
 
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
-  [/--|\/\*|#/y, "leave comments out"],
+  [/--|\/\*|#/y, "remove comments"],
   [/;/y, "write one statement, without a semicolon"],
-  [/[{}@$\\?:]/y, "parameters, variables and ?: are not taken; write if(…, …, …)"],
-  [/["`]/y, "a quoted name holds letters, digits, spaces and _ . @ : - only"],
-  [/'/y, "a text is not closed, or holds a control character"],
+  [/[{}@$\\?:]/y, "parameters, variables and ?: are not allowed; write if(…, …, …)"],
+  [/["`]/y, "a quoted name may contain only letters, digits, spaces and _ . @ : -"],
+  [/'/y, "a string is not closed, or contains a control character"],
 ];
 
 /** Splits a query into tokens. Throws on anything that a plain query does not have. */
@@ -33,7 +33,7 @@ export function tokenise(sql: string): readonly Token[] {
     at += found.text.length;
     // ClickHouse would read two quotes in a row as part of the name.
     if (found.kind === "quoted" && sql[at] === found.text[0]) {
-      throw new Error(`The query is refused at ${placeOf(sql, at)}: a quoted name holds no quote.`);
+      throw new Error(`The query is refused at ${placeOf(sql, at)}: a quoted name must not contain a quote.`);
     }
   }
   return tokens;

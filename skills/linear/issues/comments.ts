@@ -8,7 +8,7 @@ import { aboutIssue } from "../missing.ts";
 export const commentTools = [
   defineTool({
     name: "list_comments",
-    description: "Reads the comments of an issue, newest first; `parent_id` names the comment that one replies to.",
+    description: "Reads the comments of an issue, newest first. `parent_id` is the comment that a reply belongs to.",
     effect: "read",
     input_schema: z.strictObject({ issue, limit, cursor }),
     output_schema: pageSchema("comments", {
@@ -100,7 +100,8 @@ async function findComment(linear: Linear, id: string) {
 
 async function createComment(linear: Linear, input: Readonly<Record<string, string>>) {
   const { result } = await linear.ask<{ result: { success: boolean; comment: Written } }>(CREATE, { input });
-  if (!result.success) throw new Error("Linear says that it did not save the comment: look before doing it again.");
+  if (!result.success)
+    throw new Error("Linear reports that it did not save the comment. Check before you repeat the call.");
   return writtenOf(result.comment);
 }
 

@@ -13,13 +13,13 @@ const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[
 export const issueTools = [
   defineTool({
     name: "search_issues",
-    description: "Finds issues by words and filters, or lists the latest that fit the filters.",
+    description: "Finds issues by words and filters, or lists the latest that match the filters.",
     effect: "read",
     input_schema: z.strictObject({
-      query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that fit."),
+      query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that match."),
       team: fields.team.optional(),
       state: fields.state.optional(),
-      status: z.enum(["open", "closed"]).optional().describe("Whatever the state's name; default both."),
+      status: z.enum(["open", "closed"]).optional().describe("Independent of the state's name. Default: both."),
       label: z.string().min(1).max(200).optional().describe("Name or id."),
       project: fields.project.optional(),
       assignee: fields.assignee.optional(),
@@ -40,7 +40,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "get_issue",
-    description: "Reads one issue: its whole text, parent, sub-issues, relations and links.",
+    description: "Reads one issue: its full text, parent, sub-issues, relations and links.",
     effect: "read",
     input_schema: z.strictObject({ issue: fields.issue }),
     output_schema: resultSchema(ISSUE_DETAILS, "id", "identifier"),

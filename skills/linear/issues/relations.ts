@@ -9,12 +9,12 @@ export const relationTools = [
   defineTool({
     name: "relate_issues",
     description:
-      "Relates two issues, or marks one as the other's duplicate, which closes it. A part of a whole: `parent`.",
+      "Relates two issues, or marks one as a duplicate of the other, which closes it. For a sub-issue, set `parent` instead.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       issue,
-      is: z.enum(["related", "blocks", "blocked_by", "duplicate_of"]).describe("What issue is to other."),
+      is: z.enum(["related", "blocks", "blocked_by", "duplicate_of"]).describe("Relation of `issue` to `other`."),
       other: issue,
     }),
     output_schema: resultSchema({ id: "text", issue: "text", is: "text", other: "text", existing: "flag" }, "id"),
@@ -34,7 +34,7 @@ export const relationTools = [
   defineTool({
     name: "attach_link",
     description:
-      "Attaches an address to an issue: a run, a report, an error's page. Each address once; a remark is a comment.",
+      "Attaches a link to an issue: a run, a report, an error page. Each address once. For remarks, add a comment.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -73,7 +73,7 @@ function directed({
   readonly is: string;
   readonly other: string;
 }): Direction {
-  if (issue.toLowerCase() === other.toLowerCase()) throw new Error("Name two issues: one is not related to itself.");
+  if (issue.toLowerCase() === other.toLowerCase()) throw new Error("Give two different issues.");
   if (is === "blocked_by") return { type: "blocks", from: other, to: issue };
   return { type: is === "duplicate_of" ? "duplicate" : is === "blocks" ? "blocks" : "related", from: issue, to: other };
 }
@@ -117,7 +117,8 @@ async function createRelation(linear: Linear, input: object) {
     CREATE_RELATION,
     { input },
   );
-  if (!result.success) throw new Error("Linear says that it did not save the relation: look before doing it again.");
+  if (!result.success)
+    throw new Error("Linear reports that it did not save the relation. Check before you repeat the call.");
   return { id: result.issueRelation.id };
 }
 
@@ -134,6 +135,7 @@ async function findLink(linear: Linear, id: string, url: string) {
 
 async function createLink(linear: Linear, input: object) {
   const { result } = await linear.ask<{ result: { success: boolean; attachment: Link } }>(CREATE_LINK, { input });
-  if (!result.success) throw new Error("Linear says that it did not save the link: look before doing it again.");
+  if (!result.success)
+    throw new Error("Linear reports that it did not save the link. Check before you repeat the call.");
   return result.attachment;
 }

@@ -23,7 +23,7 @@ export const issueWriteTools = [
       labels: fields.labels.optional(),
       project: fields.project.optional(),
       assignee: fields.assignee.optional(),
-      parent: fields.issue.optional().describe("The issue that this is a part of."),
+      parent: fields.issue.optional().describe("The parent issue."),
     }),
     output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "id", "identifier"),
     handler: (input, context) =>
@@ -45,7 +45,7 @@ export const issueWriteTools = [
   }),
   defineTool({
     name: "update_issue",
-    description: "Changes an issue: only the fields given. `labels` replaces what is there.",
+    description: "Changes only the given fields of an issue. `labels` replaces all labels.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -55,18 +55,18 @@ export const issueWriteTools = [
       team: fields.team.optional().describe("Moves the issue there: name, key or id."),
       state: fields.state.optional(),
       priority: fields.priority.optional(),
-      labels: fields.labels.optional().describe("Names or ids: replaces all."),
+      labels: fields.labels.optional().describe("Names or ids. Replaces all."),
       add_labels: fields.labels.optional().describe("Names or ids."),
       remove_labels: fields.labels.optional().describe("Names or ids."),
       project: fields.project.optional(),
       assignee: fields.assignee.optional().describe("E-mail address, display name, `me`, id or `none`."),
-      parent: fields.parent.optional().describe("The issue that this is a part of, or `none`."),
+      parent: fields.parent.optional().describe("The parent issue, or `none`."),
     }),
     output_schema: resultSchema(ISSUE, "id", "identifier"),
     handler: (input, context) =>
       withLinear(context, (linear) => {
         const { issue: id, ...changes } = input;
-        if (Object.keys(changes).length === 0) throw new Error("Name at least one field to change.");
+        if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
         if (changes.labels && (changes.add_labels || changes.remove_labels)) {
           throw new Error("Give either `labels`, which replaces all, or `add_labels` and `remove_labels`.");
         }
@@ -124,7 +124,7 @@ async function update(linear: Linear, id: string, input: LinearDocument.IssueUpd
 
 function writtenOf({ result }: Written) {
   if (!result.success || !result.issue)
-    throw new Error("Linear says that it did not save the issue: look before doing it again.");
+    throw new Error("Linear reports that it did not save the issue. Check before you repeat the call.");
   return briefOf(result.issue);
 }
 

@@ -37,7 +37,7 @@ function compileCondition(field: string, wanted: Wanted): Condition {
   const values = listOf(denied ? wanted.not : wanted);
   if (values.length === 0 || !values.every(isScalar)) {
     throw new Error(
-      `where.${field} must be a value, a list of values or {not: …}; a value may be a comparison as ">1000", "500..599"`,
+      `where.${field} must be a value, a list of values or {not: …}; a value may be a comparison such as ">1000" or "500..599"`,
     );
   }
   const tests = values.map((value) => compileTest(String(value)));

@@ -73,9 +73,7 @@ function checkPattern(source: string): void {
     throw new Error(`the pattern ${source} is not a regular expression: ${String(error)}`);
   }
   if (hasNestedQuantifier(source)) {
-    throw new Error(
-      `the pattern ${source} repeats a group that itself repeats, which can take for ever; write it flat`,
-    );
+    throw new Error(`the pattern ${source} has nested repetition, which can take forever; write it without`);
   }
 }
 

@@ -60,7 +60,7 @@ export async function chooseFile(name: string, context: ToolContext): Promise<Lo
   }
   if (/^f\d+$/.test(name) && refusal === "does not exist") {
     throw new Error(
-      `${name} stands for a file in one result only: give its path, as \`files\` of that result tells it`,
+      `the alias ${name} is only valid in one result; give the file's path from \`files\` of that result`,
     );
   }
   throw new Error(`${name} ${refusal}. ${await whatIsThere(context)}`);
@@ -78,7 +78,8 @@ export async function withLog<T>(
   const { file: handle, stats } = opened;
   try {
     const packed = await beginsLikeGzip(file.name, (into) => handle.read(into, 0, into.length, 0));
-    const onDamage = (reason: string) => note(`${file.name} is damaged or cut off (${reason}); read up to there`);
+    const onDamage = (reason: string) =>
+      note(`${file.name} is damaged or truncated (${reason}); read up to that point`);
     const plain = (from = 0) => readPlain(handle, from, stats.size);
     const text = () => (packed ? readPieces(unpacked(plain(), onDamage)) : plain());
     const layout = layoutOf(file.name, await headOf(packed ? unpacked(plain(), () => undefined) : text()));
@@ -164,8 +165,7 @@ async function filesBelow(root: string, pattern: string, context: ToolContext): 
   for (let at = folders.shift(); at; at = folders.shift()) {
     context.signal.throwIfAborted();
     for (const entry of await entriesOf(at.path)) {
-      if (++entries > MOST_ENTRIES)
-        throw new Error(`${pattern} looks through more than ${MOST_ENTRIES} files; narrow it`);
+      if (++entries > MOST_ENTRIES) throw new Error(`${pattern} matches more than ${MOST_ENTRIES} files; narrow it`);
       const name = at.name ? `${at.name}/${entry.name}` : entry.name;
       if (!entry.isDirectory()) names.push(name);
       else if (at.depth < depth && entry.name !== "node_modules" && !isHidden(entry.name)) {
@@ -194,5 +194,5 @@ async function whatIsThere(context: ToolContext): Promise<string> {
   const names = files.map((file) => file.name);
   const logs = names.filter((name) => /log|\.(?:txt|json|jsonl|ndjson|out|err|gz)/i.test(name));
   const shown = (logs.length > 0 ? logs : names).sort().slice(0, SUGGESTED);
-  return shown.length > 0 ? `There are: ${shown.join(", ")}` : "The working directory holds no files.";
+  return shown.length > 0 ? `Files: ${shown.join(", ")}` : "The working directory has no files.";
 }

@@ -24,12 +24,11 @@ const MOST_CHOICES = 64;
 
 function expandBraces(glob: string): readonly string[] {
   const braces = glob.split("{").length - 1;
-  if (braces > MOST_CHOICES)
-    throw new Error(`the pattern has ${braces} choices of names; write at most ${MOST_CHOICES}`);
+  if (braces > MOST_CHOICES) throw new Error(`the pattern has ${braces} brace choices; write at most ${MOST_CHOICES}`);
   let patterns = [glob];
   for (;;) {
     const next = patterns.flatMap(expandFirst);
-    if (next.length > MOST_CHOICES) throw new Error(`the pattern ${glob} has more than ${MOST_CHOICES} choices`);
+    if (next.length > MOST_CHOICES) throw new Error(`the pattern ${glob} has more than ${MOST_CHOICES} brace choices`);
     if (next.length === patterns.length && next.every((pattern, index) => pattern === patterns[index])) return next;
     patterns = next;
   }

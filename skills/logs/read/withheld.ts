@@ -7,11 +7,12 @@ import { type Inside, openInside } from "skillflow";
  * contain earlier runs. Users who want them set LOGS_ROOT to their folder.
  */
 export async function withheld(place: Inside, named: boolean): Promise<string | undefined> {
-  if (/^\/(?:proc|sys)\//.test(place.path)) return "is no log file: the system makes it";
-  if (isHidden(place.relative)) return "lies behind a name that begins with a dot; LOGS_ROOT can name its folder";
+  if (/^\/(?:proc|sys)\//.test(place.path)) return "is a system file, not a log file";
+  if (isHidden(place.relative))
+    return "is in a hidden folder, or its name starts with a dot; set LOGS_ROOT to its folder to read it";
   const direct = named && !place.relative.includes("/");
   if (direct || !(await isOurs(place))) return undefined;
-  return "was written by a run of skillflow; LOGS_ROOT can name its folder";
+  return "was written by a skillflow run; set LOGS_ROOT to its folder to read it";
 }
 
 export function isHidden(path: string): boolean {

@@ -16,7 +16,7 @@ export const discordChannel: Channel = {
   open: (context) => {
     const url = webhookAddress(context, FIELD, VENDOR);
     if (!/^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+$/.test(url.pathname)) {
-      throw new Error(`${FIELD} is not a webhook's address: Discord shows it as https://discord.com/api/webhooks/….`);
+      throw new Error(`${FIELD} is not a webhook address. It looks like https://discord.com/api/webhooks/….`);
     }
     // Makes Discord respond with the message or an error.
     url.searchParams.set("wait", "true");
@@ -25,12 +25,12 @@ export const discordChannel: Channel = {
       const { text } = await post({ service: "Discord", field: FIELD, url, body }, context);
       const id = member(parseJson(text), "id");
       if (typeof id === "string" && /^\d{1,25}$/.test(id)) return { message_id: id };
-      throw new Error(`${NOT_DISCORD} Whether the message was sent is unclear: do not send it again unseen.`);
+      throw new Error(`${NOT_DISCORD} Whether the message was sent is unclear: check before you send it again.`);
     };
   },
 };
 
-const NOT_DISCORD = `The answer is not of Discord's form: check ${FIELD}, and any proxy before it.`;
+const NOT_DISCORD = `The response is not from Discord. Check ${FIELD} and any proxy in front of it.`;
 
 /** Puts everything into the embed, where Discord neither mentions users nor previews links. */
 function discordMessage(notice: Notice) {

@@ -29,14 +29,14 @@ export function mailAdvice(error: unknown): string {
     return `The mail server refused ${field} (${words}). Nothing was sent.`;
   }
   if (code === "ETLS") {
-    return `The connection to the mail server could not be encrypted (${words}): use a port that offers TLS, or smtps://.`;
+    return `The connection to the mail server could not be encrypted (${words}). Use a port that offers TLS, or smtps://.`;
   }
   if (responseCode !== undefined && responseCode >= 500) return `The mail server refused the message (${words}).`;
   if (responseCode !== undefined && responseCode >= 400) {
-    return `The mail server does not take the message now (${words}). Nothing was sent; send it again later.`;
+    return `The mail server does not accept the message now (${words}). Nothing was sent. Send it again later.`;
   }
   const outcome = isUnsent(error) ? "Nothing was sent." : UNCLEAR;
-  return `The mail server could not be reached, or hung up (${code || words}${code ? `: ${words}` : ""}). ${outcome}`;
+  return `The mail server could not be reached, or closed the connection (${code || words}${code ? `: ${words}` : ""}). ${outcome}`;
 }
 
-const UNCLEAR = "Whether the message was sent is unclear: do not send it again unseen.";
+const UNCLEAR = "Whether the message was sent is unclear: check before you send it again.";

@@ -89,9 +89,9 @@ function htmlText(text: string): string {
  */
 function parseServer(text: string): SMTPTransportOptions {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url?.hostname || !/^smtps?:$/.test(url.protocol)) throw new Error(`SMTP_URL is not ${SMTP_FORM}.`);
+  if (!url?.hostname || !/^smtps?:$/.test(url.protocol)) throw new Error(`SMTP_URL must be ${SMTP_FORM}.`);
   if (url.search || url.hash || url.pathname.length > 1) {
-    throw new Error(`SMTP_URL holds more than ${SMTP_FORM}; percent-encode its name and password.`);
+    throw new Error(`SMTP_URL contains more than ${SMTP_FORM}. Percent-encode the name and password.`);
   }
   const secure = url.protocol === "smtps:";
   const hasPassword = url.username !== "" || url.password !== "";
@@ -112,7 +112,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (error) {
-    if (error instanceof URIError) throw new Error("SMTP_URL holds a % that encodes nothing: write it as %25.");
+    if (error instanceof URIError) throw new Error("SMTP_URL contains a % that encodes nothing. Write it as %25.");
     throw error;
   }
 }
@@ -120,7 +120,7 @@ function decoded(text: string): string {
 function parseSender(text: string): Address {
   const [from, ...others] = parseAddresses("NOTIFICATION_EMAIL_FROM", text);
   if (from && others.length === 0) return from;
-  throw new Error("NOTIFICATION_EMAIL_FROM holds more than one address.");
+  throw new Error("NOTIFICATION_EMAIL_FROM contains more than one address.");
 }
 
 const MOST_RECIPIENTS = 20;
@@ -130,10 +130,10 @@ function parseAddresses(field: string, text: string): readonly Address[] {
     const [, name = "", framed, bare] = MAILBOX.exec(part.trim()) ?? [];
     const address = framed ?? bare;
     if (!address)
-      throw new Error(`${field} is not a list of addresses, such as ops@example.com or Ops <ops@example.com>.`);
+      throw new Error(`${field} must be a list of addresses, such as ops@example.com or Ops <ops@example.com>.`);
     return { name: name.trimEnd(), address };
   });
-  if (addresses.length > MOST_RECIPIENTS) throw new Error(`${field} holds more than ${MOST_RECIPIENTS} addresses.`);
+  if (addresses.length > MOST_RECIPIENTS) throw new Error(`${field} contains more than ${MOST_RECIPIENTS} addresses.`);
   return addresses;
 }
 

@@ -47,7 +47,7 @@ async function openForAppend(path: string): Promise<FileHandle> {
     return await open(path, flags | careful, 0o600);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw new NothingDone(`NOTIFICATION_FILE cannot be written (${code}): name a file that this user may append to.`);
+    throw new NothingDone(`Cannot write NOTIFICATION_FILE (${code}). Give a file that this user can append to.`);
   }
 }
 
@@ -58,5 +58,5 @@ async function lookAgain(file: FileHandle, path: string, workDir: string): Promi
   const place = await resolveInside(workDir, await realpath(path));
   const now = await lstat(path);
   if (place.inside && now.ino === opened.ino && now.dev === opened.dev) return;
-  throw new NothingDone("NOTIFICATION_FILE was replaced while it was opened.");
+  throw new NothingDone("NOTIFICATION_FILE was replaced while it was being opened.");
 }

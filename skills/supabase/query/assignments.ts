@@ -13,7 +13,7 @@ export function rowOf(given: z.infer<typeof row>): JsonObject {
   const names = cells.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new NothingDone(`"${twice}" is given twice.`);
-  if (cells.length > MOST_CELLS) throw new NothingDone(`A row has at most ${MOST_CELLS} cells here.`);
+  if (cells.length > MOST_CELLS) throw new NothingDone(`A row may have at most ${MOST_CELLS} cells.`);
   return Object.fromEntries(cells);
 }
 
@@ -23,5 +23,5 @@ const LARGEST_BODY = 200_000;
 /** Throws if a body is too large for one request. */
 export function bounded<Body extends Json>(body: Body): Body {
   if (jsonSize(body) <= LARGEST_BODY) return body;
-  throw new NothingDone(`This is more than ${LARGEST_BODY} bytes: write less at a time. Nothing was changed.`);
+  throw new NothingDone(`This is more than ${LARGEST_BODY} bytes. Write less at a time. Nothing was changed.`);
 }

@@ -46,8 +46,7 @@ export function parseColumn(text: string): Column {
 /** Parses a column's name without a path, as required for writes. */
 export function parseName(text: string): string {
   const { name, path } = parseColumn(text);
-  if (path.length > 0)
-    throw new NothingDone(`"${text}" is a path into a column: here the column's own name is wanted.`);
+  if (path.length > 0) throw new NothingDone(`"${text}" is a path into a column. Give the name of the column.`);
   return name;
 }
 
@@ -100,7 +99,8 @@ function itemOf(tokens: readonly Token[], text: string): Selected {
   const rest = isAliased ? tokens.slice(2) : tokens;
   const isCast = isSign(rest.at(-2), "::");
   const cast = rest.at(-1)?.text ?? "";
-  if (isCast && !CASTS.includes(cast)) throw new NothingDone(`"${cast}" is no cast: use ${CASTS.join(", ")}.`);
+  if (isCast && !CASTS.includes(cast))
+    throw new NothingDone(`"${cast}" is not a supported cast. Use ${CASTS.join(", ")}.`);
   return {
     all: false,
     column: columnOf(isCast ? rest.slice(0, -2) : rest, text),
@@ -127,10 +127,10 @@ function isSign(token: Token | undefined, text: string): boolean {
 function unreadable(text: string, at?: number): Error {
   const place = at === undefined ? "" : ` at "${text.slice(at, at + 20)}"`;
   const embed = /[(!]|\.\.\./.test(text)
-    ? " Other tables cannot be read through this one: query them on their own, by the key that refers to them."
+    ? " Other tables cannot be read through this one. Query them separately, by the key that refers to them."
     : "";
   return new Error(
     `"${text.slice(0, 200)}" does not name columns${place}: write name, alias:name, name->key->>key or name::text, ` +
-      `parted by commas; a name with other characters than letters, digits, _ and $ in double quotes.${embed}`,
+      `separated by commas; put a name with characters other than letters, digits, _ and $ in double quotes.${embed}`,
   );
 }

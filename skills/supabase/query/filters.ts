@@ -53,7 +53,7 @@ export function renderFilter(all: readonly Condition[], any: readonly Condition[
   if (parts.length === 0) return undefined;
   const filter = `and(${parts.join(",")})`;
   if (new URLSearchParams({ or: filter }).toString().length > LONGEST_FILTER) {
-    throw new NothingDone("The conditions are too long for one request: give fewer or shorter values at a time.");
+    throw new NothingDone("The conditions are too long for one request. Give fewer or shorter values at a time.");
   }
   return filter;
 }
@@ -70,7 +70,7 @@ export function columnsIn(conditions: readonly Condition[]): readonly string[] {
 export function requireSelective(conditions: readonly Condition[]): void {
   if (conditions.some(isSelective)) return;
   throw new NothingDone(
-    "Name the rows: at least one condition must be eq with a value, or in with a list of values that is not just " +
+    "Select the rows: at least one condition must be eq with a value, or in with a list of values that is not just " +
       "both true and false. Conditions such as gte, like or is_not may only narrow further. Nothing was changed.",
   );
 }
@@ -93,12 +93,12 @@ function comparison(op: Condition["op"], value: Condition["value"]): string {
   switch (op) {
     case "in":
     case "not_in": {
-      if (!Array.isArray(value)) throw new NothingDone(`${op} wants a list of values.`);
+      if (!Array.isArray(value)) throw new NothingDone(`${op} needs a list of values.`);
       return `${op === "in" ? "in" : "not.in"}.(${value.map(quotedValue).join(",")})`;
     }
     case "is":
     case "is_not": {
-      if (value !== null && typeof value !== "boolean") throw new NothingDone(`${op} wants null, true or false.`);
+      if (value !== null && typeof value !== "boolean") throw new NothingDone(`${op} needs null, true or false.`);
       return `${op === "is" ? "is" : "not.is"}.${value}`;
     }
     case "contains":
@@ -120,7 +120,7 @@ function isScalar(value: Condition["value"]): value is Scalar {
 function scalar(op: string, value: Condition["value"]): Scalar {
   if (isScalar(value)) return value;
   const hint = value === null ? 'for null use "is" or "is_not"' : 'for a list use "in" or "not_in"';
-  throw new NothingDone(`${op} wants one value: ${hint}.`);
+  throw new NothingDone(`${op} needs one value: ${hint}.`);
 }
 
 /** Escapes the only two characters with a meaning inside PostgREST's quotes. */

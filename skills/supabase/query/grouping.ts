@@ -15,17 +15,17 @@ export const groupingTools = [
   defineTool({
     name: "group",
     description:
-      "Counts or measures rows by the values of columns, largest group first: instead of reading rows to count them.",
+      "Counts or measures rows by the values of columns, largest group first. Use it instead of reading rows to count them.",
     effect: "read",
     reads: "private",
     input_schema: z.strictObject({
       table,
-      by: z.array(z.string().min(1).max(300)).min(1).max(3).describe("Columns or paths into json, as in query."),
-      measure: z.enum(MEASURES).optional().describe("Default count; others need of."),
-      of: z.string().min(1).max(300).optional().describe("The column that is measured."),
+      by: z.array(z.string().min(1).max(300)).min(1).max(3).describe("Columns or json paths, as in query."),
+      measure: z.enum(MEASURES).optional().describe("Default count. All others need `of`."),
+      of: z.string().min(1).max(300).optional().describe("The column to measure."),
       where: where.optional(),
       any_of: anyOf,
-      limit: z.int().min(1).max(100).optional().describe("Groups; default 20."),
+      limit: z.int().min(1).max(100).optional().describe("Number of groups. Default 20."),
     }),
     output_schema: resultSchema(
       { groups: ["any"], groups_total: "number", rows_counted: "number", incomplete: "text" },
@@ -94,7 +94,7 @@ async function groupedThere(supabase: Supabase, place: Place, { by, measure, of,
   const isCut = groups.length >= MOST_GROUPS;
   return {
     groups,
-    ...(isCut ? { incomplete: `There are more than ${MOST_GROUPS} groups: these need not be the largest.` } : {}),
+    ...(isCut ? { incomplete: `There are more than ${MOST_GROUPS} groups. These may not be the largest.` } : {}),
   };
 }
 
@@ -128,7 +128,7 @@ async function groupedHere(supabase: Supabase, place: Place, { by, measure, of, 
   return { groups: measured(found.values(), measure), rows_counted: counted };
 }
 
-const MORE = "Only so many rows were looked at, since this project's database does not group by itself: narrow where.";
+const MORE = "Only this many rows were read, because this project's database does not allow grouping. Narrow `where`.";
 
 function measured(
   groups: Iterable<{ readonly key: readonly Json[]; readonly values: readonly number[] }>,
@@ -151,5 +151,5 @@ function named(by: readonly string[], measure: Measure, { key, value }: Group): 
 
 function rowsOf(data: Json): readonly Readonly<Record<string, Json>>[] {
   if (Array.isArray(data)) return data as readonly Readonly<Record<string, Json>>[];
-  throw new Error("Supabase answered without rows: check SUPABASE_URL.");
+  throw new Error("Supabase's response has no rows. Check SUPABASE_URL.");
 }

@@ -31,7 +31,7 @@ export type Admission =
 const MOST_CALLS = 64;
 
 const BEYOND_MOST = refusedCall(
-  `a turn can make at most ${MOST_CALLS} calls: this one was not carried out`,
+  `a turn can make at most ${MOST_CALLS} calls, so this one did not run`,
   "limit.reached",
 );
 
@@ -110,7 +110,7 @@ function unknownTool({ tool }: PendingCall, { offered }: ToolSet): Failure {
 
 function problemOf({ broken, input }: PendingCall, tool: ToolDescriptor, { all }: ToolSet): Failure | undefined {
   const error = broken
-    ? "the arguments were not valid JSON"
+    ? "the arguments are not valid JSON"
     : (readingProblem(tool, input) ??
       misfitOf(tool, input) ??
       makingProblem(tool, input, all) ??

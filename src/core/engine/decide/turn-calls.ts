@@ -18,7 +18,7 @@ import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 
 const IN_DOUBT: Failure = {
   error:
-    "in doubt: the run was interrupted during this call, so it may have been carried out. It was not repeated. Check before you call it again.",
+    "in doubt: the run was interrupted during this call, so it may have been carried out. It was not repeated. Check before you repeat it.",
   code: "call.in_doubt",
   acted: "unknown",
 };
@@ -31,7 +31,7 @@ export function carryOut(scene: Scene): SingleStep {
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached`;
     if (visit.replies > most) return leaveFailed(scene, { message, cause: "max_turns" });
-    const failure = refusedCall(`${message}: this call was not carried out`, "limit.reached");
+    const failure = refusedCall(`${message}: this call did not run`, "limit.reached");
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };
   }
@@ -132,7 +132,7 @@ function readAgain(scene: Scene, call: PendingCall, tools: ToolSet): RecordedCal
 
 function unknownRef({ state }: Scene, input: Json): Failure {
   const { ref } = checkedAs<ReadResult>(input);
-  return refusedCall(`there is no result ${ref}: the results are r1 to r${state.run.calls.size}`, "input.invalid");
+  return refusedCall(`there is no result ${ref}. The results are r1 to r${state.run.calls.size}`, "input.invalid");
 }
 
 interface Asked {

@@ -47,7 +47,7 @@ function askTurn(scene: Scene): SingleStep {
   });
 }
 
-const CITE = "Claims cite results by their reference, e.g. r7.";
+const CITE = "Cite results in claims by their reference, e.g. r7.";
 
 function mayCite({ program, state, visit, node }: Scene): boolean {
   return citesResults(node, program.skills(visit.node, state.run.changed));
@@ -140,9 +140,9 @@ function misfits({ output }: WorkflowNode, text: string, problems: readonly stri
 
 const SILENT = "Your answer was empty. Give your answer now.";
 const CUT_OFF =
-  "Your answer was cut off at the output limit. Nothing of it counts, and none of its tool calls was carried out. Give it again, shorter.";
+  "Your answer was cut off at the output limit. It was discarded, and none of its tool calls ran. Give a shorter answer.";
 
 function misfit(problems: readonly string[]): string {
   const list = problems.map((problem) => `- ${problem}`).join("\n");
-  return `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
+  return `Your answer does not match the required output:\n${list}\nAnswer again with matching JSON and nothing else.`;
 }

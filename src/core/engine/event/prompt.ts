@@ -65,7 +65,7 @@ export function closingTurns(turns: readonly Turn[], most: number): readonly Tur
       parts: turn.parts.flatMap((part) => (part.type === "opaque" ? [] : [{ type: "text", text: partText(part) }])),
     };
   });
-  const text = `The limit of ${most} turns is reached: no tool can be called any more. Give your answer now, from what you have.`;
+  const text = `The limit of ${most} turns is reached. You cannot call tools anymore. Give your answer now, based on the results you have.`;
   return [...texts, { role: "user", text }];
 }
 
@@ -166,7 +166,7 @@ export function renderContext(context: RunContext): string {
   for (const entry of context.entries.slice(0, context.length)) {
     lines.push(`${JSON.stringify(entry.node)}: ${jsonOnce(entry.data)}`);
   }
-  const text = `## Run Context\n\nThe input of this run and the results of the nodes before this one.\n\n{\n${lines.join(",\n")}\n}`;
+  const text = `## Run Context\n\nThe input of this run and the results of the nodes that ran before this one.\n\n{\n${lines.join(",\n")}\n}`;
   return [text, ...citedLines(context)].join("\n");
 }
 

@@ -64,15 +64,15 @@ function wholeEnd(bytes: Uint8Array): number {
   return at + length <= bytes.length ? bytes.length : at;
 }
 
-const blob_id = { type: "string", pattern: ID.source, description: "the blob_id that a result gave" };
+const blob_id = { type: "string", pattern: ID.source, description: "blob_id from a result" };
 
 const readInput: JsonSchema = {
   type: "object",
   properties: {
     blob_id,
-    line: { type: "integer", minimum: 1, description: "begin at this line" },
-    offset: { type: "integer", description: "begin at this byte; negative counts from the end" },
-    max_bytes: { type: "integer", minimum: 1, maximum: 32_768, description: "at most this much, default 4000" },
+    line: { type: "integer", minimum: 1, description: "start at this line" },
+    offset: { type: "integer", description: "start at this byte; a negative number counts from the end" },
+    max_bytes: { type: "integer", minimum: 1, maximum: 32_768, description: "maximum number of bytes, default 4000" },
   },
   required: ["blob_id"],
   additionalProperties: false,
@@ -82,11 +82,16 @@ const searchInput: JsonSchema = {
   type: "object",
   properties: {
     blob_id,
-    query: { type: "string", minLength: 1, maxLength: 500, description: "text to find, or a pattern" },
-    regex: { type: "boolean", description: "take `query` as a JavaScript regular expression" },
+    query: { type: "string", minLength: 1, maxLength: 500, description: "text or pattern to find" },
+    regex: { type: "boolean", description: "treat `query` as a JavaScript regular expression" },
     ignore_case: { type: "boolean" },
     context: { type: "integer", minimum: 0, maximum: 10, description: "lines shown before and after each match" },
-    max_matches: { type: "integer", minimum: 1, maximum: 200, description: "default 20; `total` counts all" },
+    max_matches: {
+      type: "integer",
+      minimum: 1,
+      maximum: 200,
+      description: "default 20; `total` in the result counts all",
+    },
   },
   required: ["blob_id", "query"],
   additionalProperties: false,
@@ -100,14 +105,14 @@ export const BLOB_TOOLS: readonly [ToolDescriptor, ...ToolDescriptor[]] = [
     ...own,
     name: "read_blob",
     exposed: "read_blob",
-    description: "Reads on in a large result that was kept as a blob: from a line, a byte, or its end.",
+    description: "Reads a part of a large result that is stored as a blob: from a line, a byte, or the end.",
     input_schema: readInput,
   },
   {
     ...own,
     name: "search_blob",
     exposed: "search_blob",
-    description: "Finds the lines of a blob that hold a text or match a pattern, with their line numbers.",
+    description: "Finds the lines of a blob that contain a text or match a pattern, with their line numbers.",
     input_schema: searchInput,
   },
 ];

@@ -11,7 +11,7 @@ export const CODE = "code";
 export const CODE_TOOL: Omit<Tool, "handler" | "audience"> = {
   name: "run_code",
   description:
-    "Runs Python that you write, once, isolated: without network and secrets, with /workspace as its own empty folder. What the function `main` returns is the result, so return what you want to see: what is printed is not shown unless the code fails.",
+    "Runs your Python code once, in isolation: without network and secrets, with /workspace as its own empty folder. The result is the return value of the function `main`, so return what you want to see. Printed output is shown only if the code fails.",
   effect: "read",
   idempotent: true,
   input_schema: {
@@ -20,12 +20,12 @@ export const CODE_TOOL: Omit<Tool, "handler" | "audience"> = {
       language: { type: "string", enum: ["python"] },
       code: { type: "string", description: "Source code that defines the function" },
       entrypoint: { type: "string", default: "main", description: "The function to call" },
-      args: { type: "object", description: "What the function gets, as a dict" },
+      args: { type: "object", description: "Arguments of the function, as a dict" },
       mount_skills: {
         type: "array",
         items: { type: "string" },
         description:
-          "Skills with Python to import, by name: `from skills.a.b import main`, `from skills.word_count import handler`",
+          "Names of skills whose Python code you import: `from skills.a.b import main`, `from skills.word_count import handler`",
       },
       input_blobs: {
         type: "array",

@@ -15,15 +15,16 @@ export function readSkillTool(skills: readonly SkillRecord[], mode: Mode): ToolD
   if (readable.length === 0) return undefined;
   const description =
     mode === "readOnDemand"
-      ? "Reads the instruction of a skill, or a file that the skill bundles. Read a skill before you rely on it."
-      : "Reads a file that a skill bundles and that its instruction refers to.";
+      ? "Reads the instructions of a skill, or a file that the skill bundles. Read a skill before you use it."
+      : "Reads a bundled file that a skill's instructions refer to.";
   const input_schema = {
     type: "object",
     properties: {
       skill_name: { type: "string", enum: readable, description: "The skill's name" },
       path: {
         type: "string",
-        description: "A bundled file, from the skill's folder. Without it: the instruction and the names of the files",
+        description:
+          "A bundled file, relative to the skill's folder. Without it: the instructions and the names of the files",
       },
     },
     required: ["skill_name"],
@@ -38,18 +39,21 @@ export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): 
   const runnable = skills.filter(({ scripts }) => scripts !== undefined && (ceiling === "write" || scripts === "read"));
   if (runnable.length === 0) return undefined;
   const description =
-    "Runs a script that a skill bundles and that its instruction tells to run, isolated: it reads the skill's files, has a scratch folder named by TMPDIR, and no network unless the skill declares it.";
+    "Runs a bundled script that a skill's instructions refer to, in isolation: it can read the skill's files and use a scratch folder (TMPDIR), and has no network unless the skill declares it.";
   const input_schema = {
     type: "object",
     properties: {
       skill_name: { type: "string", enum: runnable.map(({ id }) => id), description: "The skill's name" },
-      path: { type: "string", description: "The script, from the skill's folder, such as scripts/check.py" },
+      path: {
+        type: "string",
+        description: "Path of the script relative to the skill's folder, such as scripts/check.py",
+      },
       args: {
         type: "array",
         items: { type: "string" },
-        description: "Its arguments, each one word of the command line",
+        description: "Command-line arguments of the script",
       },
-      stdin: { type: "string", description: "What it reads on its standard input" },
+      stdin: { type: "string", description: "Standard input of the script" },
     },
     required: ["skill_name", "path"],
     additionalProperties: false,
@@ -110,7 +114,7 @@ export function toolsNamed(text: string): string[] {
   return [...new Set([...text.matchAll(TOOL_NAMED)].map(([, name = ""]) => name))];
 }
 
-const INTRO = `Skills tell how certain work is done. Only their descriptions stand here: read a skill with the tool \`${READ_SKILL}\` before you rely on it.`;
+const INTRO = `Skills describe how to do certain work. This list has only their descriptions: read a skill with the tool \`${READ_SKILL}\` before you use it.`;
 
 function catalogue(skills: readonly SkillRecord[]): string[] {
   if (skills.length === 0) return [];
@@ -147,7 +151,7 @@ export function answerFromAbove(
     seen.calls.some((call) => call.tool === READ_SKILL && bodyRead(call.input) === skill);
   if (!isAbove) return undefined;
   const { instruction, files = [] } = seen.skills.find(({ id }) => id === skill) ?? {};
-  const body = instruction ? `The instruction of ${skill} stands above already.` : `${skill} has no instruction.`;
+  const body = instruction ? `The instructions of ${skill} are already above.` : `${skill} has no instructions.`;
   return files.length === 0 ? body : `${body} Its files, read with \`path\`: ${files.join(", ")}`;
 }
 

@@ -27,12 +27,12 @@ export function isReservedTool(skill: string, tool: string): boolean {
 
 /** Explains why a skill is rejected for its id or the exposed names of its tools, if it is. */
 export function reservedName(skill: string, exposed: readonly string[]): string | undefined {
-  if (skill === EXECUTOR) return `the id ${EXECUTOR} is reserved for the tools of skillflow itself`;
+  if (skill === EXECUTOR) return `the id ${EXECUTOR} is reserved for skillflow's own tools`;
   const taken = exposed.find((name) => OWN_TOOLS.includes(name));
-  return taken && `its tool would be offered as ${taken}, which is the name of a tool of skillflow itself`;
+  return taken && `its tool would be offered as ${taken}, which is the name of one of skillflow's own tools`;
 }
 
 /** Formats the message for a tool that is left out. */
 export function describeReserved(tool: string): string {
-  return `the tool ${tool} is left out: skillflow itself has one of that name`;
+  return `the tool ${tool} is left out: skillflow has its own tool with this name`;
 }

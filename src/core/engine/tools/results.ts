@@ -14,13 +14,14 @@ export const READ_RESULT_TOOL: ToolDescriptor = {
   skill: EXECUTOR,
   name: READ_RESULT,
   exposed: READ_RESULT,
-  description: "Reads again what an earlier call of this run answered, of any node, without asking the service again.",
+  description:
+    "Reads the result of an earlier call of this run again, from any node, without calling the service again.",
   input_schema: {
     type: "object",
     properties: {
       ref: { type: "string", pattern: "^\\[?r[1-9][0-9]*\\]?$", description: "The result's reference, such as r7" },
-      offset: { type: "integer", minimum: 0, description: "Begin at this byte; default 0" },
-      search: { type: "string", minLength: 1, maxLength: 500, description: "Only the lines that hold this text" },
+      offset: { type: "integer", minimum: 0, description: "Start at this byte. Default 0" },
+      search: { type: "string", minLength: 1, maxLength: 500, description: "Only the lines that contain this text" },
     },
     required: ["ref"],
     additionalProperties: false,

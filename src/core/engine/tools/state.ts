@@ -18,7 +18,7 @@ const MOST_FOUND = 50;
 /** Longest data per search result. `state_get` returns all of it. */
 const MOST_SHOWN = 2000;
 
-const HINT = "What was noted is a hint, not evidence: confirm it in this run.";
+const HINT = "A note is a hint, not evidence: confirm it in this run.";
 
 const KEY = { type: "string", minLength: 1, maxLength: MOST_KEY } as const;
 
@@ -60,25 +60,28 @@ function toolsWith(named: JsonObject): readonly ToolDescriptor[] {
   return [
     tool(
       STATE_GET,
-      { description: `What earlier runs noted under a key. ${HINT}`, effect: "read" },
+      { description: `Reads what earlier runs noted under a key. ${HINT}`, effect: "read" },
       { key: { ...KEY, description: "The entry's key" } },
       ["key"],
     ),
     tool(
       STATE_SEARCH,
-      { description: `What earlier runs noted: by key, by its beginning, or by words. ${HINT}`, effect: "read" },
       {
-        text: { type: "string", maxLength: 500, description: "A key or words; without it, what was seen last" },
+        description: `Finds notes of earlier runs by key, by the start of a key, or by words. ${HINT}`,
+        effect: "read",
+      },
+      {
+        text: { type: "string", maxLength: 500, description: "A key or words. Without it: the entries seen last" },
         limit: { type: "integer", minimum: 1, maximum: MOST_FOUND, description: `Default ${DEFAULT_FOUND}` },
       },
       [],
     ),
     tool(
       STATE_PUT,
-      { description: "Notes something under a key for later runs, in place of what is there.", effect: "write" },
+      { description: "Stores a note under a key for later runs. Replaces an existing note.", effect: "write" },
       {
-        key: { ...KEY, description: "A stable name of the finding, such as its fingerprint" },
-        data: { description: "What later runs are to know of it: no secrets, and not the whole log" },
+        key: { ...KEY, description: "A stable name for the finding, such as its fingerprint" },
+        data: { description: "What later runs need to know. No secrets, no complete logs" },
       },
       ["key", "data"],
     ),
@@ -105,7 +108,7 @@ interface Input {
 export function puttingProblem(tool: ToolDescriptor, input: Json): string | undefined {
   if (!isStatePut(tool)) return undefined;
   const size = JSON.stringify(checkedAs<Input>(input).data ?? null).length;
-  return size > MOST_DATA ? `data has ${size} characters: an entry has at most ${MOST_DATA}` : undefined;
+  return size > MOST_DATA ? `data has ${size} characters, but an entry can have at most ${MOST_DATA}` : undefined;
 }
 
 /** Adds the state to the input of a put, so that an approval shows it. */
@@ -142,7 +145,7 @@ function shortened(data: Json): Json {
   return text.length <= MOST_SHOWN ? data : cutMiddle(text, MOST_SHOWN);
 }
 
-const STRANGERS = "written by a run that had read text from strangers";
+const STRANGERS = "written by a run that had read text from untrusted authors";
 
 function told({ tainted, data: _data, ...entry }: StateEntry, data: Json): JsonObject {
   return { ...entry, data, ...(tainted ? { note: STRANGERS } : {}) };

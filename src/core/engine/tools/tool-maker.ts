@@ -20,13 +20,13 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
   {
     name: DEFINE,
     description:
-      "Defines a tool, or defines it anew. It can be called from your next turn on, under the name that the answer gives. It runs isolated: without network and secrets; it reads the working directory, and writes to the folder that TMPDIR names, which is gone after the call.",
+      "Defines a tool, or redefines it. You can call it from your next turn on, by the name in the result. It runs in isolation, without network and secrets. It can read the working directory, and write to a temporary folder (TMPDIR) that is deleted after the call.",
     effect: "write",
     idempotent: true,
     input_schema: {
       type: "object",
       properties: {
-        name: { type: "string", description: "Lowercase letters, digits and underscores, a letter first" },
+        name: { type: "string", description: "Lowercase letters, digits and underscores, starting with a letter" },
         description: { type: "string", description: "What the tool does", maxLength: MOST_DESCRIPTION },
         parameters: {
           type: "string",
@@ -35,22 +35,23 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
         },
         code: {
           type: "string",
-          description: "JavaScript: the body of `async function handler(args) { … }`; what it returns is the result",
+          description: "JavaScript body of `async function handler(args) { … }`. The return value is the result",
           maxLength: MOST_CODE,
         },
-        persistent: { description: '"true" keeps the tool as a skill of the project too' },
+        persistent: { description: '"true" also stores the tool as a skill of the project' },
       },
       required: ["name", "description", "code"],
     },
   },
   {
     name: REMOVE,
-    description: "Removes a tool that was defined here, and the skill that keeps it. Other tools cannot be removed.",
+    description:
+      "Removes a tool that was defined with define_tool, and its stored skill. Other tools cannot be removed.",
     effect: "write",
     idempotent: true,
     input_schema: {
       type: "object",
-      properties: { name: { type: "string", description: "The name that the tool was defined with" } },
+      properties: { name: { type: "string", description: "Name from the definition of the tool" } },
       required: ["name"],
     },
   },
@@ -61,8 +62,8 @@ export function makingProblem(tool: ToolDescriptor, input: Json, present: readon
   if (isMaker(tool, DEFINE)) return definitionProblem(checkedAs<Definition>(input), present);
   if (!isMaker(tool, REMOVE)) return undefined;
   const { name } = checkedAs<Definition>(input);
-  if (isProtected(name, present)) return `${name} was not defined here: it stays`;
-  return isToolName(name) ? undefined : `${JSON.stringify(name)} is no tool name`;
+  if (isProtected(name, present)) return `${name} was not defined with define_tool, so it cannot be removed`;
+  return isToolName(name) ? undefined : `${JSON.stringify(name)} is not a valid tool name`;
 }
 
 /** Validates a tool name. It becomes part of file paths, so check it before any other use. */
@@ -81,11 +82,11 @@ interface Definition {
 function definitionProblem(definition: Definition, present: readonly ToolDescriptor[]): string | undefined {
   const { name, description, code, persistent } = definition;
   if (!isToolName(name)) {
-    return `"${name}" is no tool name: use lowercase letters, digits and underscores, a letter first, ${MOST_NAME} at most`;
+    return `"${name}" is not a valid tool name: use lowercase letters, digits and underscores, starting with a letter, ${MOST_NAME} at most`;
   }
-  if (isProtected(name, present)) return `${name} is the name of a tool that is here already: use another one`;
+  if (isProtected(name, present)) return `${name} is the name of an existing tool: use another name`;
   if (isTrue(persistent) && !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(name)) {
-    return `${name} cannot be kept: ${skillOf(name)} is no skill id. Use single underscores, between letters and digits`;
+    return `${name} cannot be stored: ${skillOf(name)} is not a valid skill id. Use single underscores, between letters and digits`;
   }
   if (description.trim() === "") return "the description is empty";
   if (code.trim() === "") return "the code is empty";
@@ -105,7 +106,7 @@ function isProtected(name: string, present: readonly ToolDescriptor[]): boolean 
 
 function schemaOf({ parameters = "" }: Definition): JsonObject | string {
   const map = parameters.trim() === "" ? {} : parseJson(parameters);
-  return map === undefined ? "the parameters are no JSON" : parameterSchema(map);
+  return map === undefined ? "the parameters are not valid JSON" : parameterSchema(map);
 }
 
 function isTrue(value: Json | undefined): boolean {

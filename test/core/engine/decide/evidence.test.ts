@@ -200,7 +200,7 @@ describe("evaluators after it", () => {
     });
     const text = played.asks.at(-1)?.prompt.text ?? "";
     expect(purposes(played)).toEqual(["work", "work", "work", "work", "judge"]);
-    expect(text).toContain("r1 ops_logs {} shows:\nERROR pool exhausted after 1500 ms\nINFO later");
+    expect(text).toContain("r1 ops_logs {} returned:\nERROR pool exhausted after 1500 ms\nINFO later");
     expect(text).toContain('r2 ops_show {"path":"x"} (not cited)');
     for (const hidden of ["INFO nothing", "04fa1ae", "the disk is full"]) expect(text).not.toContain(hidden);
     expect(text.length).toBeLessThan(6000);

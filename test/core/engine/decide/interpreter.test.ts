@@ -32,7 +32,7 @@ import {
 const one = (node: NodeParts, options: PlayOptions = {}, parts: Parameters<typeof recordOf>[1] = {}) =>
   play(recordOf(workflowOf({ a: { skills: ["ops"], ...node } }), { skills: [OPS], ...parts }), options);
 /** What follows the instruction of a node with skills. */
-const CITE = "\n\nClaims cite results by their reference, e.g. r7.";
+const CITE = "\n\nCite results in claims by their reference, e.g. r7.";
 const opening = (ask: { readonly prompt: Parameters<typeof openingTexts>[0] } | undefined) => ask?.prompt.text ?? "";
 
 describe("the order of events (X1)", () => {
@@ -281,9 +281,9 @@ describe("tool calls", () => {
   test("arguments that are no JSON are told (D41)", () => {
     const broken = { parts: [{ type: "broken_call" as const, id: "c0", tool: "ops_look", text: "{oops" }] };
     const played = one({}, { answers: [broken] });
-    expect(results(played)).toEqual([["ops_look", "the arguments were not valid JSON"]]);
+    expect(results(played)).toEqual([["ops_look", "the arguments are not valid JSON"]]);
     expect(resultAt(played, "a").toolCalls).toEqual([
-      { ref: "r1", tool: "ops_look", input: "{oops", error: "the arguments were not valid JSON" },
+      { ref: "r1", tool: "ops_look", input: "{oops", error: "the arguments are not valid JSON" },
     ]);
   });
 
@@ -397,8 +397,8 @@ describe("structured output (N11, N12, D37, D38)", () => {
       'severity must be one of ["SEV1","SEV2"]',
       ', not "low"',
     ],
-    ["no JSON", says("It is bad."), { summary: "It is bad." }, "the answer is no JSON object", ""],
-    ["a JSON list", says("[1]"), { summary: "[1]" }, "the answer is no JSON object", ""],
+    ["no JSON", says("It is bad."), { summary: "It is bad." }, "the answer is not a JSON object", ""],
+    ["a JSON list", says("[1]"), { summary: "[1]" }, "the answer is not a JSON object", ""],
   ])("%s is sent back once, then fails the node and is never softened", (_, answer, data, why, value) => {
     const played = one(
       { output, fail_soft: true, eval: [{ name: "e", kind: "judge", rubric: "r" }] },

@@ -62,7 +62,7 @@ describe("skills that are read on demand", () => {
     ["whose skills are unavailable (D25)", { skills: ["gone"] }],
     ["whose skills have no instruction", { skills: ["mute"] }],
   ])("leave no section and no tool at a node %s", (_, node) => {
-    expect(firstPrompt(node, "readOnDemand").text).toMatch(/^do a(\n\nClaims cite results .*)?$/);
+    expect(firstPrompt(node, "readOnDemand").text).toMatch(/^do a(\n\nCite results in claims .*)?$/);
     expect(names(node, "readOnDemand")).not.toContain("read_skill");
   });
 
@@ -72,7 +72,7 @@ describe("skills that are read on demand", () => {
   ])("are not listed where a node %s", (_, node) => {
     const prompt = firstPrompt({ skills: ["notes"], ...node }, "readOnDemand");
     expect(prompt.tools).toEqual([]);
-    expect(prompt.text).toBe("do a\n\nClaims cite results by their reference, e.g. r7.");
+    expect(prompt.text).toBe("do a\n\nCite results in claims by their reference, e.g. r7.");
   });
 
   test("stay readable where only reads are allowed, and where `allow` names tools of skills", () => {
@@ -133,7 +133,7 @@ describe("skills whose instructions stand in the prompt", () => {
         ref: "r1",
         tool: "read_skill",
         input: { skill_name: "maps" },
-        output: "The instruction of maps stands above already. Its files, read with `path`: ref/a.md, ref/b.md",
+        output: "The instructions of maps are already above. Its files, read with `path`: ref/a.md, ref/b.md",
       },
     ]);
   });
@@ -142,7 +142,7 @@ describe("skills whose instructions stand in the prompt", () => {
 test("a skill of files alone says that it is no more", () => {
   const answers = [calls(["read_skill", { skill_name: "atlas" }])];
   expect(resultAt(playAt({ skills: ["atlas"] }, "full", { answers }), "a").toolCalls[0]?.output).toBe(
-    "atlas has no instruction. Its files, read with `path`: map.md",
+    "atlas has no instructions. Its files, read with `path`: map.md",
   );
 });
 
@@ -171,7 +171,7 @@ describe("a reading", () => {
     const twice = readings({ skill_name: "notes" }, { skill_name: "notes" }, { skill_name: "maps" });
     const played = playAt(node, "readOnDemand", { answers: [twice, readings({ skill_name: "notes" })] });
     expect(played.called.map(({ input }) => input)).toEqual([{ skill_name: "notes" }, { skill_name: "maps" }]);
-    const above = "The instruction of notes stands above already.";
+    const above = "The instructions of notes are already above.";
     expect(resultAt(played, "a").toolCalls.map(({ output }) => output)).toEqual(["ok", above, "ok", above]);
   });
 

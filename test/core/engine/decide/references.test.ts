@@ -61,7 +61,7 @@ describe("references (G10)", () => {
 
   test("the prompts of nodes with skills say in one line how they are cited, others do not", () => {
     const texts = playFlow({}).asks.map(({ prompt }) => prompt.text);
-    const line = "Claims cite results by their reference, e.g. r7.";
+    const line = "Cite results in claims by their reference, e.g. r7.";
     expect(texts).toEqual([`do a\n\n${line}`, `do b\n\n${line}`, "do c"]);
     expect(one({ skills: ["gone"] }).asks[0]?.prompt.text).toBe("do a");
   });
@@ -156,7 +156,7 @@ describe("read_result (G11)", () => {
   });
 
   test.each([
-    ["no result of the run", { ref: "r9" }, /there is no result r9: the results are r1 to r1/],
+    ["no result of the run", { ref: "r9" }, /there is no result r9\. The results are r1 to r1/],
     ["no reference", { ref: "the first" }, /invalid input/],
   ])("is answered with an error for %s", (_, input, why) => {
     const played = playFlow({ answers: [calls("ops_look"), calls(["read_result", input]), "a"] });
@@ -170,7 +170,7 @@ test("the next attempt is told the references of the results before (D65)", () =
   const answers = [calls("ops_look", "nope"), "no", calls("ops_look"), calls("ops_put"), "yes"];
   const played = one({ eval: rule, retry: { max: 1 } }, { answers });
   expect(played.asks[2]?.prompt.text).toContain(
-    "Its results, which `read_result` gives again:\n\n- r1: ops_look\n- r2: nope (failed)",
+    "Its results, which you can read again with `read_result`:\n\n- r1: ops_look\n- r2: nope (failed)",
   );
   expect(eventsOf(played.events, "tool:result").map(({ output }) => output)).toContain("same as r1");
 });

@@ -40,7 +40,7 @@ describe("the sections of a prompt (N4, D35)", () => {
         "## Background Context\n\nc1\n\nc2",
         "## Skill: Skill Two\n\nSecond skill.",
         "## Skill: Skill One\n\nFirst skill.",
-        "  Do it.\n\n\nClaims cite results by their reference, e.g. r7.",
+        "  Do it.\n\n\nCite results in claims by their reference, e.g. r7.",
       ].join("\n\n---\n\n"),
     );
   });
@@ -116,7 +116,7 @@ describe("the run's context (N2, D47)", () => {
     });
     const last = asks.at(-1)?.prompt.context;
     expect(last && renderContext(last)).toBe(
-      '## Run Context\n\nThe input of this run and the results of the nodes before this one.\n\n{\n"input": {},\n"b": {"summary":"two"},\n"a": {"summary":"three"}\n}',
+      '## Run Context\n\nThe input of this run and the results of the nodes that ran before this one.\n\n{\n"input": {},\n"b": {"summary":"two"},\n"a": {"summary":"three"}\n}',
     );
   });
 

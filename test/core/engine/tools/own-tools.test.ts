@@ -12,7 +12,7 @@ test.each([
   ["read", "read_blob"],
   ["skillflow", "anything"],
 ])("the skill %s with the tool %s is refused", (skill, tool) => {
-  expect(reservedName(skill, ["x_y", exposedName(skill, tool)])).toContain("skillflow itself");
+  expect(reservedName(skill, ["x_y", exposedName(skill, tool)])).toContain("skillflow's own tools");
 });
 
 test.each([

@@ -22,14 +22,17 @@ describe("a definition", () => {
   test.each(["", "A", "1a", "_a", "a-b", "a.b", "a b", "naïve", "../x", "x".repeat(65)])(
     "may not be named %j",
     (name) => {
-      expect(define({ name })).toMatchObject({ error: expect.stringContaining("is no tool name"), called: [] });
+      expect(define({ name })).toMatchObject({
+        error: expect.stringContaining("is not a valid tool name"),
+        called: [],
+      });
     },
   );
 
   test.each(["look", "ops_look", "define_tool", "remove_tool", "read_skill", "read_blob", "search_blob"])(
     "may not take the name %s, which is there already",
     (name) => {
-      expect(define({ name })).toMatchObject({ error: expect.stringContaining("here already"), called: [] });
+      expect(define({ name })).toMatchObject({ error: expect.stringContaining("existing tool"), called: [] });
     },
   );
 
@@ -46,7 +49,7 @@ describe("a definition", () => {
     ["a__b", "true"],
     ["trailing_", true],
   ])("that is kept may not be named %s: its skill would have no legal id", (name, persistent) => {
-    expect(define({ name, persistent }).error).toContain("cannot be kept");
+    expect(define({ name, persistent }).error).toContain("cannot be stored");
     expect(define({ name, persistent: "false" }).error).toBeUndefined();
   });
 
@@ -64,7 +67,7 @@ describe("a definition", () => {
   });
 
   test.each<[string, object, string]>([
-    ["parameters that are no JSON", { parameters: "{city}" }, "the parameters are no JSON"],
+    ["parameters that are no JSON", { parameters: "{city}" }, "the parameters are not valid JSON"],
     ["a list of parameters", { parameters: "[]" }, "must be a map of parameters"],
     ["text as parameters", { parameters: '"x"' }, "must be a map of parameters"],
     ["a JSON Schema", { parameters: '{"type":"object","properties":{}}' }, "are a JSON Schema"],
@@ -94,12 +97,12 @@ describe("a removal", () => {
   test.each(["look", "ops_look", "define_tool", "remove_tool", "read_skill", "read_blob"])(
     "of %s is refused: no run defined it",
     (name) => {
-      expect(removalError(name)).toBe(`${name} was not defined here: it stays`);
+      expect(removalError(name)).toBe(`${name} was not defined with define_tool, so it cannot be removed`);
     },
   );
 
   test.each(["../../other/skills/kept", "a/b", "..", "", "Kept"])("of %j is refused: it is no name", (name) => {
-    expect(removalError(name)).toContain("is no tool name");
+    expect(removalError(name)).toContain("is not a valid tool name");
   });
 
   test("of an unknown name is left to who knows what is kept", () => {

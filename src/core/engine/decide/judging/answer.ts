@@ -10,6 +10,6 @@ export function readAnswer(
 ): { readonly data: JsonObject; readonly problems: readonly string[] } {
   if (!output) return { data: { summary: text }, problems: [] };
   const value = parseAnswer(text);
-  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is no JSON object"] };
+  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is not a JSON object"] };
   return { data: value as JsonObject, problems: compileSchema(output)(value) };
 }
