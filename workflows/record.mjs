@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Makes incident-triage.run.jsonl: the model's turns come from the script, the tools run for real, with no key at all. The
- * recordings of tests/ are made again by their tests where a prompt has changed.
+ * Records incident-triage.run.jsonl. The model's turns come from the script, the tools run for real, and no key is needed. The
+ * tests of workflows/ update the recordings in tests/ whose prompts have changed.
  */
 
 const workflow = "workflows/incident-triage.yml";

@@ -347,7 +347,7 @@ describe("query_logs", () => {
     ["BETTERSTACK_QUERY_ENDPOINT", undefined, /BETTERSTACK_QUERY_ENDPOINT is not set/],
     ["BETTERSTACK_QUERY_ENDPOINT", "file:///etc/passwd", /not an http or https address/],
     ["BETTERSTACK_QUERY_ENDPOINT", "https://a:b@x.example", /must not contain credentials/],
-    ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /must not contain \\? or #/],
+    ["BETTERSTACK_QUERY_ENDPOINT", "https://x.example/?readonly=0", /must not contain \? or #/],
     ["BETTERSTACK_QUERY_USERNAME", undefined, /BETTERSTACK_QUERY_USERNAME is not set/],
     ["BETTERSTACK_QUERY_PASSWORD", undefined, /BETTERSTACK_QUERY_PASSWORD is not set.*other tools work/],
   ])("says what is wrong with %s as %o", async (name, value, expected) => {

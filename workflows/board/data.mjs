@@ -1,6 +1,6 @@
 /**
- * The board of a shop's error tracker: 60 issues of which seven are new, alike whenever it is made. Everything has the shape in
- * which the vendors publish it: Sentry's issues, events, releases and commits, GitHub's search for issues.
+ * The board of a shop's error tracker: 60 issues, seven of them new, the same in every run. The data has the shape that
+ * the vendors publish: Sentry's issues, events, releases and commits, GitHub's search for issues.
  */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -14,7 +14,7 @@ const BANDS = [
   [1, "1-9"],
 ];
 
-/** The band of a number of events, as the workflow has it. */
+/** Returns the range of a number of events, as in the workflow. */
 export const bandOf = (events) => BANDS.find(([least]) => events >= least)[1];
 
 const PLACES = [
@@ -35,7 +35,7 @@ const ERRORS = [
   ["ConflictError", "the row was changed meanwhile"],
 ];
 
-/** What was on the board before: of each the numbers that a look at it told last time. */
+/** The old issues on the board, with the numbers of the previous run. */
 const OLD = Array.from({ length: 53 }, (_, index) => {
   const [type, value] = ERRORS[index % ERRORS.length];
   const [file, name] = PLACES[(index * 3) % PLACES.length];
@@ -101,7 +101,7 @@ export const NEW = [
   },
 ];
 
-/** The old one that has become worse when the board is read a third time. */
+/** The old issue that is worse in the third run. */
 export const WORSE = {
   ...OLD[16],
   number: 17,
@@ -112,7 +112,7 @@ export const WORSE = {
   class: "actionable",
 };
 
-/** The faults as they stand on the board at a look: the newest first, as Sentry lists them. */
+/** Returns the faults on the board in a run, newest first, as Sentry lists them. */
 export function boardAt(look) {
   const old = look === 3 ? OLD.map((fault) => (fault.number === WORSE.number ? WORSE : fault)) : OLD;
   return [...NEW, ...old].sort((a, b) => b.lastSeen.localeCompare(a.lastSeen) || a.number - b.number);
@@ -121,7 +121,7 @@ export function boardAt(look) {
 export const fingerprintOf = ({ number }) => `sentry/SHOP-${number}`;
 const linkOf = ({ number }) => `https://acme.sentry.io/issues/${4000 + number}/`;
 
-/** A fault as the workflow's board has it. */
+/** Returns a fault in the form of the workflow's board. */
 export function rowOf(fault) {
   const { type, value, level, events, firstSeen, lastSeen, release, file, name } = fault;
   return {
@@ -130,7 +130,7 @@ export function rowOf(fault) {
   };
 }
 
-/** What earlier runs have left of the old ones in the state: one line a fault. */
+/** Returns the state that earlier runs stored for the old faults, one line per fault. */
 export function stateLines(now) {
   const judged = new Date(now - 2 * DAY_MS).toISOString();
   const first = new Date(now - 9 * DAY_MS).toISOString();
@@ -142,7 +142,7 @@ export function stateLines(now) {
   }).join("");
 }
 
-// -- As the vendors tell it
+// -- In the vendors' formats
 
 const PROJECT = { id: "2", slug: "shop", name: "Shop", platform: "node" };
 const ADA = { type: "user", name: "Ada Quill", email: "ada@shop.example" };
@@ -256,7 +256,7 @@ export const COMMITS = [
   ["6a1f0c4be7d25938c1b4a0e7f2d9835bc6e41a07", "Look tax rates up by region, not by country\n\nsrc/tax.js"],
   [
     "c09b7d31e5f842a6907be1d4c8fa62035d7e9b18",
-    "Wait 800 ms for the payment provider in place of 5 s\n\nsrc/payments.js",
+    "Wait 800 ms for the payment provider instead of 5 s\n\nsrc/payments.js",
   ],
   ["f27d5e80b1c94a36d8e07f1b2c5a9463e0d8b7c5", "Send receipts from a queue\n\nsrc/mail.js"],
 ].map(([id, message], index) => ({

@@ -6,15 +6,15 @@ import { scriptFor } from "./model.mjs";
 import { startServices } from "./services.mjs";
 
 /**
- * Three looks at one board, without a key: `npm run demo:board`. The program, its skills and its state are the real ones; Sentry
- * and GitHub are stood in for on this machine, and the model's turns are written by hand.
+ * Runs the board triage three times, without keys: `npm run demo:board`. The program, its skills and its state are real. Local
+ * servers simulate Sentry and GitHub, and the model's turns are written by hand.
  */
 
 const place = process.argv[2] ?? join(".skillflow", "demo-board");
 const LOOKS = [
-  "The first look: 60 issues, of which 53 were judged two days ago.",
-  "The second look: nothing happened meanwhile.",
-  "The third look: an old issue became worse.",
+  "First run: 60 issues, 53 of them judged two days ago.",
+  "Second run: nothing happened since.",
+  "Third run: an old issue became worse.",
 ];
 
 rmSync(place, { recursive: true, force: true });
@@ -42,7 +42,7 @@ async function look(number) {
     ["--report", `json=${result}`, ...digests(number)],
   ].flat();
   const { status, ms, error } = await skillflow(args);
-  if (status !== 0) throw new Error(`skillflow ended with ${status}: ${error}`);
+  if (status !== 0) throw new Error(`skillflow exited with code ${status}: ${error}`);
   const { verdict, usage, results, plan } = JSON.parse(readFileSync(result, "utf8"));
   const { items } = results.each.data;
   const judged = items.filter(({ status }) => status === "success").length;
@@ -58,7 +58,7 @@ function digests(number) {
   ]);
 }
 
-/** Nothing of this shell's configuration counts: no skill but those that are stood in for. */
+/** Runs skillflow without this shell's configuration, so that only the simulated services are configured. */
 function skillflow(args) {
   const env = { PATH: process.env.PATH, HOME: place, ...services.environment };
   const began = performance.now();

@@ -1,6 +1,6 @@
 import { boardAt, COMMITS, fingerprintOf, NEW, rowOf, WORSE } from "./data.mjs";
 
-/** What a model might say at each of the three looks, as a script. The references are those of a run that begins anew. */
+/** Returns a model's turns for each of the three runs, as a script. References are those of a new run. */
 export function scriptFor(look) {
   const faults = look === 1 ? NEW : look === 3 ? [WORSE] : [];
   return { replies: [...readBoard(look), ...judged(faults), ...digestOf(look)] };
@@ -17,19 +17,19 @@ function readBoard(look) {
 }
 
 const WHY = {
-  17: ["It was seen by few for weeks; now it hits 1980 users.", "searches fail"],
-  201: ["It began with release 2.41.0 and hits everybody whose region has no tax rate.", "orders fail at the tax"],
+  17: ["It affected few users for weeks. Now it affects 1980.", "searches fail"],
+  201: ["It began with release 2.41.0 and affects everyone whose region has no tax rate.", "orders fail at the tax"],
   202: [
     "It began with release 2.41.0, and 1204 customers could not pay.",
-    "payments are given up while the provider confirms",
+    "payments time out while the provider confirms",
   ],
-  203: ["Uploads of 5 MB and more are refused since release 2.41.0.", "images of products are lost"],
-  204: ["Browsers say so of their own accord, and nobody notices.", null],
-  205: ["One client sends text that asks for things; no code of ours failed.", null],
-  206: ["Four slow thumbnails, and no more of them.", null],
+  203: ["Uploads of 5 MB and more are refused since release 2.41.0.", "product images are lost"],
+  204: ["Browsers report it by themselves, and no user notices.", null],
+  205: ["One client sends text with instructions. None of our code failed.", null],
+  206: ["Only four slow thumbnails.", null],
   207: [
-    "Money was charged that no order tells of: somebody has to look at the accounts.",
-    "nine customers paid another sum",
+    "The amount charged matches no order. A person has to check the accounts.",
+    "nine customers paid a wrong amount",
   ],
 };
 
@@ -51,7 +51,7 @@ function investigated(item, fault, refs) {
   const commit = { 201: COMMITS[0], 202: COMMITS[1] }[number];
   return [
     {
-      ...{ item, node: "investigate", text: "Where it is thrown, and what the release changed." },
+      ...{ item, node: "investigate", text: "Find where it is thrown and what the release changed." },
       calls: [
         { tool: "sentry_get_latest_event", input: { issue: `SHOP-${number}` } },
         { tool: "sentry_get_release", input: { version: release } },
@@ -63,10 +63,15 @@ function investigated(item, fault, refs) {
         ...{ cause: causeOf(fault), confidence: commit ? "high" : "medium", commit: commit?.id ?? null },
         ...{
           commit_reason: commit
-            ? "it changes the file of the frame, in the release that it began with"
+            ? "it changes the frame's file, in the release in which the error began"
             : "none of the release's commits touches the frame's file",
         },
-        ...{ release, file, line, next_step: commit ? `revert ${commit.id.slice(0, 7)}` : `look at who calls ${name}` },
+        ...{
+          release,
+          file,
+          line,
+          next_step: commit ? `revert ${commit.id.slice(0, 7)}` : `check the callers of ${name}`,
+        },
         claims: claimsOf(fault, refs),
       },
     },
@@ -96,7 +101,7 @@ function filed(item, fault, refs) {
   const isKnown = number === 203;
   const search = { tool: "github_search_issues", input: { query: `${type} ${file}`, state: "open" } };
   const duplicate = isKnown ? "https://github.com/acme/shop/issues/118" : null;
-  const why = isKnown ? "The same error at the same place." : "No open issue tells of it.";
+  const why = isKnown ? "The same error at the same location." : "No open issue reports it.";
   const found = { item, node: "duplicates", data: { duplicate, why, action: isKnown ? "leave" : "file" } };
   const looked = [{ item, node: "duplicates", calls: [search] }, found];
   if (isKnown) return looked;
@@ -128,17 +133,17 @@ function digestOf(look) {
       ? [
           "7 new issues: 3 actionable, 1 needs a person, 1 to watch, 2 noise",
           [
-            "SHOP-202: payments are given up after 800 ms; an issue is planned",
-            "SHOP-207: nine customers were charged another sum: a person has to look",
+            "SHOP-202: payments time out after 800 ms; an issue is planned",
+            "SHOP-207: nine customers were charged a wrong amount: a person has to check",
             "SHOP-201: no tax rate for some regions; an issue is planned",
             "SHOP-203: uploads of 5 MB and more fail, known as acme/shop#118",
           ],
-          "whoever is on call for payments reverts c09b7d3",
+          "the person on call for payments reverts c09b7d3",
         ]
       : [
           "1 issue became worse: SHOP-17",
           ["SHOP-17: from few to 1980 users; an issue is planned"],
-          "look at who calls it",
+          "check its callers",
         ];
   return [
     { node: "digest", data: { verdict: "changed", headline, lines, first_step: step } },

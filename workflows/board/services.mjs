@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import { boardAt, COMMITS, KNOWN_ON_GITHUB, releaseOf, sentryEvent, sentryIssue, sentryIssueDetails } from "./data.mjs";
 
-/** Stands in for Sentry and GitHub on this machine: it answers what the board's data tell, and takes no writes. */
+/** Simulates Sentry and GitHub on this machine: returns the board's data, and accepts no writes. */
 
-/** `look` says how often the board was read before, as a person would count: from 1. */
+/** `look` is the number of the run, starting with 1. */
 export async function startServices() {
   const services = { look: 1 };
   const server = createServer((request, response) => {
@@ -18,7 +18,7 @@ export async function startServices() {
   return Object.assign(services, { url, close, environment: environmentFor(url) });
 }
 
-/** What the skills are configured with: the tokens open nothing. */
+/** Configuration of the skills. The tokens are not real. */
 function environmentFor(url) {
   return {
     ...{
@@ -51,7 +51,7 @@ function answerOf(path, query, look) {
   return undefined;
 }
 
-/** In pages, as Sentry gives them: the next one's cursor is in the Link header. */
+/** Returns one page, as Sentry does: the cursor of the next one is in the Link header. */
 function pageOf(faults, query) {
   const limit = Number(query.get("limit") ?? 100);
   const from = Number(query.get("cursor")?.split(":")[1] ?? 0);

@@ -1,9 +1,9 @@
-// Makes an incident again, with real processes, real git history and real load, and keeps what came out.
+// Recreates an incident with real processes, real git history and real load, and stores the results.
 //
 //   node workflows/incidents/make.mjs NAME [OUTDIR] [--pace 0.2]
 //
-// OUTDIR is ./NAME-run unless given. A pace below 1 shortens every wait. Needs Node 20.11 or later and git. Every process
-// listens on 127.0.0.1 only and ends with the script. Commit ids come out the same each time, times do not.
+// OUTDIR defaults to ./NAME-run. A pace below 1 shortens every wait. Needs Node 20.11 or later and git. Every process
+// listens on 127.0.0.1 only and ends with the script. Commit ids are the same each time, times are not.
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -57,7 +57,7 @@ async function openDisk(stage) {
   await stage.wait(1 / stage.pace);
   const lock = ["sh", "-c", 'mountpoint -q "$0" && echo 211 > "$0/prune.lock"', folder];
   const code = await new Promise((resolve) => spawn(prefix[0], [...prefix.slice(1), ...lock]).once("exit", resolve));
-  if (code !== 0) throw new Error("no disk of its own could be mounted here (unshare -Urm)");
+  if (code !== 0) throw new Error("cannot mount a separate disk (unshare -Urm)");
   return { folder, prefix, close: () => holder.kill("SIGKILL") };
 }
 

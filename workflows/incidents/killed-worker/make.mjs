@@ -1,4 +1,4 @@
-// Something kills a worker, again and again, and nothing that was kept tells what: the evidence ends there.
+// Something kills a worker again and again, and no stored evidence shows what.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { betterstack, evidenceOf } from "../make/alerts.mjs";

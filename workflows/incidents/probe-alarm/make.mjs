@@ -1,4 +1,4 @@
-// The resolver beside one of two probes is away for a while; the service that is probed answers everybody else.
+// The resolver of one of two probes is down for a while. The probed service responds to everyone else.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
