@@ -258,7 +258,7 @@ users:
     expect(await lackOf(write(kubeconfig("http://127.0.0.1:1", "{ exec: { command: aws } }")))).toMatchObject({
       kind: "config_form",
       reason: expect.stringContaining("Set KUBERNETES_TOKEN"),
-      fix: expect.stringContaining("Set KUBERNETES_TOKEN"),
+      fix: expect.stringContaining("set KUBERNETES_TOKEN"),
     });
     expect(await lackOf({ KUBERNETES_URL: "https://k8s.example" })).toBeUndefined();
   });
