@@ -37,7 +37,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
         expect.arrayContaining(["node:retry", "route", "tool:result", "warning", "tool:defined", "tool:removed"]),
       );
       expect(result.trace.steps.map((step) => step.node)).toEqual(
-        ["gather", "gather", "assess", "gather", "assess", "report"], // the first gather is the failed attempt
+        ["gather", "gather", "assess", "gather", "assess", "report", "file"], // the first gather is the failed attempt
       );
       expect(undisturbed.records).toBeGreaterThan(40);
     });
@@ -73,7 +73,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       }
       const state = await driveOn(world.crash(), effects);
       checkSame(undisturbed, state, (await world.store.read(RUN)).events, effects, doubts, "killed after every record");
-      expect(doubts.size).toBe(5);
+      expect(doubts.size).toBe(6);
     });
 
     it("while a write was under way is told that it is in doubt, and that it was not repeated", async () => {
@@ -308,9 +308,11 @@ function isNotBegun(error: string | undefined): boolean {
 
 /** Results with what a call in doubt, or one that was not begun, would have said. */
 function certain(results: ReturnType<typeof describeResult>["results"]) {
-  return Object.entries(results).map(([node, { toolCalls, ...rest }]) => ({
+  return Object.entries(results).map(([node, { toolCalls, data, ...rest }]) => ({
     node,
     ...rest,
+    // The data of steps repeats the outputs of their calls.
+    data: toolCalls.some(({ step }) => step !== undefined) ? {} : data,
     toolCalls: toolCalls.map(({ error, ...call }) =>
       error?.startsWith("in doubt") || isNotBegun(error)
         ? { ...call, output: { did: call.tool.replace(/^.*_/, "") } }

@@ -6,7 +6,7 @@ import { exposedName } from "../../src/core/skill/skill.ts";
 
 /**
  * A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a
- * route, and tools that it defines itself.
+ * route, tools that it defines itself, and steps that no model chooses.
  */
 
 const workflow: Workflow = {
@@ -27,11 +27,22 @@ const workflow: Workflow = {
     },
     assess: { name: "Assess", instruction: "Assess it.", skills: ["tool-maker"] },
     report: { name: "Report", instruction: "Report it.", skills: ["desk", "tool-maker"] },
+    file: {
+      name: "File",
+      skills: ["desk"],
+      steps: [
+        { id: "look", tool: "desk_look" },
+        { id: "mark", tool: "mark", with: { seen: "{{steps.look.did}}" } },
+        { id: "post", tool: "desk_post", on_error: "skip" },
+        { id: "peek", tool: "desk_peek" },
+      ],
+    },
   },
   edges: [
     { from: "gather", to: "assess" },
     { from: "assess", to: "gather", when: "more is needed", max_iterations: 1 },
     { from: "assess", to: "report", when: "enough is known" },
+    { from: "report", to: "file" },
   ],
 };
 
@@ -72,9 +83,10 @@ function tool(name: string, effect: "read" | "write", idempotent: boolean): Skil
 }
 
 export function recordOf(run: string): RunRecord {
-  const instructions = Object.entries(workflow.nodes).map(([id, { instruction }]) => {
+  const instructions = Object.entries(workflow.nodes).flatMap(([id, { instruction }]) => {
+    if (instruction === undefined) return [];
     const content = String(instruction);
-    return [`nodes.${id}.instruction`, { content, kind: "inline", origin: content, resolver: "inline", hash: "" }];
+    return [[`nodes.${id}.instruction`, { content, kind: "inline", origin: content, resolver: "inline", hash: "" }]];
   });
   return {
     schema: "skillflow.run/1",

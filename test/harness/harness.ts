@@ -43,8 +43,8 @@ export function inline(nodes: Readonly<Record<string, NodeParts>>, edges: readon
   return { entry: Object.keys(nodes)[0] ?? "", nodes: Object.fromEntries(full), edges: edges.map(edgeOf) };
 }
 
-function doing(id: string, { map, call, approval }: NodeParts): NodeParts {
-  return map || call !== undefined || approval ? {} : { instruction: `do ${id}` };
+function doing(id: string, { map, call, approval, steps }: NodeParts): NodeParts {
+  return map || call !== undefined || approval || steps ? {} : { instruction: `do ${id}` };
 }
 
 function edgeOf(edge: EdgeText): Workflow["edges"][number] {

@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from "../base/values.ts";
 /** Templates in `with`: `{{path}}` in a string is replaced by the value at that path of the context. */
 
 const PART = /\{\{\{\{|\{\{([^{}]*)\}\}/g;
+const LONE = /^\{\{([^{}]*)\}\}$/;
 const INDEX = /\[(\d+)\](?=\.|$)/g;
 
 /** Fills in all values, or returns the first problem: `with.x: a.b is missing`. */
@@ -22,6 +23,38 @@ export function fillIn(
   return problem === undefined ? { values } : { problem };
 }
 
+/**
+ * Fills in the input of a step. A member written `name?` is left out if its path does not resolve. Returns the first
+ * problem otherwise: `with.x: a.b does not resolve`.
+ */
+export function fillStep(
+  fields: JsonObject,
+  root: JsonObject,
+): { readonly values: JsonObject } | { readonly problem: string } {
+  const problems: string[] = [];
+  const fill = (value: Json, place: string): Json => {
+    const refuse: Refuse = (_, path) => problems.push(`${place}: ${path} does not resolve`);
+    if (typeof value === "string") return fillText(value, root, refuse);
+    if (Array.isArray(value)) return value.map((item, index) => fill(item, `${place}[${index}]`));
+    if (!isObject(value)) return value;
+    const members = Object.entries(value as JsonObject).flatMap(([name, member]): [string, Json][] => {
+      if (!isOptionalMember(name, member)) return [[name, fill(member, `${place}.${name}`)]];
+      const before = problems.length;
+      const filled = fill(member, `${place}.${name}`);
+      return problems.splice(before).length > 0 ? [] : [[name.slice(0, -1), filled]];
+    });
+    return Object.fromEntries(members);
+  };
+  const values = fill(fields, "with") as JsonObject;
+  const [problem] = problems;
+  return problem === undefined ? { values } : { problem };
+}
+
+/** Checks for a member such as `title?: "{{finding.title}}"`. */
+export function isOptionalMember(name: string, member: Json): member is string {
+  return name.endsWith("?") && typeof member === "string" && LONE.test(member);
+}
+
 /** Returns the paths in a value's strings, as written. */
 export function pathsIn(value: Json): string[] {
   if (typeof value === "string") return [...value.matchAll(PART)].flatMap(([, path]) => path?.trim() ?? []);
@@ -29,7 +62,7 @@ export function pathsIn(value: Json): string[] {
   return isObject(value) ? Object.values(value as JsonObject).flatMap(pathsIn) : [];
 }
 
-type Refuse = (problem: string) => void;
+type Refuse = (problem: string, path: string) => void;
 
 function fillValue(value: Json, root: JsonObject, refuse: Refuse): Json {
   if (typeof value === "string") return fillText(value, root, refuse);
@@ -41,7 +74,7 @@ function fillValue(value: Json, root: JsonObject, refuse: Refuse): Json {
 
 /** Fills in a string once. Templates in inserted values are not expanded. */
 function fillText(text: string, root: JsonObject, refuse: Refuse): Json {
-  const lone = /^\{\{([^{}]*)\}\}$/.exec(text)?.[1];
+  const lone = LONE.exec(text)?.[1];
   if (lone !== undefined) return valueAt(lone.trim(), root, refuse);
   return text.replace(PART, (whole, path: string | undefined) => {
     if (path === undefined) return whole === "{{{{" ? "{{" : whole;
@@ -53,7 +86,7 @@ function fillText(text: string, root: JsonObject, refuse: Refuse): Json {
 function valueAt(path: string, root: JsonObject, refuse: Refuse): Json {
   const found = followIndexed(path, root);
   if (Array.isArray(found)) return path.includes("[*]") ? found : (found[0] ?? null);
-  refuse(`{{${path}}}: ${(found as Missing).missing}`);
+  refuse(`{{${path}}}: ${(found as Missing).missing}`, path);
   return null;
 }
 

@@ -56,6 +56,7 @@ function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema |
     return closed({ ...own, error: TEXT, skipped_reason: TEXT });
   }
   const added: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals: {} };
+  if (node.steps) return closed({ ...added, ...Object.fromEntries(node.steps.map(({ id }) => [id, {}])) });
   if (!node.map && node.call === undefined) {
     const output = node.output ?? (node.instruction ? closed({}) : {});
     return { ...output, ...(output.properties ? closed({ ...withMembers(output), ...added, summary: {} }) : {}) };

@@ -11,6 +11,7 @@ import { checkConditions } from "./conditions.ts";
 import { checkJudgeBudget } from "./judge-budget.ts";
 import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
 import { checkPaths } from "./paths.ts";
+import { checkSteps } from "./steps.ts";
 
 /** Limit on suggestions, because searching for similar names is slow in a large graph. */
 const MOST_SUGGESTIONS = 50;
@@ -27,6 +28,7 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
     ...checkCycles(edges.sound),
     ...checkDefaults(workflow.edges),
     ...checkConditions(workflow, shapes),
+    ...checkSteps(workflow),
     ...checkInlineSkills(workflow),
     ...[...nodes].flatMap((entry) => checkNode(entry, workflow, knownSkills)),
     ...checkPaths(workflow, shapes),
@@ -235,12 +237,13 @@ function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
   });
 }
 
-/** Rejects judge and function evaluators at nodes that run workflows, because no model answers there. */
+/** Rejects evaluators that need a model's answer at nodes that run workflows or steps. */
 function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
-  if (!node.map && node.call === undefined) return [];
+  if (!node.map && node.call === undefined && !node.steps) return [];
   return (node.eval ?? []).flatMap(({ kind, name }, index) => {
-    if (kind === "value" || kind === "evidence") return [];
-    const message = `evaluator "${name}" is a ${kind}: a node that runs workflows accepts only value and evidence`;
+    if (kind === "value" || (kind === "evidence" && !node.steps)) return [];
+    const taken = node.steps ? "a steps node accepts only value" : "a node that runs workflows accepts only value and evidence";
+    const message = `evaluator "${name}" is a ${kind}: ${taken}`;
     return [error("SCHEMA", [...path, "eval", index, "kind"], message)];
   });
 }

@@ -1,13 +1,14 @@
 import { nearest } from "../../base/values.ts";
 
 /** Kinds of nodes, each marked by one field, and the fields that each allows. */
-const ONE_OF = ["instruction", "map", "call", "approval"] as const;
+const ONE_OF = ["instruction", "map", "call", "approval", "steps"] as const;
 const AROUND = ["name", "requires", "output", "eval", "limits", "timeout", "fail_soft", "with"];
 
 const FIELDS_OF: Readonly<Record<Exclude<(typeof ONE_OF)[number], "instruction">, readonly string[]>> = {
   map: ["map", "workflow", "nodes", "edges", "entry", ...AROUND],
   call: ["call", ...AROUND],
   approval: ["approval", "name", "requires"],
+  steps: ["steps", "name", "skills", "requires", "once", "effects", "eval", "timeout", "fail_soft"],
 };
 
 const INNER_ONLY = ["workflow", "nodes", "edges", "entry", "with", "limits"];

@@ -17,6 +17,7 @@ import { workflowLimitsSchema } from "./limits.ts";
 import { checkKind, kindsMeta } from "./node-kind.ts";
 import { conditionSchema, requires } from "./rule.ts";
 import { nodeSources, sourceSchema } from "./source.ts";
+import { stepsSchema } from "./step.ts";
 
 const filterNames = ["allow", "deny"];
 
@@ -109,6 +110,7 @@ const plainNode = lazy(() =>
     map: optional(mapSchema(), "Runs a workflow for each item of a list"),
     call: optional(text(), "Runs another workflow: its file, relative to the document's folder, inside the project"),
     approval: optional(approvalSchema(), "Waits for a person's decision, given with skillflow signal"),
+    steps: optional(stepsSchema(), "Tool calls made in order, without a model"),
     workflow: optional(text(), "For a map: file of the workflow to run for each item"),
     entry: optional(text(), "For a map with nodes: first node of each item"),
     edges: optional(z.array(edge()), "For a map with nodes: transitions between them"),

@@ -38,6 +38,7 @@ const BEYOND_MOST = refusedCall(
 /** Decides whether a model's call runs, is planned, or first needs its audience. */
 export function admit(scene: Scene, call: PendingCall, tools: ToolSet): Admission {
   const tool = tools.find(call.tool, call.input);
+  if (call.problem !== undefined) return { kind: "refuse", failure: refusedCall(call.problem, "input.invalid") };
   if (call.index >= MOST_CALLS) return { kind: "refuse", failure: BEYOND_MOST };
   if (!tool) return { kind: "refuse", failure: unknownTool(call, tools) };
   const isPlanned = !call.broken && isHeld(scene, call, tool);

@@ -8,6 +8,7 @@ import type { SingleStep, Step } from "../fold/step.ts";
 import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
 import { askWord } from "./inner/approval.ts";
 import { manage, turnsIn } from "./inner/runs.ts";
+import { takeSteps } from "./inner/steps.ts";
 import { leaveUnfinished } from "./leave.ts";
 import { type Scene, sceneOf } from "./scene.ts";
 import { work } from "./visit.ts";
@@ -71,6 +72,7 @@ function inVisit(scene: Scene): SingleStep {
   const { state, node } = scene;
   if (state.halt) return leaveUnfinished(scene);
   if (node.approval) return askWord(scene);
+  if (node.steps) return takeSteps(scene);
   return node.map || node.call !== undefined ? (manage(scene) ?? unreachable(scene)) : work(scene);
 }
 
@@ -95,8 +97,9 @@ function enter(program: Program, state: State): SingleStep {
   const node = state.upcoming?.node ?? program.workflow.entry;
   const reached = stepsLeft(program, state, node);
   if (reached) return reached;
-  if (program.node(node).approval && isDryRun(program.record.input)) {
-    return finishEarly(program, state, `a dry run ends before the approval ${node}`);
+  const { approval, steps } = program.node(node);
+  if ((approval || steps) && isDryRun(program.record.input)) {
+    return finishEarly(program, state, `a dry run ends before the ${approval ? "approval" : "steps node"} ${node}`);
   }
   const iteration = (state.iterations.get(node) ?? 0) + 1;
   const instruction = program.instruction(node);

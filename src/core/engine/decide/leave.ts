@@ -6,7 +6,7 @@ import { dataLeft } from "../evidence/weigh.ts";
 import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
 import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
-import { itemsData } from "./inner/outcome.ts";
+import { itemsData, stepsData } from "./inner/outcome.ts";
 import { readAnswer } from "./judging/answer.ts";
 import type { Scene } from "./scene.ts";
 
@@ -61,6 +61,7 @@ export function leave(scene: Scene, result: NodeResult, { unfinished, stopped, c
 
 /** Returns the data of the answer or, if there is none, the model's last text. */
 function partialData(visit: Visit, node: WorkflowNode): JsonObject {
+  if (node.steps) return stepsData(visit);
   if (node.map || node.call !== undefined) return itemsData(visit, node);
   if (visit.answer && visit.answer.text.trim() !== "") {
     return dataLeft(readAnswer(node, visit.answer.text).data, node.eval ?? [], visit.examined);

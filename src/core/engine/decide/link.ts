@@ -4,6 +4,7 @@ import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
 import type { Condition, ValueRule } from "../../document/workflow/rule.ts";
 import type { NodeSources } from "../../document/workflow/source.ts";
+import { callsOf } from "../../document/workflow/step.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import { parseSkillReference } from "../../skill/skill-reference.ts";
 import type { Section } from "../event/prompt.ts";
@@ -99,9 +100,10 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
   });
   /** Returns a key of everything that makes one node's tools differ from another's. */
   const choiceOf = oncePerNode((id) => {
-    const { tools, effects, disallowed_tools, state } = nodeOf(id);
-    const isCiting = citesResults(nodeOf(id), available(id));
-    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, state, isCiting]);
+    const { tools, effects, disallowed_tools, state, steps } = nodeOf(id);
+    const called = steps?.flatMap(callsOf).map(({ tool }) => tool);
+    const own = { tools, effects, disallowed_tools, state, called, isCiting: citesResults(nodeOf(id), available(id)) };
+    return JSON.stringify([available(id).map((skill) => skill.id), own]);
   });
   const place = toolOrder(workflow.nodes);
   const skills = (id: string, changed: Offering["changed"]) => left(available(id), changed);

@@ -1,5 +1,6 @@
 import { schemaAsTold } from "../../base/schema/told-schema.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
+import { callsOf } from "../../document/workflow/step.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../../skill/skill.ts";
 import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
@@ -54,11 +55,20 @@ export function selectTools(
     }
   }
   const readOnly = isReadOnly(node, now.settings);
+  const called = node.steps && new Set(node.steps.flatMap(callsOf).map(({ tool }) => toolNamed(all, tool)));
   const offered = all
+    .filter((tool) => !called || called.has(tool))
     .filter((tool) => !allow || tool.skill === EXECUTOR || allow.some((entry) => names(all, entry, tool)))
     .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
     .filter((tool) => !readOnly || tool.effect === "read");
   return { warnings, set: toolSet(all, offered) };
+}
+
+/** Returns the tool that a step names: by its exposed name, or by its own name if only one skill has it. */
+export function toolNamed(all: readonly ToolDescriptor[], name: string): ToolDescriptor | undefined {
+  const skilled = all.filter(({ skill }) => skill !== EXECUTOR);
+  const [only, ...others] = skilled.filter((tool) => tool.name === name);
+  return skilled.find(({ exposed }) => exposed === name) ?? (others.length === 0 ? only : undefined);
 }
 
 /** Numbers tools that would otherwise be offered under the same name. */

@@ -30,8 +30,9 @@ export function planCall(
 ): EventBody[] {
   const { state, visit } = scene;
   const answer = (output: Json): EventBody => {
-    const { ref, key, tool: name } = call;
-    return { type: "tool:result", node: visit.node, tool: name, output, planned: true, ref, id: key };
+    const { ref, key, tool: name, step } = call;
+    const named = { node: visit.node, tool: name, ref, id: key, ...defined("step", step) };
+    return { type: "tool:result", ...named, output, planned: true };
   };
   const operation = operationOf(scene, call, tool);
   const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));

@@ -23,9 +23,9 @@ const IN_DOUBT: Failure = {
   acted: "unknown",
 };
 
-/** Carries out parallel reads or one write, after announcing them in one record. */
+/** Carries out parallel reads or one write, unless the turn limit is reached. */
 export function carryOut(scene: Scene): SingleStep {
-  const { program, state, visit } = scene;
+  const { visit } = scene;
   const tools = toolsHere(scene);
   const most = mostTurns(scene);
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
@@ -35,7 +35,13 @@ export function carryOut(scene: Scene): SingleStep {
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };
   }
-  const group = nextGroup(visit.pending, tools.find);
+  return perform(scene, nextGroup(visit.pending, tools.find));
+}
+
+/** Carries out calls that may run together, after announcing them in one record. */
+export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep {
+  const { program, state, visit } = scene;
+  const tools = toolsHere(scene);
   const unannounced = group.filter((call) => call.announced === undefined && !readAgain(scene, call, tools));
   const [first] = unannounced;
   const admission = first && admit(scene, first, tools);
@@ -62,16 +68,16 @@ export function carryOut(scene: Scene): SingleStep {
       ...defined("reading", instructionRead({ tool, input }, skills, tools.all)),
       ...defined("recalled", isStateTool(tool) ? recall(tool, input, memoryOf(scene)) : undefined),
     };
-    return [{ key, ...defined("ref", ref), tool, input, ...own }];
+    return [{ key, ...defined("ref", ref), ...defined("step", call.step), tool, input, ...own }];
   });
   return { kind: "call", key, node: visit.node, calls };
 }
 
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
-  const { ref, key, tool } = call;
+  const { ref, key, tool, step } = call;
   const named = { type: "tool:result", node, tool: tool.exposed } as const;
-  const result: EventBody = { ...named, ...outcome, ...defined("ref", ref), id: key };
+  const result: EventBody = { ...named, ...outcome, ...defined("ref", ref), id: key, ...defined("step", step) };
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
@@ -102,7 +108,8 @@ function announce(scene: Scene, calls: readonly PendingCall[], tools: ToolSet): 
     const answer = (output: string, ref?: string): EventBody => {
       return { type: "tool:result", node, tool: name, output, ...defined("ref", ref), id: key };
     };
-    const same = admission.kind === "run" ? sameAs(scene, { ...admission, name, input, sound }, tools) : undefined;
+    const isChosen = admission.kind === "run" && pending.step === undefined;
+    const same = isChosen ? sameAs(scene, { ...admission, name, input, sound }, tools) : undefined;
     if (same !== undefined) {
       results.push(answer(`same as ${same}`));
       continue;
@@ -116,8 +123,8 @@ function announce(scene: Scene, calls: readonly PendingCall[], tools: ToolSet): 
       if (known !== undefined) results.push(answer(known, call.ref));
     } else results.push(...planCall(scene, call, admission.tool));
   }
-  const bodies = announced.map(({ key: id, ref, tool, input }): EventBody => {
-    return { type: "tool:call", node, tool, input, ref, id };
+  const bodies = announced.map(({ key: id, ref, tool, input, step }): EventBody => {
+    return { type: "tool:call", node, tool, input, ref, id, ...defined("step", step) };
   });
   const isRepeatable = !sound.some((call) => tools.find(call.tool, call.input)?.effect === "write");
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies: [...bodies, ...results], isRepeatable };
@@ -171,8 +178,8 @@ function seenAbove(
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });
 }
 
-function refused({ node }: Visit, { tool, key, ref }: PendingCall, failure: Failure): EventBody {
-  return { type: "tool:result", node, tool, ...failure, ...defined("ref", ref), id: key };
+function refused({ node }: Visit, { tool, key, ref, step }: PendingCall, failure: Failure): EventBody {
+  return { type: "tool:result", node, tool, ...failure, ...defined("ref", ref), id: key, ...defined("step", step) };
 }
 
 /** Checks whether a process that is gone announced the call, and repeating it is unsafe. */

@@ -26,6 +26,8 @@ const acted = lazy(() =>
   optional(z.enum(["no", "unknown"]), "With an error: whether the call may have written. Absent in older records."),
 );
 
+const step = lazy(() => optional(z.string(), "Step of a steps node that makes the call"));
+
 const visitEvents = lazy(
   () =>
     [
@@ -44,6 +46,7 @@ const visitEvents = lazy(
         input: json(),
         ref: ref(),
         id: z.string().describe("Step key of the call"),
+        step: step(),
       }),
       z.object({
         type: z.literal("tool:result"),
@@ -61,6 +64,7 @@ const visitEvents = lazy(
         ),
         ref: optional(ref(), "Absent without a preceding tool:call"),
         id: z.string(),
+        step: step(),
       }),
     ] as const,
 );

@@ -13,6 +13,8 @@ export interface Call {
   readonly id?: string;
   /** The reference for its result. */
   readonly ref?: string;
+  /** The step of a `steps` node that makes the call. */
+  readonly step?: string;
   readonly tool: ToolDescriptor;
   readonly input: Json;
   /** The tool that the call runs or removes, if the run itself defined it. */

@@ -25,6 +25,7 @@ const toolCallSchema = lazy(() =>
     input: json(),
     output: optional(json(), "Absent on error"),
     error: z.string().optional(),
+    step: optional(z.string(), "Step of a steps node that made the call"),
     planned: optional(z.boolean(), "The call was recorded as an operation of the plan, not executed"),
   }),
 );

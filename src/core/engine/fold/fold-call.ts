@@ -7,15 +7,22 @@ import type { ToolAnswer } from "../event/prompt.ts";
 import { standAfter, UNTOUCHED } from "../plan/standing.ts";
 import { touchOf } from "../tools/state.ts";
 import type { State } from "./state.ts";
-import { type PendingCall, toolCallOf, type Visit } from "./visit.ts";
+import { newCall, type PendingCall, toolCallOf, type Visit } from "./visit.ts";
 
 export function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
-  const { ref, node, tool, input } = event;
+  const { ref, node, tool, input, step } = event;
   const recorded: RecordedCall = { ref, node, ...defined("at", state.inside?.at), tool, input, outcome: undefined };
   state.run.calls.set(ref, recorded);
   state.visit?.recorded.push(recorded);
+  if (state.visit && step !== undefined) beginStep(state.visit, { key: event.id, tool, input, step });
   const call = pendingOf(state.visit, event.id);
   if (call) Object.assign(call, { announced: event.epoch, ref });
+}
+
+/** Adds the call of a step, which no reply has announced. The calls of a record form a turn. */
+function beginStep(visit: Visit, call: Pick<PendingCall, "key" | "tool" | "input" | "step">): void {
+  visit.pending.push(newCall({ ...call, id: call.key, index: visit.pending.length, broken: false }));
+  visit.unanswered += 1;
 }
 
 export function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
@@ -38,7 +45,8 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   const images = blobs?.filter(isImage) ?? [];
   if (images.length > 0) call.images = images;
   if (visit.unanswered > 0) return;
-  visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
+  if (event.step === undefined) visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
+  else visit.replies += 1;
   for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
   visit.pending = [];
 }
@@ -57,10 +65,10 @@ function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
 
 export function foldAudience({ visit }: State, event: EventOf<"tool:audience">): void {
   const { id, audience, error, code = "tool.failed" } = event;
+  const known = { audience, ...(error === undefined ? {} : { refusal: refusedCall(error, code) }) };
   const call = pendingOf(visit, id);
-  if (!call) return;
-  call.audience = audience;
-  if (error !== undefined) call.refusal = refusedCall(error, code);
+  if (call) Object.assign(call, known);
+  else visit?.audiences.set(id, known);
 }
 
 export function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {

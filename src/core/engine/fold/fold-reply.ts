@@ -1,7 +1,7 @@
 import type { Envelope, EventOf } from "../event/event.ts";
 import { type Part, textOf } from "../event/prompt.ts";
 import { type State, type UsageTotals, withOuter } from "./state.ts";
-import type { Leaving, PendingCall, Visit } from "./visit.ts";
+import { type Leaving, newCall, type PendingCall, type Visit } from "./visit.ts";
 
 /** Folds a reply. Of a refused or cut-off reply, only the text is kept, and its calls are not carried out. */
 export function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
@@ -38,19 +38,16 @@ export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usa
 
 function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
   const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
-  return calls.map((part, index) => ({
-    key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
-    index,
-    id: part.id,
-    tool: part.tool,
-    input: part.type === "call" ? part.input : part.text,
-    broken: part.type === "broken_call",
-    announced: undefined,
-    ref: undefined,
-    planned: false,
-    audience: undefined,
-    outcome: undefined,
-  }));
+  return calls.map((part, index) =>
+    newCall({
+      key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
+      index,
+      id: part.id,
+      tool: part.tool,
+      input: part.type === "call" ? part.input : part.text,
+      broken: part.type === "broken_call",
+    }),
+  );
 }
 
 function judgeOf(visit: Visit, event: Envelope): (string | undefined)[] {

@@ -114,6 +114,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
     replies: 0,
     pending: [],
     unanswered: 0,
+    audiences: new Map(),
     calls: [],
     answer: undefined,
     corrected: false,

@@ -126,7 +126,7 @@ function timeLeft({ state, limits }: Level): number | undefined {
 function attemptLimit(program: Program, { run }: State, id: string): number | undefined {
   const node = program.node(id);
   const own = parseDuration(node.timeout);
-  return own === undefined && node.instruction !== undefined ? run.settings.node_timeout_ms : own;
+  return own === undefined && (node.instruction ?? node.steps) !== undefined ? run.settings.node_timeout_ms : own;
 }
 
 function limitStep({ inside }: State, key: StepKey, reached: Pick<Reached, "limit" | "message">): SingleStep {

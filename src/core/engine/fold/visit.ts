@@ -21,11 +21,13 @@ export interface Visit {
   /** Announced calls of all attempts. */
   readonly recorded: RecordedCall[];
   turns: Turn[];
-  /** Number of answered model calls in this attempt. */
+  /** Number of answered model calls in this attempt, or of the groups of calls that a `steps` node has finished. */
   replies: number;
   pending: PendingCall[];
   /** Number of pending calls without an outcome. */
   unanswered: number;
+  /** Audiences of writes that are not announced yet, by step key. */
+  readonly audiences: Map<string, Pick<PendingCall, "audience" | "refusal">>;
   calls: ToolCall[];
   /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;
@@ -112,7 +114,7 @@ export interface Lesson {
   readonly calls: readonly ToolCall[];
 }
 
-/** Call of the latest turn, in the model's order. */
+/** Call of the latest turn, in the model's order, or of the latest steps of a `steps` node. */
 export interface PendingCall {
   readonly key: string;
   /** Position in the turn. The key ends with it. */
@@ -123,6 +125,10 @@ export interface PendingCall {
   readonly input: Json;
   /** Whether its arguments were invalid JSON, so that it cannot run. */
   readonly broken: boolean;
+  /** Step of a `steps` node that makes the call. */
+  readonly step?: string;
+  /** Why the input of a step could not be filled in. */
+  readonly problem?: string;
   announced: number | undefined;
   /** Reference under which it was announced. */
   ref: string | undefined;
@@ -158,8 +164,15 @@ export interface Leaving {
   routeError: RunError | undefined;
 }
 
-export function toolCallOf({ ref, tool, input, announced, planned, outcome }: PendingCall): ToolCall {
+/** Creates a call that is not announced. Its position in the turn is the last part of the key. */
+export function newCall(
+  call: Pick<PendingCall, "key" | "index" | "id" | "tool" | "input" | "broken" | "step" | "problem">,
+): PendingCall {
+  return { ...call, announced: undefined, ref: undefined, planned: false, audience: undefined, outcome: undefined };
+}
+
+export function toolCallOf({ ref, tool, input, announced, planned, outcome, step }: PendingCall): ToolCall {
   const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
   const given = outcome && "error" in outcome ? { error: outcome.error } : (outcome ?? { error });
-  return { ...defined("ref", ref), tool, input, ...given, ...(planned ? { planned } : {}) };
+  return { ...defined("ref", ref), tool, input, ...given, ...defined("step", step), ...(planned ? { planned } : {}) };
 }

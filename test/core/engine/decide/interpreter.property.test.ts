@@ -82,7 +82,37 @@ const retry = fc.record({
   instruction: fc.constantFrom("again", { auto: true as const }, { reflect: "why?" }),
 });
 
-const node = fc.record(
+const steps = fc.record(
+  {
+    skills: fc.constantFrom<string[][]>(["ops"], ["tool-maker", "ops"], []),
+    steps: fc
+      .array(
+        fc.record(
+          {
+            tool: fc.constantFrom("look", "ops_peek", "act", "ops_put", "ops_nope"),
+            with: fc.constantFrom<Record<string, string>[]>(
+              { id: "{{input.id}}" },
+              { "id?": "{{steps.s0}}" },
+              { text: "is {{run.id}}" },
+            ),
+            if: fc.constantFrom("steps.s0 exists", "input.id = 1"),
+            on_error: fc.constantFrom("fail" as const, "skip" as const),
+          },
+          { requiredKeys: ["tool"] },
+        ),
+        { minLength: 1, maxLength: 4 },
+      )
+      .map((made) => made.map((step, index) => ({ id: `s${index}`, ...step }))),
+    fail_soft: fc.boolean(),
+    requires: fc.record({
+      output_required: fc.constantFrom<string[][]>(["input.id"], ["a.summary"]),
+      on_fail: fc.constant("skip" as const),
+    }),
+  },
+  { requiredKeys: ["skills", "steps"] },
+);
+
+const modelNode = fc.record(
   {
     skills: fc.constantFrom([], ["ops"], ["tool-maker", "ops"]),
     max_turns: fc.integer({ min: 1, max: 3 }),
@@ -98,6 +128,8 @@ const node = fc.record(
   },
   { requiredKeys: [] },
 );
+
+const node = fc.oneof({ weight: 3, arbitrary: modelNode }, { weight: 1, arbitrary: steps });
 
 const condition: fc.Arbitrary<Condition> = fc.constantFrom<Condition[]>(
   "a.x = 1",

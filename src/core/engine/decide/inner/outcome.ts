@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../base/values.ts";
+import type { Json, JsonObject } from "../../../base/values.ts";
 import type { WorkflowNode } from "../../../document/workflow/node.ts";
 import type { ItemOutcome, Visit } from "../../fold/visit.ts";
 
@@ -14,6 +14,14 @@ export function itemsData({ items }: Visit, { map }: WorkflowNode): JsonObject {
   const notBegun = items.all.filter(({ outcome, index }) => !outcome && !running.has(index)).length;
   const failed = told.filter(({ status }) => status === "failed").length;
   return { items: told, left: items.left + notBegun, failed };
+}
+
+/** Returns the data of a `steps` node: the outputs of the steps that succeeded so far, by step. */
+export function stepsData({ calls }: Pick<Visit, "calls">): JsonObject {
+  const outputs = calls.flatMap(({ step, error, output = null }): [string, Json][] => {
+    return step === undefined || error !== undefined ? [] : [[step, output]];
+  });
+  return Object.fromEntries(outputs);
 }
 
 const STOPPED: ItemOutcome = { status: "stopped", data: {} };
