@@ -16,38 +16,67 @@ export function fillIn(
   const values = Object.fromEntries(
     Object.entries(fields).map(([name, value]): [string, Json] => [
       name,
-      fillValue(value, root, (problem) => problems.push(`with.${name}: ${problem}`)),
+      fillValue(value, (path) => valueAt(path, root, (problem) => problems.push(`with.${name}: ${problem}`))),
     ]),
   );
   const [problem] = problems;
   return problem === undefined ? { values } : { problem };
 }
 
+/** Input of a step: as it is sent, and as it is planned, where inserted text cannot contain references. */
+export interface FilledStep {
+  readonly values: JsonObject;
+  readonly planned: JsonObject;
+  /** Whether it refers to the result of a planned operation. */
+  readonly refers: boolean;
+}
+
+interface StepRoots {
+  readonly root: JsonObject;
+  /** References such as `${op-1.url}` at the places of values that are only known later. They go before `root`. */
+  readonly references: JsonObject;
+}
+
 /**
  * Fills in the input of a step. A member written `name?` is left out if its path does not resolve. Returns the first
  * problem otherwise: `with.x: a.b does not resolve`.
  */
-export function fillStep(
-  fields: JsonObject,
-  root: JsonObject,
-): { readonly values: JsonObject } | { readonly problem: string } {
+export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { readonly problem: string } {
   const problems: string[] = [];
-  const fill = (value: Json, place: string): Json => {
-    const refuse: Refuse = (_, path) => problems.push(`${place}: ${path} does not resolve`);
-    if (typeof value === "string") return fillText(value, root, refuse);
-    if (Array.isArray(value)) return value.map((item, index) => fill(item, `${place}[${index}]`));
+  const found = { refers: false };
+  const resolving = (keep: (value: Json) => Json, place: string) => (path: string) => {
+    const reference = followIndexed(path, roots.references);
+    if (!Array.isArray(reference)) {
+      return keep(valueAt(path, roots.root, () => problems.push(`${place}: ${path} does not resolve`)));
+    }
+    found.refers = true;
+    return (reference as readonly Json[])[0] ?? null;
+  };
+  const fill = (value: Json, place: string, keep: (value: Json) => Json): Json => {
+    if (typeof value === "string") return fillText(value, resolving(keep, place));
+    if (Array.isArray(value)) return value.map((item, index) => fill(item, `${place}[${index}]`, keep));
     if (!isObject(value)) return value;
     const members = Object.entries(value as JsonObject).flatMap(([name, member]): [string, Json][] => {
-      if (!isOptionalMember(name, member)) return [[name, fill(member, `${place}.${name}`)]];
+      if (!isOptionalMember(name, member)) return [[name, fill(member, `${place}.${name}`, keep)]];
       const before = problems.length;
-      const filled = fill(member, `${place}.${name}`);
+      const filled = fill(member, `${place}.${name}`, keep);
       return problems.splice(before).length > 0 ? [] : [[name.slice(0, -1), filled]];
     });
     return Object.fromEntries(members);
   };
-  const values = fill(fields, "with") as JsonObject;
+  const values = fill(fields, "with", (value) => value) as JsonObject;
+  const planned = fill(fields, "with", withoutReferences) as JsonObject;
   const [problem] = problems;
-  return problem === undefined ? { values } : { problem };
+  return problem === undefined ? { values, planned, ...found } : { problem };
+}
+
+/** Escapes `${` in inserted text, so that a plan reads it as text. */
+function withoutReferences(value: Json): Json {
+  if (typeof value === "string") return value.replaceAll("${", () => "$${");
+  if (Array.isArray(value)) return value.map(withoutReferences);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value as JsonObject);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutReferences(member)]));
 }
 
 /** Checks for a member such as `title?: "{{finding.title}}"`. */
@@ -62,23 +91,24 @@ export function pathsIn(value: Json): string[] {
   return isObject(value) ? Object.values(value as JsonObject).flatMap(pathsIn) : [];
 }
 
-type Refuse = (problem: string, path: string) => void;
+type Refuse = (problem: string) => void;
+type Resolve = (path: string) => Json;
 
-function fillValue(value: Json, root: JsonObject, refuse: Refuse): Json {
-  if (typeof value === "string") return fillText(value, root, refuse);
-  if (Array.isArray(value)) return value.map((item) => fillValue(item, root, refuse));
+function fillValue(value: Json, resolve: Resolve): Json {
+  if (typeof value === "string") return fillText(value, resolve);
+  if (Array.isArray(value)) return value.map((item) => fillValue(item, resolve));
   if (!isObject(value)) return value;
   const members = Object.entries(value as JsonObject);
-  return Object.fromEntries(members.map(([key, member]) => [key, fillValue(member, root, refuse)]));
+  return Object.fromEntries(members.map(([key, member]) => [key, fillValue(member, resolve)]));
 }
 
 /** Fills in a string once. Templates in inserted values are not expanded. */
-function fillText(text: string, root: JsonObject, refuse: Refuse): Json {
+function fillText(text: string, resolve: Resolve): Json {
   const lone = LONE.exec(text)?.[1];
-  if (lone !== undefined) return valueAt(lone.trim(), root, refuse);
+  if (lone !== undefined) return resolve(lone.trim());
   return text.replace(PART, (whole, path: string | undefined) => {
     if (path === undefined) return whole === "{{{{" ? "{{" : whole;
-    const value = valueAt(path.trim(), root, refuse);
+    const value = resolve(path.trim());
     return typeof value === "string" ? value : JSON.stringify(value);
   });
 }
@@ -86,7 +116,7 @@ function fillText(text: string, root: JsonObject, refuse: Refuse): Json {
 function valueAt(path: string, root: JsonObject, refuse: Refuse): Json {
   const found = followIndexed(path, root);
   if (Array.isArray(found)) return path.includes("[*]") ? found : (found[0] ?? null);
-  refuse(`{{${path}}}: ${(found as Missing).missing}`, path);
+  refuse(`{{${path}}}: ${(found as Missing).missing}`);
   return null;
 }
 

@@ -63,10 +63,16 @@ export function defaultJudge(model: string, own: OwnPrefixes = NONE): string {
   return own.has(provider) || provider.startsWith("openai") ? model : DEFAULT_JUDGE;
 }
 
+/** Checks whether a workflow asks a model: not if it has only steps and approvals, and edges without `when`. */
+export function asksModel({ nodes, edges }: Pick<Workflow, "nodes" | "edges">): boolean {
+  const isAsking = Object.values(nodes).some(({ steps, approval }) => !steps && !approval);
+  return isAsking || edges.some(({ when }) => when?.trim());
+}
+
 /** Checks before a run that every provider the workflow needs has a key. */
 export function checkModels(model: string, workflow: Workflow, env: Environment, own: OwnPrefixes = NONE): void {
   const serving = checkModel(model, own);
-  if (isOffline(model)) return;
+  if (isOffline(model) || !asksModel(workflow)) return;
   const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
   const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
   const used = [...named, ...judges.map((judge) => (judge.kind === "judge" ? judge.model : undefined))];

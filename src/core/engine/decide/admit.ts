@@ -43,7 +43,7 @@ export function admit(scene: Scene, call: PendingCall, tools: ToolSet): Admissio
   if (!tool) return { kind: "refuse", failure: unknownTool(call, tools) };
   const isPlanned = !call.broken && isHeld(scene, call, tool);
   const failure = isPlanned
-    ? (planProblem(scene, call) ?? problemOf(call, withReferences(tool, call.input), tools))
+    ? (planProblem(scene, call, tool) ?? problemOf(asPlanned(call), withReferences(tool, asPlanned(call).input), tools))
     : problemOf(call, tool, tools);
   if (failure) return { kind: "refuse", failure };
   if (!call.audience && needsAudience(scene, tool)) return { kind: "audience", tool };
@@ -56,7 +56,12 @@ function writesHere({ program, state }: Scene) {
 
 /** Checks whether a call is planned: all writes are, or this one would send private text to a public place. */
 function isHeld(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
-  return tool.effect === "write" && (writesHere(scene) === "plan" || takesPrivateText(scene, call, tool));
+  if (tool.effect !== "write") return call.refers === true;
+  return writesHere(scene) === "plan" || call.refers === true || takesPrivateText(scene, call, tool);
+}
+
+function asPlanned(call: PendingCall): PendingCall {
+  return { ...call, input: call.plannedInput ?? call.input };
 }
 
 /** Checks whether the actual audience of a write matters. Only a tool that declares a public audience needs the check. */
@@ -84,7 +89,10 @@ function isPrivate(scene: Scene): boolean {
  * Returns why a call cannot be planned. The service's refusal fails a call that would be held for review, but if all
  * writes are planned it is ignored, because the plan may be applied with another key.
  */
-function planProblem(scene: Scene, { input, refusal }: PendingCall): Failure | undefined {
+function planProblem(scene: Scene, call: PendingCall, { effect }: ToolDescriptor): Failure | undefined {
+  const { refusal } = call;
+  const { input } = asPlanned(call);
+  if (effect === "read") return refusedCall("it needs the result of a write that is only planned", "input.invalid");
   const planned = scene.state.run.operations.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation.id);
   const unknown = referencesIn(input).find((id) => !planned.includes(id));
   if (unknown === undefined) return writesHere(scene) === "plan" ? undefined : refusal;

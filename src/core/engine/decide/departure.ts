@@ -131,11 +131,19 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   const visited = state.path.slice(isLess ? changedFrom : 0).filter(({ node }) => !workflow.nodes[node]?.approval);
   const isSkipped = ({ result }: PathStep) => result?.status === "skipped";
   const run = { workflow, skills, inner };
-  const lost = visited.filter((step) => !isSkipped(step) && hasLostAll(run, state, step.node));
+  const hasLost = (step: PathStep) => {
+    return workflow.nodes[step.node]?.steps ? hasLostSteps(step) : hasLostAll(run, state, step.node);
+  };
+  const lost = visited.filter((step) => !isSkipped(step) && hasLost(step));
   if (visited.length === 0 || !visited.every((step) => isSkipped(step) || lost.includes(step))) return undefined;
   const [first] = lost;
   if (first) return nothingLeft(state, isLess ? first.node : undefined);
   return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+}
+
+/** Checks whether a `steps` node made no call because its skills are missing. */
+function hasLostSteps({ result, degraded }: PathStep): boolean {
+  return result?.toolCalls.length === 0 && degraded.some(({ skill }) => skill !== undefined);
 }
 
 /** Checks whether a node, or every node of its inner runs, lists skills but has none of them. */

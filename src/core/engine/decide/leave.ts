@@ -7,6 +7,7 @@ import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
 import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
 import { itemsData, stepsData } from "./inner/outcome.ts";
+import { missedSkills } from "./inner/step-calls.ts";
 import { readAnswer } from "./judging/answer.ts";
 import type { Scene } from "./scene.ts";
 
@@ -48,7 +49,8 @@ interface Manner {
 
 export function leave(scene: Scene, result: NodeResult, { unfinished, stopped, cause }: Manner = {}): SingleStep {
   const { program, state, visit, node } = scene;
-  const degraded = shortfallsOf(program.record.skills, { node, result, changed: state.run.changed });
+  const asked = node.steps ? { ...node, skills: [...missedSkills(scene)] } : node;
+  const degraded = shortfallsOf(program.record.skills, { node: asked, result, changed: state.run.changed });
   const how = {
     ...(degraded.length > 0 ? { degraded } : {}),
     ...(unfinished ? { unfinished } : {}),

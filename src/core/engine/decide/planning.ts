@@ -1,5 +1,5 @@
 import { followPath } from "../../base/path.ts";
-import { deepEqual, defined, type Json } from "../../base/values.ts";
+import { deepEqual, defined, type Json, type JsonObject } from "../../base/values.ts";
 import { bringsText } from "../../document/inputs.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
@@ -35,10 +35,11 @@ export function planCall(
     return { type: "tool:result", ...named, output, planned: true };
   };
   const operation = operationOf(scene, call, tool);
+  const held: JsonObject = call.step !== undefined && operation.held ? { held: operation.held } : {};
   const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
-  if (same) return [answer({ planned: true, id: same.operation.id, same: true })];
+  if (same) return [answer({ planned: true, id: same.operation.id, ...held, same: true })];
   const planned: EventBody = { type: "operation:planned", node: visit.node, operation, id: call.key };
-  return [planned, answer({ planned: true, id: operation.id })];
+  return [planned, answer({ planned: true, id: operation.id, ...held })];
 }
 
 function isOf({ operation }: PlannedOperation, { skill, tool, input }: Operation): boolean {
@@ -49,7 +50,8 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
   const { state, visit } = scene;
   const { skill, name: tool, host } = descriptor;
   const isHeld = takesPrivateText(scene, call, descriptor);
-  const given = isStatePut(descriptor) ? placedPut(scene.node.state ?? [], call.input) : call.input;
+  const planned = call.plannedInput ?? call.input;
+  const given = isStatePut(descriptor) ? placedPut(scene.node.state ?? [], planned) : planned;
   const { input, filtered } = isHeld ? forPublic(given, host) : { input: given, filtered: [] };
   return {
     id: `op-${state.run.operations.length + 1}`,

@@ -129,6 +129,10 @@ export interface PendingCall {
   readonly step?: string;
   /** Why the input of a step could not be filled in. */
   readonly problem?: string;
+  /** Input of a step if its call is planned. References in inserted text are escaped. */
+  readonly plannedInput?: Json;
+  /** True if the input of a step refers to a planned operation, so that the call is planned too. */
+  readonly refers?: boolean;
   announced: number | undefined;
   /** Reference under which it was announced. */
   ref: string | undefined;
@@ -166,7 +170,7 @@ export interface Leaving {
 
 /** Creates a call that is not announced. Its position in the turn is the last part of the key. */
 export function newCall(
-  call: Pick<PendingCall, "key" | "index" | "id" | "tool" | "input" | "broken" | "step" | "problem">,
+  call: Omit<PendingCall, "announced" | "ref" | "planned" | "audience" | "outcome">,
 ): PendingCall {
   return { ...call, announced: undefined, ref: undefined, planned: false, audience: undefined, outcome: undefined };
 }

@@ -1,7 +1,14 @@
 import { variableOf } from "../../base/options.ts";
 import { deepEqual, defined } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
-import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../../document/model-name.ts";
+import {
+  asksModel,
+  checkModel,
+  checkModels,
+  defaultJudge,
+  defaultModel,
+  type OwnPrefixes,
+} from "../../document/model-name.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { EventBody, RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
@@ -38,6 +45,8 @@ interface Said {
   readonly own?: OwnPrefixes;
 }
 
+/** Model of a workflow that asks none. */
+const UNASKED_MODEL = "anthropic:claude-sonnet-4-5";
 const DEFAULT_MAX_STEPS = 200;
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
@@ -45,7 +54,8 @@ const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 /** Chooses a new run's settings: first flags, then variables, then files. Limits: see `chooseBounds`. */
 export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, files, own }: Said): Settings {
   const named = choices.model ?? env[variableOf("model")] ?? first(files, (file) => file.model);
-  const model = named ?? defaultModel(env, workflow.model, own);
+  const fallback = asksModel(workflow) ? workflow.model : UNASKED_MODEL;
+  const model = named ?? defaultModel(env, fallback, own);
   if (choices.detach) checkModel(model, own);
   else checkModels(model, workflow, env, own);
   const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
+import { chooseSettings } from "../../../../src/core/engine/settings/settings.ts";
 import type { Outcome } from "../../../../src/core/skill/skill.ts";
 import {
   eventsOf,
@@ -10,6 +12,8 @@ import {
   play,
   recordOf,
   resultAt,
+  skillOf,
+  toolOf,
   workflowOf,
 } from "../../../harness/harness.ts";
 
@@ -194,4 +198,161 @@ describe("a write of a steps node", () => {
     expect(eventsOf(played.events, "operation:planned")).toHaveLength(1);
     expect(played.called.map(({ tool }) => tool.name)).toEqual(["look"]);
   });
+});
+
+const LINEAR = skillOf("linear", [toolOf("linear", "create_issue", { effect: "write", output_schema: issueSchema() })]);
+const GITHUB = skillOf("github", [toolOf("github", "open", { effect: "write" }), toolOf("github", "list")]);
+
+function issueSchema() {
+  const nested = { type: "object", properties: { url: { type: "string" } } };
+  return { type: "object", properties: { url: { type: "string" }, id: { type: "string" }, team: nested } };
+}
+
+const gone = (id: string, parts: Partial<RunRecord["skills"][number]> = {}) =>
+  skillOf(id, [], { available: false, cause: "config_missing", reason: "TOKEN is not set", ...parts });
+
+/** Plays a node called file with the skills linear and github. */
+function playFile(steps: Steps, skills: RunRecord["skills"], parts: Parameters<typeof recordOf>[1] = {}) {
+  const workflow = workflowOf({ file: { skills: ["linear", "github"], steps } });
+  const record = recordOf(workflow, { skills, ...parts });
+  const played = play(record, { tools: echo, audience: "team" });
+  return { ...played, result: describeResult(record, played.state) };
+}
+
+describe("a step whose skill is missing", () => {
+  const issue: Steps = [
+    { id: "issue", first_of: [{ tool: "linear_create_issue" }, { tool: "github_open", with: { title: "a" } }] },
+  ];
+
+  test("makes the first call of first_of whose skill is available, and the run is not degraded", () => {
+    const { called, result } = playFile(issue, [gone("linear"), GITHUB]);
+    expect(called.map(({ tool }) => tool.exposed)).toEqual(["github_open"]);
+    expect(result).toMatchObject({ exitCode: 0, degraded: [] });
+    expect(playFile(issue, [LINEAR, GITHUB]).called.map(({ tool }) => tool.exposed)).toEqual(["linear_create_issue"]);
+  });
+
+  test.each([
+    ["fail", [{ node: "file", skill: "linear" }]],
+    ["skip", []],
+  ] as const)("is skipped, and with on_error: %s the run is degraded by %j", (on_error, degraded) => {
+    const steps: Steps = [
+      { id: "issue", tool: "linear_create_issue", on_error },
+      { id: "list", tool: "list" },
+    ];
+    const { called, result } = playFile(steps, [gone("linear"), GITHUB]);
+    expect(called.map(({ tool }) => tool.exposed)).toEqual(["github_list"]);
+    expect(result).toMatchObject({ exitCode: 0, degraded });
+    expect(result.degraded).toHaveLength(degraded.length);
+  });
+
+  test("fails the run if no step of it could be taken", () => {
+    const steps: Steps = [
+      { id: "issue", tool: "linear_create_issue", on_error: "skip" },
+      { id: "list", tool: "github_list", if: "input.id = 1" },
+    ];
+    const { result } = playFile(steps, [gone("linear"), GITHUB]);
+    expect(result).toMatchObject({ exitCode: 3, error: { code: "skills.missing" } });
+  });
+
+  test("fails if no skill could have the tool", () => {
+    const { state } = playFile([{ id: "issue", tool: "linear_delete" }], [LINEAR, GITHUB]);
+    expect(state.results.get("file")?.data.error).toMatch(/^step issue: no tool is named linear_delete/);
+  });
+
+  test("prefers a configured skill to one that can only be planned for", () => {
+    const settings = { writes: "plan" as const };
+    const planned = ({ events }: ReturnType<typeof playFile>) =>
+      eventsOf(events, "operation:planned").map(({ operation }) => operation.skill);
+    const linear = { ...LINEAR, plannable: true as const };
+    expect(planned(playFile(issue, [linear, GITHUB], { settings }))).toEqual(["github"]);
+    expect(planned(playFile(issue, [linear, gone("github")], { settings }))).toEqual(["linear"]);
+  });
+});
+
+describe("a write step that is not carried out", () => {
+  test("is skipped with a warning if writes are denied", () => {
+    const steps: Steps = [
+      { id: "issue", tool: "linear_create_issue" },
+      { id: "list", tool: "github_list", with: { "url?": "{{steps.issue.url}}" } },
+    ];
+    const { events, called, result } = playFile(steps, [LINEAR, GITHUB], { settings: { writes: "deny" } });
+    expect(called.map(({ tool, input }) => [tool.exposed, input])).toEqual([["github_list", {}]]);
+    expect(eventsOf(events, "warning").map(({ message }) => message)).toEqual([
+      "node file: the step issue was skipped, because writes are denied",
+    ]);
+    expect(result.status).toBe("succeeded");
+  });
+
+  test("is planned, and later writes refer to the output that its tool declares", () => {
+    const steps: Steps = [
+      { id: "issue", tool: "linear_create_issue", with: { title: "{{input.title}}" } },
+      {
+        id: "link",
+        tool: "github_open",
+        with: { url: "{{steps.issue.url}}", text: "{{steps.issue.team.url}} {{input.title}}" },
+      },
+    ];
+    const settings = { writes: "plan" as const };
+    const input = { title: "a ${op-1.url}" };
+    const { events, state } = playFile(steps, [LINEAR, GITHUB], { settings, input });
+    const operations = eventsOf(events, "operation:planned").map(({ operation }) => operation);
+    expect(operations.map((operation) => operation.input)).toEqual([
+      { title: "a $${op-1.url}" },
+      { url: "${op-1.url}", text: "${op-1.team.url} a $${op-1.url}" },
+    ]);
+    expect(operations.map(({ refers }) => refers)).toEqual([[], ["op-1"]]);
+    expect(state.results.get("file")?.data).toEqual({
+      issue: { planned: true, id: "op-1" },
+      link: { planned: true, id: "op-2" },
+    });
+  });
+
+  test.each(["{{steps.issue.number}}", "{{steps.issue.url.path}}"])("has no output at %s", (path) => {
+    const steps: Steps = [
+      { id: "issue", tool: "linear_create_issue" },
+      { id: "link", tool: "github_open", with: { url: path } },
+    ];
+    const { state } = playFile(steps, [LINEAR, GITHUB], { settings: { writes: "plan" } });
+    expect(state.results.get("file")?.data.error).toBe(`step link: with.url: ${path.slice(2, -2)} does not resolve`);
+  });
+
+  test("is held with its reason, and what refers to it is planned although writes are allowed", () => {
+    const tools = LINEAR.tools.map((tool) => ({ ...tool, audience: "public" as const }));
+    const secret = skillOf("github", [
+      toolOf("github", "list", { reads: "private" }),
+      toolOf("github", "open", { effect: "write" }),
+    ]);
+    const steps: Steps = [
+      { id: "list", tool: "github_list" },
+      { id: "issue", tool: "linear_create_issue" },
+      { id: "link", tool: "github_open", with: { url: "{{steps.issue.url}}" } },
+      { id: "again", tool: "github_list", with: { url: "{{steps.issue.url}}" }, on_error: "skip" },
+    ];
+    const workflow = workflowOf({ file: { skills: ["linear", "github"], steps } });
+    const played = play(recordOf(workflow, { skills: [{ ...LINEAR, tools }, secret] }), { audience: "public" });
+    expect(played.called.map(({ tool }) => tool.exposed)).toEqual(["github_list"]);
+    expect(resultAt(played, "file").data).toEqual({
+      list: "ok",
+      issue: { planned: true, id: "op-1", held: "taint.private_to_public" },
+      link: { planned: true, id: "op-2" },
+    });
+    expect(resultAt(played, "file").toolCalls.at(-1)?.error).toMatch(/only planned/);
+  });
+
+  test("sends text that looks like a reference as it is", () => {
+    const steps: Steps = [{ id: "link", tool: "github_open", with: { url: "{{input.url}}" } }];
+    const { called } = playFile(steps, [LINEAR, GITHUB], { input: { url: "${op-1.url}" } });
+    expect(called.map(({ input }) => input)).toEqual([{ url: "${op-1.url}" }]);
+  });
+});
+
+test("a workflow of steps alone needs no model and no key", () => {
+  const steps = workflowOf({ look: { skills: ["ops"], steps: [{ id: "one", tool: "look" }] } });
+  const said = { env: {}, files: [] };
+  expect(chooseSettings({}, steps, said).writes).toBe("allow");
+  expect(() => chooseSettings({}, workflowOf({ look: {} }), said)).toThrow("there is no model to ask");
+  const asking = workflowOf({ look: { skills: ["ops"], steps: [{ id: "one", tool: "look" }] } }, [
+    "look -> look: again",
+  ]);
+  expect(() => chooseSettings({}, asking, said)).toThrow("there is no model to ask");
 });

@@ -1,0 +1,137 @@
+import { isObject, type Json, type JsonObject } from "../../../base/values.ts";
+import { parseCondition } from "../../../document/condition.ts";
+import { fillStep } from "../../../document/fill.ts";
+import { checkValues } from "../../../document/value-rule.ts";
+import { callsOf, type NodeStep, type StepCall } from "../../../document/workflow/step.ts";
+import { alike, type ToolDescriptor } from "../../../skill/skill.ts";
+import { parseSkillReference } from "../../../skill/skill-reference.ts";
+import { plannedAs } from "../../event/operation.ts";
+import { skillsNow } from "../../fold/degraded.ts";
+import { newCall, type PendingCall } from "../../fold/visit.ts";
+import { settingsAt, toolNamed, toolsAt } from "../offer.ts";
+import { contextFor, skillsAt } from "../route.ts";
+import { type Scene, toolsHere } from "../scene.ts";
+import { stepsData } from "./outcome.ts";
+
+/** The calls that the steps of a node make, and the skills that they lack. */
+
+/** Turn of a step: its call, or why it is skipped. */
+export type Turn =
+  | { readonly kind: "call"; readonly call: PendingCall }
+  | { readonly kind: "skipped"; readonly why: "condition" | "skills" | "denied" };
+
+/** Decides what a step does. Only the results of the steps before it count. */
+export function turnOf(scene: Scene, step: NodeStep): Turn {
+  const root = rootsBefore(scene, step);
+  if (!isMet(step, root)) return { kind: "skipped", why: "condition" };
+  const chosen = choose(scene, step);
+  if (!chosen) return { kind: "skipped", why: "skills" };
+  const isDenied = settingsAt(scene.program, scene.state.run.settings).writes === "deny";
+  if (isDenied && chosen.tool?.effect === "write") return { kind: "skipped", why: "denied" };
+  return { kind: "call", call: callOf(scene, step.id, { ...chosen, root }) };
+}
+
+/** Returns the values that a step's condition and templates can read. Nodes win over the roots of the same name. */
+function rootsBefore({ program, state, visit, node }: Scene, { id }: NodeStep): JsonObject {
+  const steps = node.steps ?? [];
+  const before = new Set(
+    steps
+      .slice(
+        0,
+        steps.findIndex((step) => step.id === id),
+      )
+      .map((step) => step.id),
+  );
+  const calls = visit.calls.filter(({ step }) => step !== undefined && before.has(step));
+  const roots = ["input", "skills", ...state.results.keys()];
+  const outer = contextFor({ output_required: roots }, state, skillsAt(program, state, visit.node));
+  return { run: { id: program.record.run }, steps: stepsData({ calls }), ...outer };
+}
+
+function isMet({ if: condition }: NodeStep, root: JsonObject): boolean {
+  if (condition === undefined) return true;
+  const rule = parseCondition(condition);
+  return typeof rule !== "string" && checkValues(rule, root).length === 0;
+}
+
+interface Chosen {
+  readonly call: StepCall;
+  readonly tool: ToolDescriptor | undefined;
+}
+
+/** Returns the first call whose skill is configured, or else the first that can be planned. Unknown tools come last. */
+function choose(scene: Scene, step: NodeStep): Chosen | undefined {
+  const { program, state, visit } = scene;
+  const { all } = toolsHere(scene);
+  const skills = program.skills(visit.node, state.run.changed);
+  const plannable = new Set(skills.flatMap((skill) => (skill.plannable ? skill.id : [])));
+  const calls = callsOf(step).map((call) => ({ call, tool: toolNamed(all, call.tool) }));
+  return (
+    calls.find(({ tool }) => tool && !plannable.has(tool.skill)) ??
+    calls.find(({ tool }) => tool) ??
+    calls.find(({ call }) => lostSkills(scene, call).length === 0)
+  );
+}
+
+/** Returns the unavailable skills that a call may need. Their tools are known only by the skill's id in their name. */
+function lostSkills({ program, state, visit, node }: Scene, { tool: name }: StepCall): readonly string[] {
+  const { changed } = state.run;
+  const usable = new Set(skillsNow(program.record, changed).flatMap(({ id, available }) => (available ? id : [])));
+  const recorded = toolNamed(toolsAt(program, state, visit.node).all, name);
+  if (recorded) return [recorded.skill];
+  const lost = [...new Set(node.skills)].filter((id) => !usable.has(id));
+  const named = lost.filter((id) => alike(name).startsWith(`${alike(parseSkillReference(id).id)}_`));
+  return named.length > 0 ? named : lost;
+}
+
+/**
+ * Returns the unavailable skills because of which a node did less: those of steps that must succeed, or of all steps if
+ * none could run.
+ */
+export function missedSkills(scene: Scene): readonly string[] {
+  const due = (scene.node.steps ?? []).flatMap((step) => {
+    const { kind, why } = { why: undefined, ...turnOf(scene, step) };
+    return why === "condition" ? [] : [{ step, isLost: kind === "skipped" && why === "skills" }];
+  });
+  const lost = due.filter(({ isLost }) => isLost);
+  const counting = lost.length === due.length ? lost : lost.filter(({ step }) => step.on_error !== "skip");
+  return counting.flatMap(({ step }) => callsOf(step).flatMap((call) => lostSkills(scene, call)));
+}
+
+/** Creates a step's call. If its input cannot be filled in, the call has the problem and is refused. */
+function callOf(scene: Scene, step: string, { call, tool, root }: Chosen & { readonly root: JsonObject }): PendingCall {
+  const { visit } = scene;
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/0`;
+  const written = (call.with ?? {}) as JsonObject;
+  const named = { key, index: 0, id: key, tool: tool?.exposed ?? call.tool, broken: false, step };
+  const filled = fillStep(written, { root, references: referencesHere(scene) });
+  if ("problem" in filled) return newCall({ ...named, input: written, problem: filled.problem });
+  const { values: input, planned: plannedInput, refers } = filled;
+  return { ...newCall({ ...named, input, plannedInput, refers }), ...visit.audiences.get(key) };
+}
+
+/** Returns references to the declared outputs of planned writes, at the places of their data. */
+function referencesHere({ program, state, visit }: Scene): JsonObject {
+  const places = [
+    { root: "steps", node: visit.node, calls: visit.calls },
+    ...[...state.results].map(([node, { toolCalls }]) => ({ root: node, node, calls: toolCalls })),
+  ];
+  const trees = places.map(({ root, node, calls }): [string, JsonObject] => {
+    const planned = calls.flatMap(({ step, tool, planned, output }): [string, Json][] => {
+      const operation = planned ? plannedAs({ planned: true, output }) : undefined;
+      if (step === undefined || operation === undefined) return [];
+      const { output_schema } = toolsAt(program, state, node).all.find(({ exposed }) => exposed === tool) ?? {};
+      return isObject(output_schema?.properties) ? [[step, referencesTo(operation, output_schema)]] : [];
+    });
+    return [root, Object.fromEntries(planned)];
+  });
+  return Object.fromEntries(trees);
+}
+
+/** Returns an object with a reference for each property that a schema declares. */
+function referencesTo(place: string, schema: unknown): Json {
+  const { properties } = isObject(schema) ? schema : {};
+  if (!isObject(properties)) return `\${${place}}`;
+  const members = Object.entries(properties).filter(([name]) => /^[^.[\]{}]+$/.test(name));
+  return Object.fromEntries(members.map(([name, inner]) => [name, referencesTo(`${place}.${name}`, inner)]));
+}
