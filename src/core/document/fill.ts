@@ -31,6 +31,9 @@ export interface FilledStep {
   readonly refers: boolean;
 }
 
+/** Path into the output of a step, not of the whole output: steps.ID.FIELD or NODE.ID.FIELD. */
+const IN_OUTPUT = /^[^.]+\.[^.]+\./;
+
 interface StepRoots {
   readonly root: JsonObject;
   /** References such as `${op-1.url}` at the places of values that are only known later. They go before `root`. */
@@ -45,7 +48,7 @@ export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { r
   const problems: string[] = [];
   const found = { refers: false };
   const resolving = (keep: (value: Json) => Json, place: string) => (path: string) => {
-    const reference = followIndexed(path, roots.references);
+    const reference = IN_OUTPUT.test(path) ? followIndexed(path, roots.references) : undefined;
     if (!Array.isArray(reference)) {
       return keep(valueAt(path, roots.root, () => problems.push(`${place}: ${path} does not resolve`)));
     }

@@ -151,7 +151,7 @@ interface Asked {
 }
 
 /** Returns the reference of an identical earlier call in the visit, unless a write came after it. */
-function sameAs({ visit }: Scene, { name, tool, input, sound }: Asked, tools: ToolSet): string | undefined {
+export function sameAs({ visit }: Scene, { name, tool, input, sound }: Asked, tools: ToolSet): string | undefined {
   if (tool.effect !== "read" || tool.live || isReadSkill(tool)) return undefined;
   const isSame = (call: { readonly tool: string; readonly input: Json }) => {
     return call.tool === name && deepEqual(call.input, input);

@@ -65,6 +65,7 @@ const visitEvents = lazy(
         ref: optional(ref(), "Absent without a preceding tool:call"),
         id: z.string(),
         step: step(),
+        same: optional(z.string(), "For a step: reference of an equal call before it, whose output counts for both"),
       }),
     ] as const,
 );

@@ -37,6 +37,7 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
   const touch = recorded && !planned && touchOf(event.tool, recorded.input, output, event.time);
   if (touch) state.run.touches.push({ ...touch, visit: visit?.key ?? "" });
+  if (visit && event.same !== undefined) repeatCall(visit, event);
   const call = pendingOf(visit, event.id);
   if (!visit || !call) return;
   if (!call.outcome) visit.unanswered -= 1;
@@ -49,6 +50,13 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   else visit.replies += 1;
   for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
   visit.pending = [];
+}
+
+/** Gives a step the output of an equal call before it. */
+function repeatCall(visit: Visit, { tool, step, same }: EventOf<"tool:result">): void {
+  const { input = null, output = null } = visit.calls.find(({ ref }) => ref === same) ?? {};
+  visit.calls.push({ tool, input, output, ...defined("step", step) });
+  visit.replies += 1;
 }
 
 /** Finds a pending call by the index at the end of its key, so that folding a large turn stays linear. */

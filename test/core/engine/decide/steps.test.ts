@@ -307,6 +307,17 @@ describe("a write step that is not carried out", () => {
     });
   });
 
+  test("gives its recorded output as a whole", () => {
+    const whole = { all: "{{steps}}", one: "{{steps.issue}}" };
+    const steps: Steps = [
+      { id: "issue", tool: "linear_create_issue" },
+      { id: "list", tool: "github_list", with: whole },
+    ];
+    const { called } = playFile(steps, [LINEAR, GITHUB], { settings: { writes: "plan" } });
+    const issue = { planned: true, id: "op-1" };
+    expect(called.map(({ input }) => input)).toEqual([{ all: { issue }, one: issue }]);
+  });
+
   test.each(["{{steps.issue.number}}", "{{steps.issue.url.path}}"])("has no output at %s", (path) => {
     const steps: Steps = [
       { id: "issue", tool: "linear_create_issue" },
@@ -355,4 +366,65 @@ test("a workflow of steps alone needs no model and no key", () => {
     "look -> look: again",
   ]);
   expect(() => chooseSettings({}, asking, said)).toThrow("there is no model to ask");
+});
+
+describe("adjacent steps that only read", () => {
+  /** Names the steps of each group of calls that ran together. */
+  const groups = (steps: Steps, options: PlayOptions = {}) =>
+    playSteps(steps, options)
+      .steps.filter((step) => step.kind === "call")
+      .map(({ calls }) => calls.map(({ step }) => step).join(" "));
+  const reads = (...ids: string[]): Steps => ids.map((id) => ({ id, tool: "look", with: { id } }));
+
+  test.each<[string[], Steps]>([
+    [["a b c"], reads("a", "b", "c")],
+    [
+      ["a b", "c"],
+      [...reads("a", "b"), { id: "c", tool: "peek", with: { a: "{{steps.a}}" } }],
+    ],
+    [
+      ["a b", "c"],
+      [...reads("a", "b"), { id: "c", tool: "peek", if: "steps.b exists" }],
+    ],
+    [
+      ["a b", "c"],
+      [...reads("a", "b"), { id: "c", tool: "peek", with: { all: "{{steps}}" } }],
+    ],
+    [["a c"], [...reads("a"), { id: "b", tool: "peek", if: "input.none exists" }, ...reads("c")]],
+    [
+      ["a", "b", "c"],
+      [...reads("a"), { id: "b", tool: "act" }, ...reads("c")],
+    ],
+    [["a b c d e f g h", "i"], reads("a", "b", "c", "d", "e", "f", "g", "h", "i")],
+  ])("run concurrently as %j unless they refer to one another", (expected, steps) => {
+    expect(groups(steps)).toEqual(expected);
+  });
+
+  test("finish and keep their outputs if one of them fails, and no further step begins", () => {
+    const steps: Steps = [...reads("a"), { id: "b", tool: "peek" }, ...reads("c"), { id: "d", tool: "act" }];
+    const played = playSteps(steps, { tools: ({ tool }) => (tool.name === "peek" ? failed : { output: 1 }) });
+    expect(resultAt(played, "look").data).toEqual({ a: 1, c: 1, error: "step b: no disk" });
+    expect(played.called.map(({ step }) => step)).toEqual(["a", "b", "c"]);
+  });
+
+  test("do not begin after one whose input does not resolve", () => {
+    const steps: Steps = [...reads("a"), { id: "b", tool: "peek", with: { x: "{{input.none}}" } }, ...reads("c")];
+    const played = playSteps(steps, { tools: () => ({ output: 1 }) });
+    expect(resultAt(played, "look").data).toEqual({ a: 1, error: "step b: with.x: input.none does not resolve" });
+    expect(played.called.map(({ step }) => step)).toEqual(["a"]);
+  });
+
+  test("share the output of equal calls", () => {
+    const steps: Steps = [
+      { id: "a", tool: "look", with: { id: 1 } },
+      { id: "b", tool: "ops_look", with: { id: 1 } },
+      { id: "c", tool: "act" },
+      { id: "d", tool: "look", with: { id: 1 } },
+    ];
+    const played = playSteps(steps, { tools: echo });
+    expect(played.called.map(({ step }) => step)).toEqual(["a", "c", "d"]);
+    expect(resultAt(played, "look").data.b).toEqual(resultAt(played, "look").data.a);
+    const [, shared] = eventsOf(played.events, "tool:result");
+    expect(shared).toMatchObject({ step: "b", output: "same as r1", same: "r1" });
+  });
 });

@@ -20,15 +20,15 @@ export type Turn =
   | { readonly kind: "call"; readonly call: PendingCall }
   | { readonly kind: "skipped"; readonly why: "condition" | "skills" | "denied" };
 
-/** Decides what a step does. Only the results of the steps before it count. */
-export function turnOf(scene: Scene, step: NodeStep): Turn {
+/** Decides what a step does. Only results of the steps before it count. `index`: position among concurrent calls. */
+export function turnOf(scene: Scene, step: NodeStep, index = 0): Turn {
   const root = rootsBefore(scene, step);
   if (!isMet(step, root)) return { kind: "skipped", why: "condition" };
   const chosen = choose(scene, step);
   if (!chosen) return { kind: "skipped", why: "skills" };
   const isDenied = settingsAt(scene.program, scene.state.run.settings).writes === "deny";
   if (isDenied && chosen.tool?.effect === "write") return { kind: "skipped", why: "denied" };
-  return { kind: "call", call: callOf(scene, step.id, { ...chosen, root }) };
+  return { kind: "call", call: callOf(scene, { step: step.id, index }, { ...chosen, root }) };
 }
 
 /** Returns the values that a step's condition and templates can read. Nodes win over the roots of the same name. */
@@ -99,11 +99,15 @@ export function missedSkills(scene: Scene): readonly string[] {
 }
 
 /** Creates a step's call. If its input cannot be filled in, the call has the problem and is refused. */
-function callOf(scene: Scene, step: string, { call, tool, root }: Chosen & { readonly root: JsonObject }): PendingCall {
+function callOf(
+  scene: Scene,
+  place: Required<Pick<PendingCall, "step" | "index">>,
+  { call, tool, root }: Chosen & { readonly root: JsonObject },
+): PendingCall {
   const { visit } = scene;
-  const key = `${visit.key}/${visit.attempt}/${visit.replies}/0`;
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/${place.index}`;
   const written = (call.with ?? {}) as JsonObject;
-  const named = { key, index: 0, id: key, tool: tool?.exposed ?? call.tool, broken: false, step };
+  const named = { key, id: key, tool: tool?.exposed ?? call.tool, broken: false, ...place };
   const filled = fillStep(written, { root, references: referencesHere(scene) });
   if ("problem" in filled) return newCall({ ...named, input: written, problem: filled.problem });
   const { values: input, planned: plannedInput, refers } = filled;

@@ -1,9 +1,17 @@
+import { deepEqual, defined, type JsonObject } from "../../../base/values.ts";
+import { parseCondition } from "../../../document/condition.ts";
+import { pathsIn } from "../../../document/fill.ts";
+import { pathsOf } from "../../../document/value-rule.ts";
+import { callsOf, type NodeStep } from "../../../document/workflow/step.ts";
+import type { EventBody } from "../../event/event.ts";
 import type { SingleStep } from "../../fold/step.ts";
+import type { PendingCall } from "../../fold/visit.ts";
+import { admit } from "../admit.ts";
 import { evaluate } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { unmetRequirement } from "../requirement.ts";
-import type { Scene } from "../scene.ts";
-import { perform } from "../turn-calls.ts";
+import { type Scene, toolsHere } from "../scene.ts";
+import { perform, sameAs } from "../turn-calls.ts";
 import { stepsData } from "./outcome.ts";
 import { turnOf } from "./step-calls.ts";
 
@@ -25,18 +33,82 @@ function isOptional({ node }: Scene, id: string | undefined): boolean {
   return node.steps?.find((step) => step.id === id)?.on_error === "skip";
 }
 
-/** Takes the next step that is not skipped. Steps before the last call have had their turn. */
+/** Maximum number of reads that run concurrently. */
+const MOST_TOGETHER = 8;
+
+/** Takes the next steps that are not skipped. Steps before the last call have had their turn. */
 function nextStep(scene: Scene): SingleStep | undefined {
   const { state, visit, node } = scene;
   const steps = node.steps ?? [];
   const last = visit.calls.at(-1)?.step;
+  const group: PendingCall[] = [];
   for (const step of steps.slice(steps.findIndex(({ id }) => id === last) + 1)) {
-    const turn = turnOf(scene, step);
-    if (turn.kind === "call") return perform(scene, [turn.call]);
+    if (group.length === MOST_TOGETHER || group.some((call) => refersTo(step, call.step))) break;
+    const turn = turnOf(scene, step, group.length);
+    if (turn.kind === "call") {
+      if (group.length > 0 && !joins(scene, group, turn.call)) break;
+      group.push(turn.call);
+      if (!mayContinue(scene, turn.call)) break;
+      continue;
+    }
     const message = `node ${visit.node}: the step ${step.id} was skipped, because writes are denied`;
     if (turn.why !== "denied" || state.run.warned.has(message)) continue;
+    if (group.length > 0) break;
     const key = `${visit.key}/${visit.attempt}/denied/${step.id}`;
     return { kind: "decide", key, bodies: [{ type: "warning", message, node: visit.node }] };
   }
-  return undefined;
+  const [first] = group;
+  return first && (repeated(scene, first) ?? perform(scene, group));
+}
+
+/** Checks whether a step's condition or input reads the result of another step. */
+function refersTo(step: NodeStep, id: string | undefined): boolean {
+  const rule = step.if === undefined ? "" : parseCondition(step.if);
+  const inputs = callsOf(step).flatMap((call) => pathsIn((call.with ?? {}) as JsonObject));
+  const paths = [...(typeof rule === "string" ? [] : pathsOf(rule)), ...inputs];
+  return paths.some((path) => {
+    const [root, name] = path.replace(/^(?:all|any):/, "").split(/[.[]/);
+    return root === "steps" && (name === undefined || name === id);
+  });
+}
+
+/** Checks whether a call only reads, and reads something else than the calls that run with it. */
+function joins(scene: Scene, group: readonly PendingCall[], call: PendingCall): boolean {
+  const isEqual = group.some(({ tool, input }) => tool === call.tool && deepEqual(input, call.input));
+  return isRead(scene, call) && !isEqual && repetition(scene, call) === undefined;
+}
+
+/** Checks whether further reads may run with a call: it reads, is not answered already, and does not fail the node. */
+function mayContinue(scene: Scene, call: PendingCall): boolean {
+  const isRefused = admit(scene, call, toolsHere(scene)).kind === "refuse";
+  if (isRefused) return isOptional(scene, call.step);
+  return isRead(scene, call) && repetition(scene, call) === undefined;
+}
+
+function isRead(scene: Scene, { tool, input }: PendingCall): boolean {
+  return toolsHere(scene).find(tool, input)?.effect !== "write";
+}
+
+/** Returns the reference of an equal read before a call. */
+function repetition(scene: Scene, call: PendingCall): string | undefined {
+  const tools = toolsHere(scene);
+  const tool = tools.find(call.tool, call.input);
+  if (!tool || admit(scene, call, tools).kind !== "run") return undefined;
+  return sameAs(scene, { name: call.tool, tool, input: call.input, sound: [] }, tools);
+}
+
+function repeated(scene: Scene, call: PendingCall): SingleStep | undefined {
+  const same = repetition(scene, call);
+  if (same === undefined) return undefined;
+  const { key: id, tool, step } = call;
+  const body: EventBody = {
+    type: "tool:result",
+    node: scene.visit.node,
+    tool,
+    output: `same as ${same}`,
+    id,
+    ...defined("step", step),
+    same,
+  };
+  return { kind: "decide", key: `${id}/same`, bodies: [body] };
 }
