@@ -32,6 +32,7 @@ const workflow: Workflow = {
       skills: ["desk"],
       steps: [
         { id: "look", tool: "desk_look" },
+        { id: "aside", tool: "desk_peek", with: { at: "once" } },
         { id: "mark", tool: "mark", with: { seen: "{{steps.look.did}}" } },
         { id: "post", tool: "desk_post", on_error: "skip" },
         { id: "peek", tool: "desk_peek" },
