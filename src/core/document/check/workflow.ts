@@ -242,7 +242,9 @@ function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnosti
   if (!node.map && node.call === undefined && !node.steps) return [];
   return (node.eval ?? []).flatMap(({ kind, name }, index) => {
     if (kind === "value" || (kind === "evidence" && !node.steps)) return [];
-    const taken = node.steps ? "a steps node accepts only value" : "a node that runs workflows accepts only value and evidence";
+    const taken = node.steps
+      ? "a steps node accepts only value"
+      : "a node that runs workflows accepts only value and evidence";
     const message = `evaluator "${name}" is a ${kind}: ${taken}`;
     return [error("SCHEMA", [...path, "eval", index, "kind"], message)];
   });
