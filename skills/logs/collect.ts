@@ -48,64 +48,65 @@ export function createNearest(
   };
 }
 
-/** Keeps the first or last lines of several files by time, in the order of their file. */
+/** Keeps the first or last lines of several files by time. Lines of one time keep the order of their files. */
 export interface Ends {
-  /** Adds a line of the current file. Lines must come in order. */
-  add(line: KeptLine, ownTime: number | undefined): void;
+  /** Adds a line of the current file. `index` is its number among all lines, in order. */
+  add(index: number, time: number | undefined, line: () => KeptLine): void;
   /** Ends the current file. */
   merge(): void;
   lines(): readonly KeptLine[];
 }
 
 export function createEnds(end: "first" | "last", limit: number): Ends {
-  let merged: Placed[] = [];
-  let own: { readonly line: KeptLine; readonly time: number | undefined }[] = [];
-  let known: number | undefined;
-  const cut = <T>(items: T[]) => (end === "last" ? items.slice(-limit) : items.slice(0, limit));
+  const sign = end === "first" ? 1 : -1;
+  const kept = createFirst(limit, (a, b) => sign * (a.time - b.time || a.index - b.index));
+  /** Lines of the current file before its first time, which they take. */
+  let untimed = createFirst(limit, (a, b) => sign * (a.index - b.index));
+  let earliest = { index: Number.POSITIVE_INFINITY, time: Number.NEGATIVE_INFINITY };
   return {
-    add(line, time) {
-      known = time ?? known;
-      own.push({ line, time: known });
-      if (own.length > 2 * limit) own = cut(own);
+    add(index, time, line) {
+      if (time === undefined) untimed.add({ index, time: 0 }, line);
+      else {
+        if (index < earliest.index) earliest = { index, time };
+        kept.add({ index, time }, line);
+      }
     },
     merge() {
-      const placed = placeLines(cut(own));
-      own = [];
-      known = undefined;
-      merged = cut(inOrder(merged, placed));
+      for (const { index, line } of untimed.all()) kept.add({ index, time: earliest.time }, () => line);
+      untimed = createFirst(limit, (a, b) => sign * (a.index - b.index));
+      earliest = { index: Number.POSITIVE_INFINITY, time: Number.NEGATIVE_INFINITY };
     },
-    lines: () => merged.map(({ line }) => line),
+    lines() {
+      const lines = kept.all().map(({ line }) => line);
+      return end === "first" ? lines : lines.reverse();
+    },
   };
 }
 
-interface Placed {
-  readonly line: KeptLine;
+/** Keeps the first lines in an order. Builds only lines that may be among them. */
+function createFirst(limit: number, order: (a: Place, b: Place) => number) {
+  let kept: (Place & { readonly line: KeptLine })[] = [];
+  let bound: Place | undefined;
+  const cut = () => {
+    kept = kept.sort(order).slice(0, limit);
+    if (kept.length === limit) bound = kept.at(-1);
+  };
+  return {
+    add(place: Place, line: () => KeptLine): void {
+      if (bound && order(place, bound) > 0) return;
+      kept.push({ ...place, line: line() });
+      if (kept.length >= 2 * limit) cut();
+    },
+    all() {
+      cut();
+      return kept;
+    },
+  };
+}
+
+interface Place {
+  readonly index: number;
   readonly time: number;
-}
-
-/** Assigns times. A line without one gets that of the line above, or of the first line that has one. */
-function placeLines(
-  lines: readonly { readonly line: KeptLine; readonly time: number | undefined }[],
-): readonly Placed[] {
-  let time = lines.find((each) => each.time !== undefined)?.time ?? Number.NEGATIVE_INFINITY;
-  return lines.map((each) => {
-    // Small backward jumps of the clock must not reorder lines within their file.
-    time = Math.max(time, each.time ?? time);
-    return { line: each.line, time };
-  });
-}
-
-function inOrder(a: readonly Placed[], b: readonly Placed[]): Placed[] {
-  const all: Placed[] = [];
-  let next = 0;
-  for (const each of a) {
-    for (let other = b[next]; other && other.time < each.time; other = b[next]) {
-      all.push(other);
-      next++;
-    }
-    all.push(each);
-  }
-  return [...all, ...b.slice(next)];
 }
 
 /** Values of a line's group, one for each criterion, null if the line has none. */

@@ -47,9 +47,11 @@ async function describeLog(log: OpenLog) {
   if (isBinary) return { file: log.name, bytes: log.size, ...(log.packed ? { packed: true } : {}), format: "binary" };
   const records = head.lines.slice(0, RECORDS_PARSED).map((line) => parseRecord(line.text));
   const fields = [...new Set(records.flatMap((record) => fieldNames(record.fields)))];
-  const first = head.lines.find((line) => line.time !== undefined)?.time;
   const all = await countLines(log, head);
-  const last = all?.last ?? (all ? undefined : ends.at(-1)?.lines.findLast(({ time }) => time !== undefined)?.time);
+  // Files may have their newest line first.
+  const times = [...ends.flatMap(({ lines }) => lines), ...(all?.tail ?? [])].flatMap(({ time }) => time ?? []);
+  const [first, last] =
+    times.length > 0 ? [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))] : [];
   return {
     file: log.name,
     bytes: log.size,
@@ -65,8 +67,7 @@ async function describeLog(log: OpenLog) {
 
 /** Counts the lines of a small or non-seekable file. Returns undefined if an estimate must do. */
 async function countLines(log: OpenLog, head: Excerpt) {
-  const lastOf = (lines: Excerpt["lines"]) => lines.findLast(({ time }) => time !== undefined)?.time;
-  if (head.isEnd) return { count: head.lines.length, last: lastOf(head.lines) };
+  if (head.isEnd) return { count: head.lines.length, tail: [] };
   if (log.seekable) return undefined;
   let count = 0;
   let bytes = 0;
@@ -80,8 +81,7 @@ async function countLines(log: OpenLog, head: Excerpt) {
   const { count: length, line } = compileSelector({}, { times: true })
     .begin(log.modified)
     .take({ bytes: tail, offset: 0 });
-  const lines = Array.from({ length }, (_, index) => line(index));
-  return { count, last: lastOf(lines) };
+  return { count, tail: Array.from({ length }, (_, index) => line(index)) };
 }
 
 function linesIn(bytes: Buffer): number {

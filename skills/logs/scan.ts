@@ -31,7 +31,7 @@ const FILES_REPORTED = 20;
 /** Scans the files in order: passes each block's selected lines to `onBatch` and calls `onFile` after each file. */
 export async function scanFiles(
   wanted: Wanted,
-  { times = false }: { readonly times?: boolean },
+  { times = false, mayLackTimes = false }: { readonly times?: boolean; readonly mayLackTimes?: boolean },
   context: ToolContext,
   onBatch: (batch: Batch) => void,
   onFile: (file: string) => void = () => undefined,
@@ -52,7 +52,9 @@ export async function scanFiles(
         onBatch({ file: log.name, modified: log.modified, selected, before: matched });
         matched += selected.count;
       }
-      if (selection.sawTime() === false && log.size > 0) note(`${log.name}: no line has a recognized time`);
+      const isUntimed = selection.sawTime() === false && log.size > 0;
+      if (isUntimed && (!mayLackTimes || wanted.since !== undefined || wanted.until !== undefined))
+        note(`${log.name}: no line has a recognized time`);
     });
     onFile(file.name);
     if (matched > before) perFile.push([file.name, matched - before]);

@@ -1,5 +1,6 @@
 import type { ToolContext } from "skillflow";
 import { labelTimes, lengthText } from "./buckets.ts";
+import { measuresOf, numberOf } from "./line/measure.ts";
 import { fieldOf, fieldValues, parseRecord } from "./line/record.ts";
 import { fitting, shortened } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
@@ -11,7 +12,8 @@ import { createAliases } from "./view.ts";
 
 interface SeriesInput extends Selector {
   readonly files: Files;
-  readonly fields: string | readonly string[];
+  /** Default: all measurements of each record. */
+  readonly fields?: string | readonly string[] | undefined;
   readonly by?: string | readonly string[] | undefined;
   readonly rate?: boolean | undefined;
   readonly limit?: number | undefined;
@@ -22,12 +24,13 @@ const NAME_SHOWN = 100;
 
 /** Summarizes numeric fields over time, by group. */
 export async function summarizeSeries(input: SeriesInput, context: ToolContext) {
-  const fields = [input.fields].flat();
-  const by = input.by === undefined ? [] : [input.by].flat();
+  const fields = input.fields === undefined ? undefined : [input.fields].flat();
+  // Rows of exports have the metric's name in a field of its own.
+  const by = input.by === undefined ? (fields ? [] : ["metric"]) : [input.by].flat();
   const series = new Map<string, Series>();
   let other = 0;
   let numbers = 0;
-  const asked = { ...input, named: [...fields, ...by] };
+  const asked = { ...input, named: [...(fields ?? []), ...by] };
   const scan = await scanFiles(asked, { times: true }, context, ({ selected }) => {
     for (let index = 0; index < selected.count; index++) {
       const line = selected.line(index);
@@ -36,8 +39,8 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
         const [value] = fieldValues(record, name);
         return value === undefined ? null : shortened(value, NAME_SHOWN);
       });
-      for (const field of fields) {
-        const value = numberOf(fieldOf(record, field));
+      const measures = fields?.map((name) => ({ name, value: numberOf(fieldOf(record, name)) })) ?? measuresOf(record);
+      for (const { name: field, value } of measures) {
         if (value === undefined) continue;
         numbers++;
         const key = JSON.stringify([...group, field]);
@@ -51,7 +54,7 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
   const sorted = told.sort((a, b) => b.weight - a.weight);
   const times = told.flatMap(({ times: [from, to] }) => (from === undefined || to === undefined ? [] : [from, to]));
   const labels = labelTimes(
-    told.flatMap(({ steps }) => steps.map(({ time }) => time)),
+    told.flatMap(({ steps }) => steps.flatMap(({ time, from = time }) => [from, time])),
     1000,
   );
   const rows = sorted
@@ -78,7 +81,8 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
 
 const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
 
-interface Series {
+/** Statistics and steps of one field of one group. */
+export interface Series {
   add(value: number, time: number | undefined): Series;
   result(isRate: boolean): {
     readonly row: readonly unknown[];
@@ -89,19 +93,22 @@ interface Series {
   };
 }
 
-function createSeries(group: readonly (string | null)[], field: string): Series {
+export function createSeries(group: readonly (string | null)[], field: string): Series {
   const points: Points = createPoints();
   const values = { count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
   let first: { readonly time: number; readonly value: number } | undefined;
   let last: { readonly time: number; readonly value: number } | undefined;
+  let isUntimed = true;
   const series: Series = {
     add(value, time) {
       values.count++;
       values.sum += value;
       values.min = Math.min(values.min, value);
       values.max = Math.max(values.max, value);
-      // Without times, the order of the lines is used.
-      const at = time ?? values.count;
+      // Values without times count only if no value has one, in the order of the lines.
+      const at = time ?? values.count - Number.MAX_SAFE_INTEGER;
+      if (time !== undefined && isUntimed) [first, last, isUntimed] = [undefined, undefined, false];
+      if (time === undefined && !isUntimed) return series;
       if (!first || at < first.time) first = { time: at, value };
       if (!last || at >= last.time) last = { time: at, value };
       if (time !== undefined) points.add(time, value);
@@ -119,7 +126,10 @@ function createSeries(group: readonly (string | null)[], field: string): Series 
         : values;
       const ends = isRate ? [means[0], means.at(-1)] : [first?.value, last?.value];
       const statistics = [min, max, sum / count, ...ends].map((each) => brief(each));
-      const step = most(steps.map(({ before, after }) => Math.abs(after - before)));
+      // A counter always drifts, so a drift counts half.
+      const step = most(
+        steps.map(({ before, after, from }) => Math.abs(after - before) / (from === undefined ? 1 : 2)),
+      );
       const scale = Math.max(Math.abs(min), Math.abs(max)) || 1;
       return {
         row: [...group, field, count, every > 0 ? lengthText(every) : null, ...statistics],
@@ -132,16 +142,9 @@ function createSeries(group: readonly (string | null)[], field: string): Series 
   return series;
 }
 
-function stepTold({ time, before, after }: Step, label: (time: number) => string): string {
-  return `${label(time)} ${brief(before)} → ${brief(after)}`;
-}
-
-/** Parses a number, optionally followed by a unit as in 812ms. */
-function numberOf(value: unknown): number | undefined {
-  if (typeof value === "number") return value;
-  if (typeof value !== "string") return undefined;
-  const match = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s?[a-zµ%]{0,3}\s*$/i.exec(value);
-  return match ? Number(match[1]) : undefined;
+/** Describes a step: `10:05 2 → 10`, or `10:00..10:05 2 → 10` for a drift. */
+export function stepTold({ time, from, before, after }: Step, label: (time: number) => string): string {
+  return `${from === undefined ? "" : `${label(from)}..`}${label(time)} ${brief(before)} → ${brief(after)}`;
 }
 
 /** Rounds to four digits, except whole numbers. */

@@ -191,12 +191,12 @@ export default defineSkill({
       {
         ...filters,
         ...times,
-        fields: { ...texts(200, 10), description: "Numeric fields; in exports `value`, grouped by `metric`" },
+        fields: { ...texts(200, 10), description: "Numeric fields; in exports `value`. Default: all, by `metric`" },
         by: { ...texts(200, 5), description: "Fields that tell series apart" },
         rate: { type: "boolean", description: "For counters: growth per second" },
         limit: { ...integer(1, 200), description: "Default 30, those that change most first" },
       },
-      { required: ["files", "fields"], handler: summarizeSeries, output_schema: summed },
+      { handler: summarizeSeries, output_schema: summed },
     ),
     tool(
       "time_window",

@@ -11,9 +11,12 @@ export interface Point {
   readonly last: number;
 }
 
-/** Jump of a series from one level to another. */
+/** Change of a series from one level to another. */
 export interface Step {
+  /** Time of the first value at the new level. For a drift, the time of the series' last value. */
   readonly time: number;
+  /** Start of a drift, which has no single time. Absent for a jump. */
+  readonly from?: number;
   readonly before: number;
   readonly after: number;
 }
@@ -64,8 +67,35 @@ const SHORTEST = 2;
 /** Minimum size of a step as a share of the series' range. */
 const WORTH_TELLING = 0.15;
 
-/** Finds the steps that exceed the noise, in order. A series that only rises or falls steadily has none. */
+/** Finds the jumps that exceed the noise, in order. Without any, returns the change from the first to the last value. */
 export function stepsOf(points: readonly Point[]): readonly Step[] {
+  const jumps = jumpsOf(points);
+  return jumps.length > 0 ? jumps : driftOf(points);
+}
+
+/** Minimum number of values from which the noise can be told from a change. */
+const FEW = 4;
+const MANY = 8;
+
+/** Returns the change from the first to the last value if it exceeds the noise. */
+function driftOf(points: readonly Point[]): readonly Step[] {
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return [];
+  const values = points.map(({ mean }) => mean);
+  const slope = (last.mean - first.mean) / Math.max(1, values.length - 1);
+  const noise = Math.min(noiseOf(values), noiseOf(values.map((value, index) => value - slope * index)));
+  const least = values.length < FEW ? 0 : noise * (values.length < MANY ? 1 : 3);
+  if (Math.abs(last.mean - first.mean) <= least) return [];
+  const { count, gain } = splitAt(values, 1);
+  // A change that one split explains better than a line has a time.
+  const isJump = values.length === 2 || gain > lineGain(values, meanOf(values)) * (1 + 1e-9);
+  const ends = { before: first.mean, after: last.mean };
+  return [
+    isJump ? { time: points[count]?.time ?? last.time, ...ends } : { time: last.time, from: first.time, ...ends },
+  ];
+}
+
+function jumpsOf(points: readonly Point[]): readonly Step[] {
   if (points.length < 2 * SHORTEST) return [];
   const values = points.map(({ mean }) => mean);
   const range = values.reduce((a, b) => Math.max(a, b)) - values.reduce((a, b) => Math.min(a, b));
@@ -101,18 +131,24 @@ function bestSplit(
   least: { readonly size: number; readonly gain: number },
 ): Split | undefined {
   const mean = meanOf(part);
-  let best = { count: 0, gain: 0 };
-  let sum = 0;
-  for (let count = 1; count <= part.length - SHORTEST; count++) {
-    sum += (part[count - 1] ?? 0) - mean;
-    const gain = (sum * sum * part.length) / (count * (part.length - count));
-    if (count >= SHORTEST && gain > best.gain) best = { count, gain };
-  }
-  const { count, gain } = best;
+  const { count, gain } = splitAt(part, SHORTEST);
   const size = Math.abs(meanOf(part.slice(0, count)) - meanOf(part.slice(count)));
   return gain > Math.max(lineGain(part, mean), least.gain) && size > least.size
     ? { at: from + count, gain }
     : undefined;
+}
+
+/** Finds the split that explains most of the variance, with at least `shortest` values on either side. */
+function splitAt(part: readonly number[], shortest: number): { readonly count: number; readonly gain: number } {
+  const mean = meanOf(part);
+  let best = { count: 0, gain: 0 };
+  let sum = 0;
+  for (let count = 1; count <= part.length - shortest; count++) {
+    sum += (part[count - 1] ?? 0) - mean;
+    const gain = (sum * sum * part.length) / (count * (part.length - count));
+    if (count >= shortest && gain > best.gain) best = { count, gain };
+  }
+  return best;
 }
 
 /** Returns the variance that a straight line explains. */

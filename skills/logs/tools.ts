@@ -7,7 +7,7 @@ import { BYTES_SHOWN, fitting, fittingLast, noted, shown } from "./line/text.ts"
 import { briefTime, isoText } from "./line/timestamp.ts";
 import { chooseFile, type Files, type OpenLog, withLog } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";
-import { compileSelector, instantOf, type Line, type Selector, timeOfLine } from "./selector.ts";
+import { compileSelector, instantOf, type Line, type Selector } from "./selector.ts";
 import { createAliases, createView, type KeptLine, present } from "./view.ts";
 
 /** Input of all tools that show lines. */
@@ -27,26 +27,23 @@ export async function searchLines(input: Search, context: ToolContext) {
   const last = order === "last";
   const columns = columnsOf(input);
   const view = createView(columns);
+  // A table shows the time that a line was selected by, or else its own.
+  const isRanged = input.since !== undefined || input.until !== undefined;
   const reach = limit + skip;
   const ends = createEnds(order, reach);
-  let inFile = 0;
   const scan = await scanFiles(
     { ...input, named: namedIn(columns) },
-    {},
+    { times: true, mayLackTimes: true },
     context,
-    ({ selected, ...origin }) => {
-      const from = last ? Math.max(0, selected.count - reach - LINES_ABOVE) : 0;
-      const to = last ? selected.count : Math.min(selected.count, Math.max(0, reach - inFile));
-      for (let index = from; index < to; index++) {
+    ({ selected, before, ...origin }) => {
+      for (let step = 0; step < selected.count; step++) {
+        // From the end on which lines are kept, so that few others are looked at.
+        const index = last ? selected.count - 1 - step : step;
         const line = selected.line(index);
-        ends.add(view(origin, line), line.time ?? timeOfLine(line.text, origin.modified));
+        ends.add(before + index, line.time, () => view(origin, isRanged ? line : { ...line, time: undefined }));
       }
-      inFile += selected.count;
     },
-    () => {
-      ends.merge();
-      inFile = 0;
-    },
+    () => ends.merge(),
   );
   const kept = ends.lines();
   const page = last ? kept.slice(0, skip > 0 ? -skip : undefined).slice(-limit) : kept.slice(skip, reach);
@@ -64,9 +61,6 @@ export async function searchLines(input: Search, context: ToolContext) {
     ...(await scan.report(aliases, scan.matched > 0 && hasValues(lines, columns))),
   };
 }
-
-/** Number of lines above the first one shown, from which it may take its time. */
-const LINES_ABOVE = 50;
 
 export async function sampleLines(input: Shown, context: ToolContext) {
   const columns = columnsOf(input);

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import fc from "fast-check";
 import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -305,8 +306,8 @@ describe("series", () => {
       columns: ["instance", "field", "count", "every", "min", "max", "mean", "first", "last", "steps"],
       rows: [
         ["a", "pool", 120, "5s", 2, 10, 6.25, 2, 10, ["10:05:00 2.5 → 10"]],
-        ["a", "requests", 120, "5s", 0, 5950, 2975, 0, 5950, []],
-        ["b", "requests", 120, "5s", 0, 1190, 595, 0, 1190, []],
+        ["a", "requests", 120, "5s", 0, 5950, 2975, 0, 5950, ["10:00:00..10:09:55 0 → 5950"]],
+        ["b", "requests", 120, "5s", 0, 1190, 595, 0, 1190, ["10:00:00..10:09:55 0 → 1190"]],
         ["b", "pool", 120, "5s", 3, 5, 4, 3, 5, []],
       ],
       files: { f1: "metrics.jsonl" },
@@ -337,7 +338,7 @@ describe("series", () => {
       ]),
     );
     const { rows } = await call("series", { files: "s/*.jsonl", fields: "v", until: at(30) });
-    expect(rows).toEqual([["v", 3, "10s", 1, 3, 2, 1, 3, []]]);
+    expect(rows).toEqual([["v", 3, "10s", 1, 3, 2, 1, 3, ["10:00:00..10:00:20 1 → 3"]]]);
   });
 
   test("numbers without times keep the order of the lines", async () => {
@@ -345,6 +346,34 @@ describe("series", () => {
     const { rows, notes } = await call("series", { files: "untimed.jsonl", fields: "v" });
     expect(rows).toEqual([["v", 3, null, 1, 5, 3, 5, 3, []]]);
     expect(notes).toHaveLength(1);
+  });
+
+  test("values without times do not become the first of a series that has times", async () => {
+    put("mixed.jsonl", jsonl([{ v: 7 }, { time: at(0), v: 1 }, { time: at(10), v: 2 }, { time: at(20), v: 3 }]));
+    const { rows } = await call("series", { files: "mixed.jsonl", fields: "v" });
+    expect(rows?.[0]?.slice(6, 8)).toEqual([1, 3]);
+  });
+
+  test.each<[string, object]>([
+    ["parallel lists", { metric: "cpu", timestamps: [at(0), at(60), at(120)], values: [1.1, 50, 96] }],
+    ["nested parallel lists", { host: "a", metrics: { cpu: { timestamps: [at(0), at(60)], values: [1.1, 96] } } }],
+    ["nested numbers", { time: at(0), id: 77, status: 200, cpu: { user: 1.1 } }],
+  ])("without fields, every measurement of %s is a series", async (_name, document) => {
+    put("nested.json", JSON.stringify(document));
+    const { rows } = await call("series", { files: "nested.json" });
+    expect(rows).toHaveLength(1);
+    expect(rows?.[0]).toEqual(expect.arrayContaining([1.1]));
+  });
+
+  test("a series whose ends differ by more than its noise has a step", () => {
+    const series = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2, maxLength: 60 });
+    fc.assert(
+      fc.property(series, fc.double({ min: 10, max: 1000, noNaN: true }), fc.nat(59), (noise, rise, from) => {
+        const start = 1 + (from % (noise.length - 1));
+        const points = noise.map((value, time) => ({ time, mean: value + (time >= start ? rise : 0), last: 0 }));
+        expect(stepsOf(points)).not.toEqual([]);
+      }),
+    );
   });
 
   test("more series than can be kept are counted, and those that change most come first", async () => {
@@ -362,10 +391,13 @@ describe("series", () => {
   test.each<[string, number[], number[]]>([
     ["a level that changes once", [1, 2, 1, 2, 1, 2, 9, 8, 9, 8, 9, 8], [6]],
     ["up and down again", [1, 1, 1, 1, 1, 7, 7, 7, 7, 1, 1, 1, 1, 1], [5, 9]],
-    ["a steady rise", Array.from({ length: 30 }, (_, index) => index * 3), []],
+    ["a steady rise, which ends at the last value", Array.from({ length: 30 }, (_, index) => index * 3), [29]],
+    ["a rise in a narrow window", [1.1, 1.2, 45, 80, 96, 96], [5]],
+    ["a jump at the last value", [1, 1, 1, 1, 1, 96], [5]],
     ["noise", Array.from({ length: 40 }, (_, index) => (index * 7919) % 13), []],
     ["a constant", Array.from({ length: 20 }, () => 4), []],
-    ["too few values", [1, 9], []],
+    ["two values", [1, 9], [1]],
+    ["two equal values", [9, 9], []],
   ])("steps of %s", (_name, values, steps) => {
     const points = values.map((mean, time) => ({ time, mean, last: mean }));
     expect(stepsOf(points).map(({ time }) => time)).toEqual(steps);

@@ -136,6 +136,19 @@ describe("search", () => {
     expect((await call("search", { ...input, skip: 9 })).truncated).toBe(false);
   });
 
+  test("order and the ends of a file go by time, also if the newest line comes first", async () => {
+    const line = (minute: number) => `2024-05-01 10:0${minute}:00 m${minute}\n`;
+    put("reverse.log", [5, 4, 3, 2, 1].map(line).join(""));
+    const texts = async (input: object) =>
+      (await call("search", { files: "reverse.log", ...input })).lines.map(({ text }) => text.slice(-2));
+    expect(await texts({ limit: 2 })).toEqual(["m1", "m2"]);
+    expect(await texts({ limit: 2, skip: 2 })).toEqual(["m3", "m4"]);
+    expect(await texts({ limit: 2, order: "last" })).toEqual(["m4", "m5"]);
+    expect((await call("files", { files: "reverse.log" })).files).toMatchObject([
+      { first: "2024-05-01T10:01:00Z", last: "2024-05-01T10:05:00Z" },
+    ]);
+  });
+
   test("a last line without a line end, an empty file and empty lines are handled", async () => {
     put("edge.log", "one\n\n\ntwo");
     put("empty.log", "");

@@ -198,8 +198,38 @@ export function elementRows(element: unknown): Iterable<Row> | undefined {
     return [Object.fromEntries(element.map((each, index) => (isFieldList ? [each.field, each.value] : [index, each])))];
   }
   if (!isRow(element)) return [{ value: element }];
-  const series = labelledSeries(element) ?? pointList(element) ?? parallelLists(element);
-  return series;
+  return seriesRows(element) ?? nestedSeries(element);
+}
+
+function seriesRows(element: Row): Iterable<Row> | undefined {
+  return labelledSeries(element) ?? pointList(element) ?? parallelLists(element);
+}
+
+const DEEPEST_SERIES = 4;
+
+/** Converts series under the names of their metrics, at any depth. Scalars next to them identify the series. */
+function nestedSeries(element: Row): Iterable<Row> | undefined {
+  const found = seriesWithin(element, [], {});
+  return found.length > 0 ? joined(found) : undefined;
+}
+
+function* joined(lists: readonly Iterable<Row>[]): Generator<Row> {
+  for (const list of lists) yield* list;
+}
+
+function seriesWithin(element: Row, path: readonly string[], labels: Row): readonly Iterable<Row>[] {
+  const members = Object.entries(element);
+  const own = { ...labels, ...Object.fromEntries(members.filter(([, value]) => typeof value !== "object")) };
+  return members.flatMap(([key, member]) => {
+    if (!isRow(member) || path.length === DEEPEST_SERIES) return [];
+    const within = [...path, key];
+    const rows = seriesRows(member);
+    return rows ? [named(rows, { ...own, metric: within.join(".") })] : seriesWithin(member, within, own);
+  });
+}
+
+function* named(rows: Iterable<Row>, names: Row): Generator<Row> {
+  for (const { time, ...row } of rows) yield { time, ...names, ...row };
 }
 
 /** Converts results of the Prometheus and Loki query APIs: labels, with values as pairs of time and text. */
@@ -243,12 +273,25 @@ function pointList(element: Row): Iterable<Row> | undefined {
   return undefined;
 }
 
-/** Converts CloudWatch metrics: a list of times next to a list of values. */
+/** Converts a list of times next to lists of as many values, such as CloudWatch's `Timestamps` and `Values`. */
 function parallelLists(element: Row): Iterable<Row> | undefined {
-  const { Timestamps: times, Values: values, ...names } = element;
-  if (!Array.isArray(times) || !Array.isArray(values) || times.length !== values.length) return undefined;
-  return each(times, (time, index) => ({ time, ...names, value: values[index] }));
+  const key = Object.keys(element).find((name) => PARALLEL_TIMES.test(name) && Array.isArray(element[name]));
+  const times = key === undefined ? undefined : element[key];
+  if (!Array.isArray(times) || times.length === 0 || times.some((time) => timeText(time) === undefined))
+    return undefined;
+  const others = Object.entries(element).filter(([name]) => name !== key);
+  const lists = others.filter(([, list]) => Array.isArray(list) && list.length === times.length);
+  if (lists.length === 0) return undefined;
+  const names = Object.fromEntries(others.filter((member) => !lists.includes(member)));
+  const columns = lists.map(([name, list]) => [/^values$/i.test(name) ? "value" : name, list as unknown[]] as const);
+  return each(times, (time, index) => ({
+    time,
+    ...names,
+    ...Object.fromEntries(columns.map(([name, list]) => [name, list[index]])),
+  }));
 }
+
+const PARALLEL_TIMES = /^(?:time_?stamps?|times?|ts|t|x|dates?)$/i;
 
 function timeText(value: unknown): string | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
