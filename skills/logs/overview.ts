@@ -95,7 +95,8 @@ function linesTold(log: OpenLog, head: Excerpt, counted: number | undefined) {
   return log.packed ? {} : { lines_estimated: Math.round((log.size / head.bytes) * head.lines.length) };
 }
 
-function formatOf(records: readonly LineRecord[]): string {
+/** Returns the format that most records have. */
+export function formatOf(records: readonly LineRecord[]): string {
   const formats = ["json", "logfmt", "text"].map((format) => ({
     format,
     count: records.filter((record) => record.format === format).length,

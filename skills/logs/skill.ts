@@ -1,6 +1,7 @@
 import { defineSkill, type defineTool, resultSchema } from "skillflow";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
+import { surveyLogs } from "./survey/survey.ts";
 import { countBy, linesAround, sampleLines, searchLines, timeWindow } from "./tools.ts";
 
 /** Filters of all tools. Only `search` describes them; the other descriptions refer to it. */
@@ -12,6 +13,8 @@ const texts = (most: number, count: number) => ({
   items: text(most),
   maxItems: count,
 });
+/** Length of time, such as 30m. */
+const LENGTH = "^[1-9]\\d{0,4}[smhd]$";
 const integer = (least: number, most: number) => ({ type: "integer", minimum: least, maximum: most });
 
 const filters = {
@@ -100,6 +103,25 @@ const overview = resultSchema(
   "files",
 );
 
+const surveyed = resultSchema(
+  {
+    files: ["any"],
+    whole: ["any"],
+    errors: [{ shape: "text", count: "number", first: "text", last: "text", at: "text", example: "text" }],
+    changes: [{ by: "text", name: "text", lines: ["number"], errors: ["number"], since: "text" }],
+    series: ["any"],
+    events: [{ time: "text", at: "text", text: "text", count: "number" }],
+    left_out: {},
+  },
+  "files",
+  "whole",
+  "errors",
+  "changes",
+  "series",
+  "events",
+  "left_out",
+);
+
 type Tool = ReturnType<typeof defineTool>;
 
 function tool(
@@ -134,8 +156,19 @@ export default defineSkill({
   },
   tools: [
     tool(
+      "survey",
+      "Gives a first picture: files, small ones whole, shapes of errors, services and hosts that changed, series with steps, deploys and config changes",
+      {
+        files: { ...filters.files, description: "As in search" },
+        around: { ...text(40), description: "Its start; default: when errors rose most" },
+        window: { type: "string", pattern: LENGTH, description: "To either side; default 30m" },
+        focus: { ...text(200), description: "Word, for errors and series" },
+      },
+      { handler: surveyLogs, output_schema: surveyed },
+    ),
+    tool(
       "files",
-      "Lists files with format, lines, first and last time, and field names. Cheap; begin here",
+      "Lists files with format, lines, first and last time, and field names. Cheap",
       {
         files: { ...filters.files, description: "As in search; default: all that look like logs" },
         limit: { ...integer(1, 100), description: "Default 30" },
@@ -180,7 +213,7 @@ export default defineSkill({
         by: { ...texts(200, 5), description: "Fields, dotted if nested" },
         pattern: { ...text(300), description: "Regular expression; what its first group matched" },
         shape: { type: "boolean", description: "Lines alike but for numbers and ids" },
-        bucket: { type: "string", pattern: "^[1-9]\\d{0,4}[smhd]$", description: "Also per 30s, 5m, 1h…" },
+        bucket: { type: "string", pattern: LENGTH, description: "Also per 30s, 5m, 1h…" },
         limit: { ...integer(1, 100), description: "Default 20" },
       },
       { handler: countBy, output_schema: counted },

@@ -9,6 +9,7 @@ export interface Measure {
 
 const MOST_MEASURES = 30;
 const DEEPEST = 4;
+const NUMERIC_START = /^[\s\d.+-]/;
 
 /** Returns the numbers that measure something, in the order of the fields: no ids, times, statuses or positions. */
 export function measuresOf(
@@ -23,8 +24,10 @@ export function measuresOf(
       if (depth > 1) measuresOf(value as Fields, { prefix: `${prefix}${key}.`, depth: depth - 1 }, found);
       continue;
     }
-    const number = typeof value === "number" || typeof value === "string" ? numberOf(value) : undefined;
-    if (number !== undefined && isMeasure(key)) found.push({ name: `${prefix}${key}`, value: number });
+    const isCandidate = typeof value === "number" || (typeof value === "string" && NUMERIC_START.test(value));
+    if (!isCandidate || !isMeasure(key)) continue;
+    const number = numberOf(value);
+    if (number !== undefined) found.push({ name: `${prefix}${key}`, value: number });
   }
   return found;
 }

@@ -21,6 +21,8 @@ export interface OpenLog {
   readonly size: number;
   readonly packed: boolean;
   readonly layout: Layout;
+  /** The first 64 KB of the unpacked file, or all of it if it is shorter. */
+  readonly head: Buffer;
   /** True if reading can start at any line. Offsets are then those of the file itself. */
   readonly seekable: boolean;
   /** Last modification time in Unix milliseconds. */
@@ -82,7 +84,8 @@ export async function withLog<T>(
       note(`${file.name} is damaged or truncated (${reason}); read up to that point`);
     const plain = (from = 0) => readPlain(handle, from, stats.size);
     const text = () => (packed ? readPieces(unpacked(plain(), onDamage)) : plain());
-    const layout = layoutOf(file.name, await headOf(packed ? unpacked(plain(), () => undefined) : text()));
+    const head = await headOf(packed ? unpacked(plain(), () => undefined) : text());
+    const layout = layoutOf(file.name, head);
     const rows = () => (layout === "lines" ? text() : readPieces(readRows(text(), layout, file.name, context.signal)));
     const seekable = !packed && layout === "lines";
     return await use({
@@ -90,6 +93,7 @@ export async function withLog<T>(
       size: stats.size,
       packed,
       layout,
+      head,
       seekable,
       modified: stats.mtimeMs,
       blocks: (from = 0) =>

@@ -1,0 +1,161 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import type { JsonObject } from "skillflow";
+import { toolContext } from "skillflow/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseRecord } from "../../skills/logs/line/record.ts";
+import skill from "../../skills/logs/skill.ts";
+import { fitSections } from "../../skills/logs/survey/room.ts";
+import { isError } from "../../skills/logs/survey/severity.ts";
+import { callTool } from "../contracts/skill.ts";
+
+let dir = "";
+const START = Date.parse("2026-05-01T10:00:00Z");
+const at = (minutes: number) => new Date(START + minutes * 60_000).toISOString().replace(".000Z", "Z");
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "log-survey-"));
+  const lines = Array.from({ length: 120 }, (_, minute) => {
+    const isBad = minute >= 60;
+    const failed = { level: "error", msg: `charge failed after ${3000 + minute}ms` };
+    return [
+      { time: at(minute), level: "info", service: "cart", msg: "added", duration_ms: 20 + (minute % 3) },
+      {
+        time: at(minute),
+        service: "pay",
+        duration_ms: isBad ? 900 : 30,
+        ...(isBad ? failed : { level: "info", msg: "charged" }),
+      },
+    ];
+  }).flat();
+  put(
+    "app.jsonl",
+    [...lines]
+      .reverse()
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join(""),
+  );
+  put("app.log", `${at(58)} INFO deployed pay v2.4.1 by ci\n${at(59)} INFO 0 errors\n${at(3)} INFO ok\n`);
+  put("flags.csv", `time,flag,enabled\n${at(57)},fast-pay,true\n`);
+  put(
+    "cpu.json",
+    JSON.stringify({ metric: "cpu", host: "a", timestamps: [at(55), at(60), at(61)], values: [1.1, 50, 96] }),
+  );
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe("survey", () => {
+  test.each([{ around: at(60) }, {}])("gives files, errors, changes, series and events with %j", async (input) => {
+    const result = await survey({ files: "*", ...input });
+    expect(result["files"]).toContainEqual({
+      file: "app.jsonl",
+      bytes: expect.any(Number),
+      format: "json",
+      records: 240,
+      errors: 60,
+      first: at(0),
+      last: at(119),
+    });
+    const whole = (result["whole"] as { file: string }[]).map(({ file }) => file);
+    expect(whole).toEqual(["app.log", "cpu.json", "flags.csv"]);
+    expect(result["errors"]).toMatchObject([{ count: 60, first: at(60), last: at(119) }]);
+    expect((result["errors"] as { example: string }[])[0]?.example).toContain("charge failed after 3060ms");
+    expect(result["changes"]).toContainEqual({
+      by: "service",
+      name: "pay",
+      lines: [30, 30],
+      errors: [0, 30],
+      since: at(60),
+    });
+    const series = result["series"] as { series: string; steps: string[] }[];
+    expect(series.map(({ series: name }) => name)).toEqual(["duration_ms service=pay", "cpu host=a"]);
+    expect(series[0]?.steps).toEqual([`${at(60)} 30 → 900`]);
+    expect(result["events"]).toMatchObject([
+      { time: at(57) },
+      { time: at(58), text: expect.stringContaining("v2.4.1") },
+    ]);
+    expect(result["left_out"]).toEqual({});
+  });
+
+  test("focus narrows errors and series, not the files", async () => {
+    const result = await survey({ files: "*", focus: "CART" });
+    expect(result).toMatchObject({ errors: [], series: [] });
+    expect(result["files"]).toHaveLength(4);
+  });
+
+  test("an example can be looked up at its place", async () => {
+    const [error] = (await survey({ files: "app.jsonl" }))["errors"] as { at: string; example: string }[];
+    const [file = "", offset] = error?.at.split("@") ?? [];
+    const around = await callTool(skill, "around", { file, offset: Number(offset), before: 0, after: 0 }, context());
+    expect(Object.values((around as { lines: object }).lines)).toEqual([JSON.parse(error?.example ?? "")]);
+  });
+
+  test("an aborted survey ends", async () => {
+    const signal = AbortSignal.abort(new Error("enough"));
+    const call = callTool(skill, "survey", { files: "*" }, toolContext({ workDir: dir, signal }));
+    await expect(call).rejects.toThrow("enough");
+  });
+
+  test("a result has at most 12,000 characters, and counts what it leaves out", async () => {
+    const many = Array.from({ length: 900 }, (_, index) => {
+      const word = `w${String.fromCharCode(97 + (index % 26), 97 + Math.floor(index / 26))}"\\`;
+      return `${JSON.stringify({ time: at(index), level: "error", service: word, msg: `deploy ${word} ${'é"\n'.repeat(300)}`, [word]: index })}\n`;
+    });
+    for (let file = 0; file < 40; file++)
+      put(`many/${"n".repeat(100)}${file}.jsonl`, many.slice(file, file + 30).join(""));
+    const result = await survey({ files: "many/*" });
+    expect(JSON.stringify(result).length).toBeLessThanOrEqual(12_000);
+    expect(Object.keys(result)).toEqual(["files", "whole", "errors", "changes", "series", "events", "left_out"]);
+    expect(result["left_out"]).toMatchObject({ files: expect.any(Number), errors: expect.any(Number) });
+    expect(await survey({ files: "many/*" })).toEqual(result);
+  });
+});
+
+test("lists of any sizes fit, and what is missing is counted", () => {
+  const list = fc.array(fc.record({ text: fc.string({ maxLength: 600, unit: "binary" }) }), { maxLength: 60 });
+  fc.assert(
+    fc.property(fc.record({ a: list, b: list, c: list }), (sections) => {
+      const fit = fitSections(sections, {});
+      expect(JSON.stringify(fit).length).toBeLessThanOrEqual(12_000);
+      for (const name of ["a", "b", "c"] as const) {
+        expect(fit[name]).toEqual(sections[name].slice(0, fit[name].length));
+        expect(fit[name].length + (fit.left_out[name] ?? 0)).toBe(sections[name].length);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test.each<[string, boolean]>([
+  ['{"level":"error","msg":"x"}', true],
+  ['{"level":"info","msg":"error budget"}', false],
+  ['{"level":50,"msg":"x"}', true],
+  ['{"level":30,"err":"x"}', false],
+  ['{"severity_number":17,"body":"x"}', true],
+  ['{"msg":"x","http":{"status":503}}', true],
+  ['{"msg":"x","status":200}', false],
+  ['{"msg":"x","error":null}', false],
+  ["level=fatal msg=x a=b", true],
+  ["2026-05-01 10:00:00 INFO 0 errors, failed: 0", false],
+  ["2026-05-01 10:00:00 [error] connect() refused", true],
+  ["E0501 10:00:00.123456 1 x.go:3] gone", true],
+  ['10.0.0.1 - - [01/May/2026:10:00:00 +0000] "GET / HTTP/1.1" 502 12', true],
+  ["java.lang.IllegalStateException: no", true],
+  ["\tat com.example.Error.run(Error.java:3)", false],
+  ["all is well", false],
+])("%s is an error: %s", (text, expected) => {
+  expect(isError(parseRecord(text), text)).toBe(expected);
+});
+
+const context = () => toolContext({ workDir: dir });
+
+async function survey(input: object): Promise<JsonObject> {
+  return (await callTool(skill, "survey", input as JsonObject, context())) as JsonObject;
+}
+
+function put(name: string, text: string): void {
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  writeFileSync(join(dir, name), text);
+}
