@@ -66,6 +66,7 @@ export {
   untoldPause,
   withoutMarkers,
 } from "./kit/http.ts";
+export { endOfStream, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./kit/job-log.ts";
 export { each, pick } from "./kit/members.ts";
 export { causeCode } from "./kit/reason.ts";
 export {

@@ -1,4 +1,4 @@
-import { each, resultSchema, type Shape, textLike } from "skillflow";
+import { each, jobLogShape, resultSchema, type Shape, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -113,5 +113,6 @@ export const JOB = {
   id: "any",
   ...each("text", "name status conclusion"),
   failed_steps: ["text"],
-  ...each("text", "completed_at url log_tail truncated log"),
+  ...each("text", "completed_at url"),
+  ...jobLogShape,
 } as const;

@@ -1,9 +1,20 @@
-import { defineTool, each, pick, resultSchema, textLike } from "skillflow";
+import {
+  defineTool,
+  each,
+  endOfStream,
+  type JobLogInput,
+  type JsonObject,
+  jobLogInput,
+  pick,
+  readJobLog,
+  resultSchema,
+  type ToolContext,
+  textLike,
+} from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
 import { branch, JOB, limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
-import { tailOf } from "./log-tail.ts";
 
 export const workflowTools = [
   defineTool({
@@ -66,7 +77,8 @@ export const workflowTools = [
   }),
   defineTool({
     name: "get_workflow_run_logs",
-    description: "Reads the end of a run's failed jobs' logs: a download each. More of one: get_job_log.",
+    description:
+      "Reads what explains the failure in the logs of a run's failed jobs: a download each. More of one: get_job_log.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
@@ -84,7 +96,10 @@ export const workflowTools = [
         const failed = jobs.filter((job) => FAILED.includes(job.conclusion ?? ""));
         const shown = failed.slice(0, input.limit ?? 3);
         const logs = [];
-        for (const job of shown) logs.push(await failureOf(github, job, LOG_BUDGET / shown.length));
+        for (const job of shown) {
+          const wanted = { context, input: { max_bytes: Math.floor(LOG_BUDGET / shown.length) } };
+          logs.push({ ...failureOf(job), ...(await logOf(github, job.id, wanted)) });
+        }
         return {
           run_id: input.run_id,
           jobs: jobs.length,
@@ -97,19 +112,25 @@ export const workflowTools = [
   defineTool({
     name: "get_job_log",
     description:
-      "Reads the end of one job's log, whatever its outcome: four times as much as get_workflow_run_logs gives of it.",
+      "Reads one job's log, without colors and timestamps: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
       job_id: z.int().min(1).describe("Of a run's job, or of get_checks where app is github-actions."),
+      ...jobLogInput,
     }),
     output_schema: resultSchema({ ...JOB, run_id: "any", started_at: "text" }, "id", "name"),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
+    handler: async (input, context) => {
+      let log: JobLogPart = {};
+      const told = await inRepository(input, context, async (github) => {
         const { data: job } = await github.rest.actions.getJobForWorkflowRun({ ...github.at, job_id: input.job_id });
         const { run_id, status, started_at } = job;
-        return { run_id, status, started_at, ...(await failureOf(github, job, ONE_LOG_BUDGET)) };
-      }),
+        log = await logOf(github, job.id, { context, input });
+        return { run_id, status, started_at, ...failureOf(job) };
+      });
+      // A log has its own limit, above that of other results.
+      return { ...(told as JsonObject), ...log };
+    },
   }),
   defineTool({
     name: "get_checks",
@@ -190,8 +211,13 @@ export const workflowTools = [
 ];
 
 const FAILED: readonly string[] = ["failure", "timed_out", "startup_failure"];
-const LOG_BUDGET = 14_000;
-const ONE_LOG_BUDGET = 16_000;
+/** Room for the logs of several jobs, in bytes, with room for what JSON escapes. */
+const LOG_BUDGET = 12_000;
+
+interface Wanted {
+  readonly context: ToolContext;
+  readonly input: JobLogInput;
+}
 const MOST_JOB_PAGES = 3;
 
 async function jobsOf({ rest, at }: RepositoryClient, run: number) {
@@ -205,22 +231,25 @@ async function jobsOf({ rest, at }: RepositoryClient, run: number) {
   return { jobs, isWhole: false };
 }
 
-async function failureOf(github: RepositoryClient, job: WorkflowJob, budget: number) {
+function failureOf(job: WorkflowJob) {
   const steps = job.steps?.filter((step) => FAILED.includes(step.conclusion ?? "")).map((step) => step.name);
   return {
     ...pick(job, "id name conclusion"),
     failed_steps: steps,
     completed_at: job.completed_at,
     url: job.html_url,
-    ...(await logOf(github, job.id, budget)),
   };
 }
 
-async function logOf({ rest, at }: RepositoryClient, job: number, budget: number) {
+type JobLogPart = Readonly<Record<string, string | number>>;
+
+async function logOf({ rest, at }: RepositoryClient, job: number, { context, input }: Wanted): Promise<JobLogPart> {
   try {
     const request = { parseSuccessResponseBody: false };
     const { data } = await rest.actions.downloadJobLogsForWorkflowRun({ ...at, job_id: job, request });
-    return await tailOf(data, budget);
+    const stream: unknown = data;
+    if (!(stream instanceof ReadableStream)) throw new TypeError("a log is a stream of bytes");
+    return { ...(await readJobLog(await endOfStream(stream, context.signal), input, context)) };
   } catch (error) {
     const isGone = isHttpFailure(error) && (error.status === 404 || error.status === 410);
     if (!isGone) throw error;

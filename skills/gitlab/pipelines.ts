@@ -1,4 +1,4 @@
-import { defineTool, each, lastLines, pick, resultSchema } from "skillflow";
+import { defineTool, each, type JsonObject, jobLogInput, jobLogShape, pick, readJobLog, resultSchema } from "skillflow";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -78,53 +78,29 @@ export const pipelineTools = [
   defineTool({
     name: "get_job_log",
     description:
-      "Reads the end of one job's log, oldest line first, without colours. Up to 16 KB a call; `contains` keeps the lines with a word.",
+      "Reads one job's log, without colors: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
     effect: "read",
     input_schema: z.strictObject({
       project,
       job: number.describe("Its id, from get_pipeline."),
-      contains: z.string().min(1).max(200).optional().describe("Case aside."),
+      ...jobLogInput,
     }),
-    output_schema: resultSchema(
-      { ...JOB, lines: ["text"], lines_read: "number", left_out: "number", note: "text" },
-      "id",
-      "lines",
-      "lines_read",
-    ),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
+    output_schema: resultSchema({ ...JOB, ...jobLogShape, note: "text" }, "id", "log", "log_lines"),
+    handler: async (input, context) => {
+      let log = "";
+      const told = await inProject(input, context, async (ask) => {
         const place = ["jobs", String(input.job)];
         const found = await ask({ path: place, needs: READS, answer: job });
-        const log = await ask({ path: [...place, "trace"], needs: READS, isText: "end", answer: z.string() });
-        const read = readable(log).split("\n");
-        const words = input.contains?.toLowerCase() ?? "";
-        const { shown, left_out } = lastLines(read.filter((line) => line.toLowerCase().includes(words)));
-        return {
-          ...jobOf(found),
-          lines: shown,
-          lines_read: log === "" ? 0 : read.length,
-          left_out,
-          note: noteOf(log, shown),
-        };
-      }),
+        log = await ask({ path: [...place, "trace"], needs: READS, isText: "end", answer: z.string() });
+        return { ...jobOf(found), note: log === "" ? NO_LOG : undefined };
+      });
+      // A log has its own limit, above that of other results.
+      return { ...(told as JsonObject), ...(await readJobLog(log, input, context)) };
+    },
   }),
 ];
 
-function noteOf(log: string, shown: readonly string[]): string | undefined {
-  if (log === "") return "GitLab has no log of this job: it was erased, or the job never started.";
-  return shown.length === 0 ? "None of the lines read has it." : undefined;
-}
-
-/** Removes colors and section markers, and keeps only the last state of lines that were overwritten. */
-function readable(log: string): string {
-  const esc = String.fromCharCode(27);
-  return log
-    .replaceAll(/section_(start|end):\d+:[^\r\n]{0,500}\r/g, "")
-    .replaceAll(new RegExp(`${esc}\\[[0-9;]*[A-Za-z]`, "g"), "")
-    .replaceAll("\r\n", "\n")
-    .replaceAll(/(?<![^\r\n])[^\r\n]*\r(?=[^\n])/g, "")
-    .trimEnd();
-}
+const NO_LOG = "GitLab has no log of this job: it was erased, or the job never started.";
 
 const pipeline = z.object({
   id: z.number(),

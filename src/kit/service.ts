@@ -4,6 +4,7 @@ import { createRedactor } from "../core/base/redact/redact.ts";
 import type { Json } from "../core/base/values.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
+import { endOfStream } from "./job-log.ts";
 import { causeCode, reasonOf } from "./reason.ts";
 
 /** HTTP service that a skill calls: its address and its credentials. */
@@ -228,7 +229,9 @@ async function send({ service, asking, context }: Call, url: URL, init: RequestI
   try {
     const fetching = (await service.fetchWith?.(context)) ?? context.fetch;
     const response = await fetching(url, { ...init, signal: AbortSignal.any([context.signal, ending.signal]) });
-    const text = await (asking.isText === "end" && response.ok ? endOf(response) : boundedText(response));
+    const text = await (asking.isText === "end" && response.ok
+      ? endOfStream(response.body ?? new Blob([]).stream(), context.signal)
+      : boundedText(response));
     if (text === undefined) throw new ServiceFault(tooLarge(service, asking));
     return { status: response.status, headers: response.headers, text };
   } catch (error) {
@@ -253,21 +256,6 @@ async function boundedText(response: Response): Promise<string | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-/** Number of bytes kept from the end of a long text. */
-const LONGEST_END = 1_000_000;
-
-/** Reads the end of a text of any length, from the first whole line, with little memory. */
-async function endOf(response: Response): Promise<string> {
-  let end = Buffer.alloc(0);
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    end = Buffer.concat([end, chunk]).subarray(-LONGEST_END);
-  }
-  const text = end.toString("utf8");
-  return size > LONGEST_END ? text.slice(text.indexOf("\n") + 1) : text;
 }
 
 /** Encodes a path segment. Rejects `..`, which encoding leaves as it is and URL parsers resolve. */

@@ -488,7 +488,15 @@ describe("files and logs", () => {
       run_id: 1,
       jobs: 3,
       failed: [
-        { id: 5, name: "test", conclusion: "failure", failed_steps: ["npm test"], log_tail: "npm test\n1 test failed" },
+        {
+          id: 5,
+          name: "test",
+          conclusion: "failure",
+          failed_steps: ["npm test"],
+          log: "npm test\n1 test failed",
+          log_bytes: 22,
+          log_lines: 2,
+        },
       ],
       other_failed_jobs: ["lint"],
     });
@@ -503,13 +511,14 @@ describe("files and logs", () => {
     const context = await start((asked) => list(asked) ?? log(asked));
     const result = await call("get_workflow_run_logs", context, { run_id: 1, limit: 5 });
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(20_000);
-    for (const { log_tail, truncated } of result["failed"] as JsonObject[]) {
-      expect(log_tail).toMatch(/the end$/);
-      expect(truncated).toMatch(/^the last \d+ of 2001 lines$/);
-    }
+    for (const { log } of result["failed"] as JsonObject[]) expect(log).toMatch(/the end$/);
     const one = await call("get_job_log", context);
-    expect(String(one["log_tail"]).length).toBeGreaterThan(7_000);
-    expect(one["truncated"]).toMatch(/^the last \d+ of 2001 lines$/);
+    expect(one).toMatchObject({ log_lines: 2001, blob_id: expect.stringMatching(/^blob:/) });
+    expect(Buffer.byteLength(String(one["log"]))).toBeLessThanOrEqual(16_000);
+    const found = await call("get_job_log", context, { job_id: 21, search: "THE END", max_bytes: 1000 });
+    expect(found).toMatchObject({ matched: 1, log: expect.stringMatching(/the end$/) });
+    const next = await call("get_job_log", context, { job_id: 21, offset: 0, max_bytes: 64_000 });
+    expect(next["next_offset"]).toBeGreaterThan(60_000);
   });
 
   it("runs failed jobs again, or all, and none of a run that is at work", async () => {

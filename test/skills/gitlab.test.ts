@@ -124,8 +124,8 @@ describe("what gitlab shows", () => {
     });
   });
 
-  it("of a log are the lines as a person would see them, the end of one of any length", async () => {
-    expect((await call("get_job_log", await start()))["lines"]).toEqual([
+  it("of a log are the lines as a person would see them, of one of any length", async () => {
+    expect(String((await call("get_job_log", await start()))["log"]).split("\n")).toEqual([
       "Running with gitlab-runner 18.0.0",
       "$ npm test",
       "100% done",
@@ -133,20 +133,18 @@ describe("what gitlab shows", () => {
       "ERROR: Job failed: exit code 1",
     ]);
     await service.close();
-    const text = Array.from(
-      { length: 200_000 },
-      (_, line) => `line ${line} of a log that is long enough to be cut`,
-    ).join("\n");
-    const long = await start(({ operation }) => (operation === "trace" ? { text: `${text}\nthe end` } : undefined));
+    const text = Array.from({ length: 200_000 }, (_, line) => `line ${line} of a log that is long enough to be cut`);
+    const long = await start(({ operation }) =>
+      operation === "trace" ? { text: `${text.join("\n")}\nthe end` } : undefined,
+    );
     const result = await call("get_job_log", long);
-    expect((result["lines"] as string[]).at(-1)).toBe("the end");
-    expect((result["lines"] as string[])[0]).toMatch(/^line \d+ of a log that is long enough to be cut$/);
-    expect(result["left_out"]).toBeGreaterThan(1000);
-    expect(await call("get_job_log", long, { job: 8, contains: "THE END" })).toMatchObject({ lines: ["the end"] });
-    expect((await call("get_job_log", long, { job: 8, contains: "nothing" }))["note"]).toContain("None of the lines");
+    expect(result["log"]).toMatch(/^line 0 [\s\S]* lines left out\n[\s\S]*the end$/);
+    expect(result).toMatchObject({ log_lines: 200_001, blob_id: expect.stringMatching(/^blob:/) });
+    expect(await call("get_job_log", long, { job: 8, search: "THE END" })).toMatchObject({ matched: 1 });
+    expect(await call("get_job_log", long, { job: 8, search: "nothing" })).toMatchObject({ matched: 0, log: "" });
     await service.close();
     const none = await start(({ operation }) => (operation === "trace" ? { text: "" } : undefined));
-    expect(await call("get_job_log", none)).toMatchObject({ lines_read: 0, note: expect.stringContaining("no log") });
+    expect(await call("get_job_log", none)).toMatchObject({ log_lines: 0, note: expect.stringContaining("no log") });
   });
 
   it("of an issue is without GitLab's own notes and our marks", async () => {
