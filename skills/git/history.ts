@@ -38,6 +38,9 @@ export interface ChangedFile {
 /** Two trees to compare. A commit without a parent is compared with an empty tree. */
 export type Comparison = readonly [from: string, to: string] | readonly [root: string];
 
+/** One path, or several. An empty list means all. */
+type Paths = string | readonly string[];
+
 /** Returns the comparison of a commit with its first parent. */
 export function changeOf(commit: Commit): Comparison {
   const [parent] = commit.parents;
@@ -45,7 +48,7 @@ export function changeOf(commit: Commit): Comparison {
 }
 
 /** Returns the changed files with their numbers of changed lines, the largest changes first. */
-export async function readChangedFiles(git: Git, change: Comparison, path?: string): Promise<readonly ChangedFile[]> {
+export async function readChangedFiles(git: Git, change: Comparison, path?: Paths): Promise<readonly ChangedFile[]> {
   const { text } = await git(["diff-tree", "-r", "-z", "--numstat", "-M", ...PLAIN_DIFF, ...treesOf(change, path)]);
   const parts = text.split("\0");
   const files: ChangedFile[] = [];
@@ -68,7 +71,7 @@ interface Patch {
 }
 
 interface PatchOptions {
-  readonly path?: string | undefined;
+  readonly path?: Paths | undefined;
   readonly context?: number | undefined;
   /** 1-based line of the whole patch to start at. */
   readonly fromLine?: number | undefined;
@@ -95,9 +98,9 @@ export function shortened(line: string): string {
     : line;
 }
 
-function treesOf(change: Comparison, path: string | undefined): readonly string[] {
+function treesOf(change: Comparison, path: Paths | undefined): readonly string[] {
   const trees = change.length === 1 ? ["--root", "--no-commit-id", ...change] : change;
-  return path === undefined ? [...trees, "--"] : [...trees, "--", path];
+  return [...trees, "--", ...(path === undefined ? [] : [path].flat())];
 }
 
 function countOf(text: string): number | "binary" {

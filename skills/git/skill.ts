@@ -2,6 +2,7 @@ import { defineSkill, defineTool, each, resultSchema } from "skillflow";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
+import { surveyHistory } from "./survey.ts";
 import { showChangedFiles, showCommits, showDiff, showLog, showRefs } from "./tools.ts";
 
 const name = (description: string) => z.string().min(1).max(200).describe(description);
@@ -44,6 +45,37 @@ export default defineSkill({
   },
   lacks: lacksRepository,
   tools: [
+    defineTool({
+      name: "survey",
+      description:
+        "Shows what changed before an instant: commits with files and size, tags, the diff of the last release",
+      effect: "read",
+      origin: "team",
+      input_schema: z.strictObject({
+        repository,
+        around: z.string().min(8).max(40).describe("When it began: 2026-01-31 or ISO 8601"),
+        paths: z.array(path).max(20).optional().describe("Only changes below these"),
+      }),
+      output_schema: resultSchema(
+        {
+          commits: [
+            {
+              ...each("text", "id date author subject"),
+              ...each("number", "added deleted"),
+              files: ["text"],
+              files_changed: "number",
+            },
+          ],
+          tags: [each("text", "name id date")],
+          release: { ...each("text", "from to date diff"), ...changed, truncated: "flag" },
+          truncated: "flag",
+        },
+        "commits",
+        "tags",
+        "truncated",
+      ),
+      handler: surveyHistory,
+    }),
     defineTool({
       name: "log",
       description: "Lists commits, newest first: author, date and message",

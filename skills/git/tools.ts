@@ -180,7 +180,7 @@ function filtersOf({ author, grep, changes_text: text, since, until }: LogInput)
 }
 
 /** Returns a full timestamp: for a date alone, git would add the current time of day. */
-function instantOf(text: string): string {
+export function instantOf(text: string): string {
   const time = /^\d{4}-\d\d-\d\d/.test(text)
     ? Date.parse(/[Tt ]/.test(text) && !ZONED.test(text) ? `${text}Z` : text)
     : NaN;

@@ -63,6 +63,30 @@ describe("reading history", () => {
     expect(rest).toMatchObject({ returned: 4, truncated: false });
   });
 
+  test("survey shows the commits and tags before an instant, and the diff of the last release", async () => {
+    const result = await call("survey", { around: "2024-01-03T23:59:59Z" });
+    expect(result.commits[0]).toMatchObject({
+      subject: "Raise the limit",
+      added: 1,
+      deleted: 1,
+      files: ["src/pay.ts"],
+    });
+    expect(result).toMatchObject({
+      tags: [{ name: "v1.1" }, { name: "v1.0" }],
+      release: {
+        from: "v1.0",
+        to: "v1.1",
+        files: [{ path: "src/pay.ts", added: 1, deleted: 1 }],
+        diff: expect.stringContaining("-const LIMIT = 5;\n+const LIMIT = 50;"),
+        truncated: false,
+      },
+    });
+    const readme = await call("survey", { around: "2024-01-03T23:59:59Z", paths: ["README.md"] });
+    expect(readme.commits.map(({ subject }) => subject)).toEqual(["Add a readme"]);
+    expect(readme).toMatchObject({ release: { files: [], diff: "" } });
+    expect(await call("survey", { around: "2020-01-01" })).toMatchObject({ commits: [], tags: [] });
+  });
+
   test.each([
     [{ path: "src/pay.ts" }, ["Raise the limit", "Add payments"]],
     [{ author: "EVE" }, ["Raise the limit"]],
