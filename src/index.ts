@@ -68,6 +68,7 @@ export {
 } from "./kit/http.ts";
 export { endOfStream, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./kit/job-log.ts";
 export { each, pick } from "./kit/members.ts";
+export { wholePages } from "./kit/pages.ts";
 export { causeCode } from "./kit/reason.ts";
 export {
   type Ask,

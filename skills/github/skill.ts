@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { audienceOf } from "./client.ts";
 import { codeTools } from "./code.ts";
@@ -38,7 +38,7 @@ export default defineSkill({
   probe: describeAccess,
   tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools, ...workflowTools].map(
     (tool) => ({
-      ...tool,
+      ...wholePages(tool),
       ...(tool.effect === "write" ? { audience: audienceOf } : {}),
       settled_by: { repository: "GITHUB_REPOSITORY" },
     }),

@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
@@ -39,7 +39,7 @@ export default defineSkill({
   probe: describeAccess,
   tools: [...codeTools, ...commitTools, ...mergeRequestTools, ...pipelineTools, ...deliveryTools, ...issueTools].map(
     (tool) => ({
-      ...tool,
+      ...wholePages(tool),
       ...(tool.effect === "write" ? { audience: audienceOf } : {}),
       settled_by: { project: "GITLAB_PROJECT" },
     }),

@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { commentTools } from "./comments.ts";
 import { eventTools } from "./events.ts";
@@ -38,7 +38,7 @@ export default defineSkill({
   },
   probe: describeAccess,
   tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools].map((tool) => ({
-    ...tool,
+    ...wholePages(tool),
     settled_by: { organization: "SENTRY_ORG", project: "SENTRY_PROJECT" },
   })),
 });

@@ -193,6 +193,19 @@ function plain(value: unknown, cap: number): Json {
   return Object.fromEntries(members.map(([key, member]) => [key, plain(member, cap)]));
 }
 
+/** Number of rows of a list that a result lost, by result. */
+const cuts = new WeakMap<object, Cut>();
+
+interface Cut {
+  readonly kept: number;
+  readonly of: number;
+}
+
+/** Returns how many rows `trim` left of the list that it shortened. Returns undefined if all rows fit. */
+export function cutOf(result: unknown): Cut | undefined {
+  return typeof result === "object" && result !== null ? cuts.get(result) : undefined;
+}
+
 /** Drops items from the end of the largest list, at most half of them at a time, until the result fits. */
 function dropItems(value: Json): Json {
   const members: Record<string, Json> = { ...(value as JsonObject) };
@@ -203,6 +216,7 @@ function dropItems(value: Json): Json {
     const kept = withoutEnd(list, size - LARGEST_RESULT);
     dropped += list.length - kept.length;
     members[key] = kept;
+    cuts.set(members, { kept: kept.length, of: kept.length + dropped });
     members["truncated"] = `${dropped} items left out: ask for fewer at a time`;
   }
   return members;

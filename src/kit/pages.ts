@@ -1,0 +1,65 @@
+import type { Json, JsonObject } from "../core/base/values.ts";
+import type { AnyToolDefinition, ToolContext } from "../core/skill/skill.ts";
+import { cutOf } from "./http.ts";
+
+/** Input of a tool that lists rows in pages, by cursor or by the number of a page. */
+interface Paged {
+  readonly limit?: number;
+  readonly page?: number;
+}
+
+const MOST_ROUNDS = 4;
+
+/**
+ * Wraps a tool that lists rows in pages of `limit`. If rows do not fit into its result, it asks the service for fewer,
+ * because the next page would skip the rows that were left out. Pages by number then have a size that divides the one
+ * before, and the result's `limit` gives it.
+ */
+export function wholePages<T extends Pick<AnyToolDefinition, "effect" | "handler" | "input_schema">>(tool: T): T {
+  const { handler } = tool;
+  if (tool.effect !== "read" || !isPaged(tool.input_schema)) return tool;
+  const wrapped = async (input: Paged, context: ToolContext) => {
+    let asked = input;
+    let result = (await handler(asked, context)) as Json;
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const fewer = fewerOf(asked, result);
+      if (!fewer) return result;
+      context.signal.throwIfAborted();
+      const next = (await handler(fewer, context)) as Json;
+      const isByNumber = isPage(next) && (input.page !== undefined || "next_page" in next);
+      result = isByNumber ? withLimit(next, fewer.limit) : next;
+      asked = fewer;
+    }
+    return result;
+  };
+  return { ...tool, handler: wrapped };
+}
+
+/** Returns true for the schema of a tool that takes a limit and a cursor or page. */
+function isPaged(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  const members = "shape" in schema ? schema.shape : "properties" in schema ? schema.properties : undefined;
+  if (typeof members !== "object" || members === null) return false;
+  return "limit" in members && ("cursor" in members || "page" in members);
+}
+
+/** Returns the input for a smaller page that begins at the same row. Returns undefined if all rows fit. */
+function fewerOf(asked: Paged, result: Json): (Paged & { readonly limit: number }) | undefined {
+  const cut = cutOf(result);
+  if (!cut || !isPage(result) || cut.kept < 1) return undefined;
+  if (asked.page === undefined || asked.page === 1) return { ...asked, limit: cut.kept };
+  const size = asked.limit ?? ("next_page" in result ? cut.of : undefined);
+  if (size === undefined) return undefined;
+  let limit = Math.min(cut.kept, size);
+  while (size % limit !== 0) limit--;
+  return { ...asked, limit, page: ((asked.page - 1) * size) / limit + 1 };
+}
+
+function isPage(result: Json): result is JsonObject {
+  return typeof result === "object" && result !== null && !Array.isArray(result);
+}
+
+/** Adds the size of the pages, and keeps what `trim` found out about the result. */
+function withLimit(result: JsonObject, limit: number): Json {
+  return cutOf(result) ? result : { ...result, limit };
+}

@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { defineTool, type JsonObject, trim } from "skillflow";
+import { sendJson, startLoopback, toolContext } from "skillflow/testing";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import sentry from "../../skills/sentry/skill.ts";
+import { wholePages } from "../../src/kit/pages.ts";
+import { callTool } from "../contracts/skill.ts";
+
+const context = toolContext({});
+
+/** Tool that lists rows as services do: by the number of a page, or by a cursor. */
+function listing(rows: readonly JsonObject[], kind: "page" | "cursor") {
+  return wholePages(
+    defineTool({
+      name: "list",
+      description: "Lists rows",
+      effect: "read",
+      input_schema: z.strictObject({ limit: z.int().optional(), [kind]: z.any().optional() }),
+      handler: (input) => {
+        const { limit = 20, page = 1, cursor } = input as { limit?: number; page?: number; cursor?: string };
+        const from = kind === "page" ? (page - 1) * limit : Number(cursor ?? 0);
+        const isLast = from + limit >= rows.length;
+        const next = kind === "page" ? { next_page: page + 1 } : { next_cursor: String(from + limit) };
+        return trim({ rows: rows.slice(from, from + limit), ...(isLast ? {} : next) });
+      },
+    }),
+  );
+}
+
+async function readAll(tool: ReturnType<typeof listing>, limit: number | undefined): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  let input: JsonObject = limit === undefined ? {} : { limit };
+  for (let calls = 0; calls < 500; calls++) {
+    const result = (await tool.handler(input, context)) as JsonObject;
+    seen.push(...(result["rows"] as JsonObject[]).map(({ id }) => id));
+    const { next_page: page, next_cursor: cursor, limit: size } = result;
+    if (page === undefined && cursor === undefined) return seen;
+    input = {
+      ...input,
+      ...(size === undefined ? {} : { limit: size }),
+      ...(page === undefined ? { cursor: cursor ?? null } : { page }),
+    };
+  }
+  return seen;
+}
+
+test("pages of any size lead to every row once", async () => {
+  const sizes = fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 120 });
+  const limits = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
+  await fc.assert(
+    fc.asyncProperty(
+      sizes,
+      limits,
+      fc.constantFrom("page" as const, "cursor" as const),
+      async (members, limit, kind) => {
+        const rows = members.map((count, id) => ({
+          id,
+          ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`member_${index}`, "a".repeat(90)])),
+        }));
+        expect(await readAll(listing(rows, kind), limit)).toEqual(rows.map(({ id }) => id));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("Sentry's issues are as many as their cursor skips, even if fifty do not fit", async () => {
+  const asked: number[] = [];
+  const loopback = await startLoopback((request, response) => {
+    const limit = Number(new URL(request.url ?? "", "http://localhost").searchParams.get("limit"));
+    asked.push(limit);
+    response.setHeader("link", `<http://localhost/>; rel="next"; results="true"; cursor="0:${limit}:0"`);
+    const members = Object.fromEntries(["title", "culprit", "permalink"].map((name) => [name, "x".repeat(2000)]));
+    sendJson(
+      response,
+      200,
+      Array.from({ length: limit }, (_, id) => ({
+        id: String(id),
+        shortId: `A-${id}`,
+        metadata: { value: "x" },
+        project: { slug: "web" },
+        count: "1",
+        userCount: 1,
+        ...members,
+      })),
+    );
+  });
+  try {
+    const config = { SENTRY_AUTH_TOKEN: "sntryu_canary0123456789", SENTRY_ORG: "acme", SENTRY_BASE_URL: loopback.url };
+    const result = (await callTool(sentry, "list_issues", { limit: 50 }, toolContext({ config }))) as JsonObject;
+    const rows = result["issues"] as readonly unknown[];
+    expect(rows.length).toBeLessThan(50);
+    expect(result["next_cursor"]).toBe(`0:${rows.length}:0`);
+    expect(asked).toEqual([50, rows.length]);
+  } finally {
+    await loopback.close();
+  }
+});
