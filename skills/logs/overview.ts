@@ -1,8 +1,8 @@
 import type { ToolContext } from "skillflow";
-import { type Excerpt, readEnds } from "./excerpt.ts";
 import { fieldNames, type LineRecord, parseRecord } from "./line/record.ts";
 import { fitting, noted } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
+import { type Excerpt, readEnds } from "./read/excerpt.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "./read/files.ts";
 import { compileSelector } from "./selector.ts";
 

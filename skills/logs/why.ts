@@ -1,10 +1,10 @@
 import type { ToolContext } from "skillflow";
-import { readEnds } from "./excerpt.ts";
 import type { Condition } from "./line/condition.ts";
 import { compileConditions, isComparison } from "./line/condition.ts";
 import { type Fields, fieldNames, fieldOf, fieldValues, parseRecord } from "./line/record.ts";
 import { shortened } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
+import { readEnds } from "./read/excerpt.ts";
 import { type LogFile, withLog } from "./read/files.ts";
 import { instantOf, type Selector } from "./selector.ts";
 

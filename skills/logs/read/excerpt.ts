@@ -1,5 +1,5 @@
-import type { OpenLog } from "./read/files.ts";
-import { compileSelector, type Line } from "./selector.ts";
+import { compileSelector, type Line } from "../selector.ts";
+import type { OpenLog } from "./files.ts";
 
 /** Part of a file, read to learn about the whole. */
 export interface Excerpt {
