@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { availabilityTools } from "./availability.ts";
 import { incidentTools } from "./incidents.ts";
@@ -60,5 +60,5 @@ export default defineSkill({
     ...availabilityTools,
     ...sourceTools,
     ...logTools,
-  ],
+  ].map(wholePages),
 });

@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { eventTools } from "./events.ts";
 import { incidentTools } from "./incidents.ts";
@@ -36,5 +36,13 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...logTools, ...metricTools, ...monitorTools, ...muteTools, ...eventTools, ...incidentTools, ...spanTools],
+  tools: [
+    ...logTools,
+    ...metricTools,
+    ...monitorTools,
+    ...muteTools,
+    ...eventTools,
+    ...incidentTools,
+    ...spanTools,
+  ].map(wholePages),
 });

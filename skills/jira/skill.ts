@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { changeTools } from "./changes.ts";
 import { issueTools } from "./issues.ts";
@@ -39,5 +39,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...issueTools, ...writeTools, ...changeTools],
+  tools: [...issueTools, ...writeTools, ...changeTools].map(wholePages),
 });

@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { commentTools } from "./issues/comments.ts";
 import { issueTools } from "./issues/issues.ts";
@@ -26,5 +26,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...issueTools, ...issueWriteTools, ...commentTools, ...relationTools, ...workspaceTools],
+  tools: [...issueTools, ...issueWriteTools, ...commentTools, ...relationTools, ...workspaceTools].map(wholePages),
 });

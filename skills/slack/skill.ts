@@ -1,4 +1,4 @@
-import { defineSkill } from "skillflow";
+import { defineSkill, wholePages } from "skillflow";
 import { directoryTools } from "./directory.ts";
 import { messageTools } from "./messages.ts";
 import { readingTools } from "./reading.ts";
@@ -51,7 +51,7 @@ export default defineSkill({
   },
   probe: describeBot,
   tools: [...messageTools, ...readingTools, ...directoryTools].map((tool) => ({
-    ...tool,
+    ...wholePages(tool),
     settled_by: { channel: "SLACK_CHANNEL" },
   })),
 });
