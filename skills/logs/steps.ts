@@ -73,7 +73,7 @@ export function stepsOf(points: readonly Point[]): readonly Step[] {
   return jumps.length > 0 ? jumps : driftOf(points);
 }
 
-/** Minimum number of values from which the noise can be told from a change. */
+/** Minimum number of values that show the difference between noise and a change. */
 const FEW = 4;
 const MANY = 8;
 

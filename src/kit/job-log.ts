@@ -191,7 +191,7 @@ export function reducedLog(lines: readonly string[], most: number): readonly num
     if (same) same.push(index);
     else shapes.set(shape, [index]);
   }
-  // Of equally rare shapes the first in the log comes first: later errors often follow from it.
+  // Equally rare shapes keep the order of the log, because later errors often follow from the first one.
   const rare = [...shapes.values()].sort((a, b) => a.length - b.length || (a[0] ?? 0) - (b[0] ?? 0));
   const wanted = rare.flatMap((same) => same.slice(0, SAME_SHAPE));
   for (const at of wanted) room.addAround(at, 0, 0);
