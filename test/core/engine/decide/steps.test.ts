@@ -361,11 +361,11 @@ test("a workflow of steps alone needs no model and no key", () => {
   const steps = workflowOf({ look: { skills: ["ops"], steps: [{ id: "one", tool: "look" }] } });
   const said = { env: {}, files: [] };
   expect(chooseSettings({}, steps, said).writes).toBe("allow");
-  expect(() => chooseSettings({}, workflowOf({ look: {} }), said)).toThrow("there is no model to ask");
+  expect(() => chooseSettings({}, workflowOf({ look: {} }), said)).toThrow("no model is configured");
   const asking = workflowOf({ look: { skills: ["ops"], steps: [{ id: "one", tool: "look" }] } }, [
     "look -> look: again",
   ]);
-  expect(() => chooseSettings({}, asking, said)).toThrow("there is no model to ask");
+  expect(() => chooseSettings({}, asking, said)).toThrow("no model is configured");
 });
 
 describe("adjacent steps that only read", () => {

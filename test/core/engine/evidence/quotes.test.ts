@@ -102,7 +102,7 @@ test("what is in a text is found, wherever it is, with the lines that it is in",
       fc.pre(quote.replace(/\s/g, "").length >= 9);
       const records = recordsOf(quote, whole);
       expect(records).toBeDefined();
-      for (const record of records ?? []) expect(stringOf(record)).toContain(stringOf(quote));
+      for (const record of records ?? []) expect(stringOf(record)).toContain(stringOf(quote.trim().replace(/,$/, "")));
     }),
     { numRuns: 300 },
   );
