@@ -40,9 +40,24 @@ const ERRORS_WEIGH = 4;
 /** Changes below this are as likely to be noise. */
 const WORTH_TELLING = 6;
 
-export function createCounts({ at, window }: { readonly at: number | undefined; readonly window: number }): Counts {
+/** Groups by kind and name, at most 500. Others are not counted. */
+function createGroups() {
   const kinds = new Map<string, Map<string, Group>>();
   const groups: Group[] = [];
+  const groupFor = (by: string, name: string) => {
+    const kind = kinds.get(by) ?? new Map<string, Group>();
+    const known = kind.get(name);
+    if (known || groups.length >= MOST_GROUPS) return known;
+    const group: Group = { by, name, cells: new Map(), slot: undefined, cell: [0, 0] };
+    kinds.set(by, kind.set(name, group));
+    groups.push(group);
+    return group;
+  };
+  return { groups, groupFor };
+}
+
+export function createCounts({ at, window }: { readonly at: number | undefined; readonly window: number }): Counts {
+  const { groups, groupFor } = createGroups();
   const range = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
   // With a given instant only two slots count: the window before it and the one after it.
   const origin = at ?? 0;
@@ -52,15 +67,6 @@ export function createCounts({ at, window }: { readonly at: number | undefined; 
       length *= 2;
       for (const group of groups) Object.assign(group, { cells: halved(group.cells), slot: undefined });
     }
-  };
-  const groupFor = (by: string, name: string) => {
-    const kind = kinds.get(by) ?? new Map<string, Group>();
-    const known = kind.get(name);
-    if (known || groups.length >= MOST_GROUPS) return known;
-    const group: Group = { by, name, cells: new Map(), slot: undefined, cell: [0, 0] };
-    kinds.set(by, kind.set(name, group));
-    groups.push(group);
-    return group;
   };
   const counts: Counts = {
     add(by, name, { time, isError }) {
@@ -81,12 +87,12 @@ export function createCounts({ at, window }: { readonly at: number | undefined; 
     },
     around() {
       if (at !== undefined) return at;
-      const cells = kinds.get(ALL)?.get(ALL)?.cells ?? new Map();
+      const cells = groupFor(ALL, ALL)?.cells ?? new Map();
       const rises = [1, 0].flatMap((which) => {
         const steps = stepsOf(pointsOf(cells, which, length)).filter(({ before, after }) => after > before);
         return steps.sort((a, b) => b.after - b.before - (a.after - a.before)).slice(0, 1);
       });
-      return rises[0]?.time ?? (groups.length > 0 ? Math.max(range.from, range.to - window) : undefined);
+      return rises[0]?.time ?? (Number.isFinite(range.to) ? Math.max(range.from, range.to - window) : undefined);
     },
     changes() {
       const since = counts.around();

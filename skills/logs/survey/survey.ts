@@ -82,14 +82,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
         if (failed) shapes.add(log.name, line);
         metrics.add(record.fields, { time: line.time, isExport: log.layout !== "lines", groups: found });
       };
-      const selection = compileSelector({}, { times: true }).begin(log.modified);
-      for await (const block of log.blocks()) {
-        const selected = selection.take(block);
-        for (let index = 0; index < selected.count; index++) {
-          const line = selected.line(index);
-          if (line.text.trim() !== "") take(line);
-        }
-      }
+      await eachLine(log, take);
       files.push({ ...told.result(), ...(notes.length > 0 ? { notes } : {}) });
     },
     result(filesNotRead: number) {
@@ -109,6 +102,17 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
       );
     },
   };
+}
+
+async function eachLine(log: OpenLog, visit: (line: Line) => void): Promise<void> {
+  const selection = compileSelector({}, { times: true }).begin(log.modified);
+  for await (const block of log.blocks()) {
+    const selected = selection.take(block);
+    for (let index = 0; index < selected.count; index++) {
+      const line = selected.line(index);
+      if (line.text.trim() !== "") visit(line);
+    }
+  }
 }
 
 interface FileTold {

@@ -33,7 +33,10 @@ describe("a steps node", () => {
     [{ steps: [{ id: "one" }] }, /^steps\.0: needs either tool or first_of$/],
     [{ steps: [{ ...read, first_of: [{ tool: "peek" }] }] }, /^steps\.0: needs either tool or first_of$/],
     [{ steps: [{ id: "one", first_of: [{ tool: "peek" }], with: {} }] }, /^steps\.0: with needs tool$/],
-    [{ steps: [read], instruction: "Look." }, /a node must have exactly one of instruction, map, call, approval, steps$/],
+    [
+      { steps: [read], instruction: "Look." },
+      /a node must have exactly one of instruction, map, call, approval, steps$/,
+    ],
     [{ steps: [read], retry: { max: 1, instruction: "again" } }, /^retry: is not a field of a node with steps$/],
     [{ steps: [{ ...read, if: "input.id ==" }] }, /^steps\.0\.if: the condition /],
     [{ steps: [read], eval: [{ name: "e", kind: "judge", rubric: "Good?" }] }, /a steps node accepts only value$/],
