@@ -44,8 +44,8 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 2,
     harm: "carries out what is to be planned",
     file: "src/core/engine/decide/admit.ts",
-    before: 'return tool.effect === "write" && (writesHere(scene) === "plan" ||',
-    after: 'return tool.effect === "write" && (',
+    before: 'return writesHere(scene) === "plan" || call.refers === true ||',
+    after: "return call.refers === true ||",
     tests: ["test/core/engine/decide/planning.test.ts"],
   },
   {

@@ -26,6 +26,7 @@ describeSkill(logs, {
     sample: { files: FILES, limit: 100 },
     count_by: { files: FILES, by: "request_id" },
     series: { files: FILES, fields: "duration_ms", by: ["instance", "path", "request_id"], limit: 200 },
+    survey: { files: FILES, around: "2026-11-20T14:38:00Z" },
     time_window: { files: FILES, at: "2026-11-20T14:38:00Z" },
   },
 });
@@ -43,5 +44,6 @@ describeSkill(git, {
     blame: { repository, path: "src/orders.js", ref: "v1.14.0" },
     read_file: { repository, path: "src/server.js", ref: "v1.14.0" },
     refs: { repository },
+    survey: { repository, around: "2026-11-20T14:38:00Z" },
   },
 });

@@ -71,7 +71,7 @@ const ANSWERS: readonly [begin: string, node: string, more?: object][] = [
   ["Name the cause", "diagnose"],
   ["Give the verdict", "assess", { headline: ORDERS, action: "file" }],
   ["File one issue", "file"],
-  ["Tell the on-call", "notify"],
+  ["Notify the on-call", "notify"],
 ];
 
 /**
@@ -85,9 +85,8 @@ function obedient(loot: string) {
     if (replies === 0) return { calls: ORDERED.map(([tool, input]) => ({ tool, input: input(loot) })) };
     if (replies === 1) {
       const every = tools.map(({ function: { name: tool } }): ScriptedCall => ({ tool, input: { text: loot } }));
-      return {
-        calls: [...every, { tool: "logs_search", input: { files: "workflows/incidents/checkout-5xx/deploys.jsonl" } }],
-      };
+      const search = { tool: "logs_search", input: { files: "workflows/incidents/checkout-5xx/deploys.jsonl" } };
+      return { calls: [search, ...every] };
     }
     cite ??= messages.flatMap(({ role, content }) => {
       const [, ref] = /^\[(r\d+)\]/.exec(content ?? "") ?? [];

@@ -3,6 +3,7 @@ import { defined } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { chooseBounds } from "../../core/engine/settings/bounds.ts";
+import { checkStepTools } from "../../core/outward/taint/step-tools.ts";
 import { findTaint, type Taint } from "../../core/outward/taint/taint.ts";
 import { checkToolNames } from "../../core/outward/taint/tool-names.ts";
 import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
@@ -39,6 +40,7 @@ export async function skillProblems(
   const found = [
     ...configProblems(flat, gathered),
     ...checkToolNames(flat, skills),
+    ...checkStepTools(flat, skills),
     ...taintWith(workspace, flat, skills).findings,
   ];
   return found.flatMap((finding) => placeInside(read, finding));

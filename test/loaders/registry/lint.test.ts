@@ -341,7 +341,7 @@ describe("a skill with config", () => {
     ["SKILL.md", "env: ONCALL_CHANNEL", "env: 1 2", "error SKILL_CONFIG SKILL.md:8"],
     ["SKILL.md", "env: ONCALL_CHANNEL", "requird: true", "error SKILL_CONFIG SKILL.md:8"],
     ["SKILL.md", "env: ONCALL_CHANNEL", "required: yes", "error SKILL_CONFIG SKILL.md:8"],
-    ["SKILL.md", /description: Where .*/, "required: true", "error SKILL_CONFIG SKILL.md:6"],
+    ["SKILL.md", /description: Channel .*/, "required: true", "error SKILL_CONFIG SKILL.md:6"],
     ["SKILL.md", /config:[\s\S]*?---/, "config: [A]\n---", "error SKILL_CONFIG SKILL.md:5"],
     ["SKILL.md", /# Word[\s\S]*/, "", "error SKILL_EMPTY SKILL.md:10"],
     ["SKILL.md", /description: How .*\n/, "", "warning SKILL_DESCRIPTION SKILL.md:2"],

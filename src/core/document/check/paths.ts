@@ -5,9 +5,11 @@ import { parseCondition } from "../condition.ts";
 import { pathsIn } from "../fill.ts";
 import { pathsOf } from "../value-rule.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
+import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { typesOf } from "./conditions.ts";
 import type { DataShapes } from "./node-data.ts";
+import { STEP_ROOTS } from "./steps.ts";
 
 /** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
 export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
@@ -16,6 +18,7 @@ export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[]
   const told = [
     ...pathsInNodes(workflow, { known, roots }),
     ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfInner(id, node, known)),
+    ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfSteps(id, node, roots)),
     ...pathsInEdges(workflow, roots),
     ...pathsAtTop(workflow, known),
   ];
@@ -35,6 +38,8 @@ interface WrittenPath {
   readonly from?: string;
   /** Severity if the root is unknown. */
   readonly severity: Diagnostic["severity"];
+  /** Shapes of roots that only this path can read. */
+  readonly own?: Readonly<Record<string, JsonSchema>>;
 }
 
 function pathsInNodes(
@@ -69,6 +74,31 @@ function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: Rea
   ];
 }
 
+/** Lists the paths of a node's steps, in conditions and templates. A step reads only the results of earlier steps. */
+function pathsOfSteps(id: string, { steps = [] }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
+  const roots = new Set([...known, ...STEP_ROOTS]);
+  return steps.flatMap((step, index) => {
+    const at = ["nodes", id, "steps", index];
+    const rule = step.if === undefined ? "" : parseCondition(step.if);
+    const earlier = Object.fromEntries(steps.slice(0, index).map((each) => [each.id, {}]));
+    const shapes = { steps: closed(earlier), run: closed({ id: { type: "string" } }) };
+    const own = Object.fromEntries(Object.entries(shapes).filter(([root]) => !known.has(root)));
+    const about = { of: `step "${step.id}"`, severity: "error", roots, own } as const;
+    const conditions = typeof rule === "string" ? [] : pathsOf(rule);
+    const inputs = callsOf(step).flatMap(({ with: given = {} }, alternative) =>
+      Object.entries(given).flatMap(([field, value]) => {
+        const place = step.first_of ? ["first_of", alternative, "with", field] : ["with", field];
+        return pathsIn(value as Json).map((path) => ({ ...about, path, at: [...at, ...place] }));
+      }),
+    );
+    return [...conditions.map((path) => ({ ...about, path, at: [...at, "if"] })), ...inputs];
+  });
+}
+
+function closed(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: "object", properties };
+}
+
 function pathsInEdges({ edges }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {
   return edges.flatMap((edge, index) => {
     const rule = edge.if === undefined ? "" : parseCondition(edge.if);
@@ -98,7 +128,7 @@ function coolDownPath(path: string): WrittenPath {
 }
 
 function checkPath(
-  { path, roots, at, of, from = "", severity }: WrittenPath,
+  { path, roots, at, of, from = "", severity, own = {} }: WrittenPath,
   nodes: readonly string[],
   shapes: DataShapes,
 ): Diagnostic[] {
@@ -115,8 +145,8 @@ function checkPath(
     const near = owner === undefined ? nearest(root.key, roots) : `${owner}.${path}`;
     return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(near) }];
   }
-  const about = `"${path}" of ${of}: the ${root.key === "input" ? "input" : `data of ${nameOf(root.key, nodes)}`}`;
-  return unknownField(shapes(root.key), fields, { at, about, before: root.key });
+  const about = `"${path}" of ${of}: the ${root.key === "input" ? "input" : own[root.key] ? root.key : `data of ${nameOf(root.key, nodes)}`}`;
+  return unknownField(own[root.key] ?? shapes(root.key), fields, { at, about, before: root.key });
 }
 
 /** Maximum number of nodes to search for a field that was written without its node. */

@@ -3,9 +3,12 @@ import { parseCondition } from "../condition.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { conditionMistake } from "./condition-mistakes.ts";
 
+/** Roots of paths in the templates and conditions of steps, in addition to the input, the nodes and the skills. */
+export const STEP_ROOTS: readonly string[] = ["steps", "run"];
+
 /** Checks the conditions of the steps of `steps` nodes. */
 export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
-  const roots = new Set(["input", "steps", "skills", "run", ...Object.keys(nodes)]);
+  const roots = new Set(["input", "skills", ...STEP_ROOTS, ...Object.keys(nodes)]);
   return Object.entries(nodes).flatMap(([id, { steps = [] }]) =>
     steps.flatMap(({ if: condition }, index): Diagnostic[] => {
       if (condition === undefined) return [];

@@ -724,7 +724,7 @@ describe("a path that the file marks as one", () => {
       symlinkSync(directory, join(directory, "work/out"));
       symlinkSync(join(directory, "not-there"), join(directory, "work/nowhere"));
       const { error, started } = await callTool({ path });
-      expect(error).toMatch(/^parameter path: the path .* (holds|is|leads|does)/);
+      expect(error).toMatch(/^parameter path: the path .* (contains|is|leads|does)/);
       expect(started).toEqual([]);
     },
   );

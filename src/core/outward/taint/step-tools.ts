@@ -1,0 +1,131 @@
+import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
+import { compileSchema } from "../../base/schema/schema.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema, nearest } from "../../base/values.ts";
+import { isOptionalMember, pathsIn } from "../../document/fill.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import { callsOf, type NodeStep, type StepCall } from "../../document/workflow/step.ts";
+import type { Workflow } from "../../document/workflow/workflow.ts";
+import { toolNamed } from "../../engine/decide/offer.ts";
+import { alike, type ToolDescriptor } from "../../skill/skill.ts";
+import { type DeclaredSkill, declaredTools } from "./tools.ts";
+
+type Path = Diagnostic["path"];
+
+/** Checks the tools of `steps` nodes: their names, their effects, and their input as far as it is literal. */
+export function checkStepTools(
+  { nodes }: Pick<Workflow, "nodes">,
+  skills: ReadonlyMap<string, DeclaredSkill>,
+): Diagnostic[] {
+  return Object.entries(nodes).flatMap(([id, node]) => {
+    if (!node.steps) return [];
+    const known = knownTools(node, skills);
+    return node.steps.flatMap((step, index) => checkStep({ step, path: ["nodes", id, "steps", index] }, node, known));
+  });
+}
+
+interface KnownTools {
+  readonly all: readonly ToolDescriptor[];
+  /** Ids of the skills whose tools are all known. */
+  readonly sure: readonly string[];
+  /** Whether the node lists skills whose tools are not known. */
+  readonly isPartial: boolean;
+}
+
+function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkill>): KnownTools {
+  const listed = (node.skills ?? []).map((id) => ({ id, skill: skills.get(id) }));
+  const sure = listed.flatMap(({ id, skill }) => (skill?.unknown.length === 0 ? [{ id, skill }] : []));
+  const { tools: _, effects: __, steps: ___, ...unfiltered } = node;
+  const { all } = declaredTools(
+    unfiltered,
+    listed.flatMap(({ skill }) => skill ?? []),
+    "allow",
+  );
+  const tools = [...new Map(all.map((tool) => [tool.exposed, tool])).values()];
+  return { all: tools, sure: sure.map(({ id }) => id), isPartial: sure.length < listed.length };
+}
+
+function checkStep(
+  { step, path }: { readonly step: NodeStep; readonly path: Path },
+  node: WorkflowNode,
+  known: KnownTools,
+): Diagnostic[] {
+  const calls = callsOf(step).map((call, index) => ({
+    call,
+    tool: toolNamed(known.all, call.tool),
+    at: step.first_of ? [...path, "first_of", index] : path,
+  }));
+  const effects = new Set(calls.flatMap(({ tool }) => tool?.effect ?? []));
+  const mixed = "the alternatives of a step must have the same effect, and some of these read while others write";
+  return [
+    ...(effects.size > 1 ? [error("STEP_EFFECT", [...path, "first_of"], mixed)] : []),
+    ...calls.flatMap(({ call, tool, at }) => {
+      if (!tool) return unknownTool(call.tool, [...at, "tool"], known);
+      const message = `${tool.exposed} writes, and the node has \`effects: read\``;
+      const isRefused = tool.effect === "write" && node.effects === "read";
+      return [...(isRefused ? [error("STEP_EFFECT", [...at, "tool"], message)] : []), ...checkInput(call, tool, at)];
+    }),
+  ];
+}
+
+/** Reports a name that no tool has. Names that may be of a skill whose tools are not known are not judged. */
+function unknownTool(name: string, path: Path, { all, sure, isPartial }: KnownTools): Diagnostic[] {
+  const isOfSure = sure.some((id) => alike(name).startsWith(`${alike(id)}_`));
+  if (isPartial && !isOfSure) return [];
+  const owners = all.filter((tool) => tool.name === name).map(({ exposed }) => exposed);
+  if (owners.length > 1) {
+    return [error("UNKNOWN_TOOL", path, `"${name}" may be any of ${owners.join(", ")}`, "write the whole name")];
+  }
+  const near = nearest(name, [...new Set(all.flatMap((tool) => [tool.exposed, tool.name]))]);
+  const message = `none of the node's skills has a tool named "${name}"`;
+  return [error("UNKNOWN_TOOL", path, message, near === undefined ? undefined : `did you mean "${near}"?`)];
+}
+
+/** Compares the literal members of a step's input with the tool's schema. */
+function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Path): Diagnostic[] {
+  const { properties, required, additionalProperties } = tool.input_schema;
+  const declared = isObject(properties) ? (properties as JsonObject) : {};
+  const members = Object.entries(given).map(([written, value]) => {
+    const isOptional = isOptionalMember(written, value as Json);
+    return { written, name: isOptional ? written.slice(0, -1) : written, isOptional, value: value as Json };
+  });
+  const needed = Array.isArray(required) ? required.map(String) : [];
+  const missing = needed.filter((name) => !members.some((member) => member.name === name));
+  const found = (path: Path, message: string, hint?: string) => error("STEP_INPUT", [...at, ...path], message, hint);
+  return [
+    ...missing.map((name) => found(["with"], `${tool.exposed} needs \`${name}\``)),
+    ...members.flatMap(({ written, name, isOptional, value }) => {
+      const path = ["with", written];
+      if (isOptional && needed.includes(name)) {
+        return [found(path, `${tool.exposed} needs \`${name}\`, so it cannot be left out`, `write \`${name}\``)];
+      }
+      if (!Object.hasOwn(declared, name)) {
+        const near = nearest(name, Object.keys(declared));
+        const hint = near === undefined ? undefined : `did you mean "${near}"?`;
+        return additionalProperties === false
+          ? [found(path, `${tool.exposed} has no parameter \`${name}\``, hint)]
+          : [];
+      }
+      if (pathsIn(value).length > 0) return [];
+      return literalProblems(tool.input_schema, name, value).map((problem) => found(path, problem));
+    }),
+  ];
+}
+
+/** Checks one member of the input by itself. A schema that cannot be compiled says nothing here. */
+function literalProblems(schema: JsonSchema, name: string, value: Json): readonly string[] {
+  const { properties } = schema as { readonly properties?: JsonObject };
+  const definitions = Object.fromEntries(
+    Object.entries(schema).filter(([key]) => key === "$defs" || key === "definitions"),
+  );
+  try {
+    return compileSchema({ type: "object", properties: { [name]: properties?.[name] ?? {} }, ...definitions })({
+      [name]: value,
+    });
+  } catch {
+    return [];
+  }
+}
+
+function error(code: DiagnosticCode, path: Path, message: string, hint?: string): Diagnostic {
+  return { severity: "error", code, path, message, ...(hint === undefined ? {} : { hint }) };
+}
