@@ -57,7 +57,7 @@ describe("a skill that cannot be used", () => {
     ["supabase", { SUPABASE_URL: SECRET, SUPABASE_SERVICE_ROLE_KEY: "k" }, "config_form", /SUPABASE_URL is not/],
     ["slack", { SLACK_WEBHOOK_URL: SECRET }, "config_form", /SLACK_WEBHOOK_URL is not/],
     ["postgres", { POSTGRES_URL: `mysql://u:${SECRET}@h` }, "config_form", /POSTGRES_URL is not a URL .*postgres:/],
-    ["git", { GIT_REPOSITORY: "." }, "config_form", /GIT_REPOSITORY names neither/],
+    ["git", { GIT_REPOSITORY: "." }, "config_form", /GIT_REPOSITORY is neither/],
   ];
   it.each(cases)("%s with %j is so for every command", async (skill, env, cause, reason) => {
     const { listed, show, doctor, told, validate, run, recorded } = await ask(skill, env);

@@ -66,7 +66,7 @@ describe("skills lint", () => {
     const { code, stdout, stderr } = await runProgram(["skills", "lint"], { cwd });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(
-      /^skills\/bad\/SKILL\.md:2:1 error SKILL_NAME the name "Bad" is not allowed\n {4}lowercase /,
+      /^skills\/bad\/SKILL\.md:2:1 error SKILL_NAME the name "Bad" is not allowed\n {4}use lowercase /,
     );
     expect(stderr).toMatch(/\n✘ 3 skills: 3 errors, 0 warnings\n$/);
   });

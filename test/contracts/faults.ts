@@ -104,7 +104,7 @@ export function describeFaults(
       for (const bad of ["file:///etc/passwd", "https://user:canarypass@host.example"]) {
         const context = toolContext({ config: { ...config("http://127.0.0.1:1"), [address]: bad } });
         const { message } = await failureOf(() => callTool(skill, tool, inputs[tool] ?? {}, context));
-        expect(message).toMatch(new RegExp(`^${address} (is not an http|holds a user)`));
+        expect(message).toMatch(new RegExp(`^${address} (is not an http|must not contain credentials)`));
         expect(message).not.toMatch(/canarypass|passwd/);
       }
     });

@@ -303,7 +303,7 @@ function checkSame(
 
 /** Interrupted between its announcement and its begin: the model is told, and may ask again. */
 function isNotBegun(error: string | undefined): boolean {
-  return error === "was not begun: interrupted";
+  return error === "was not started: interrupted";
 }
 
 /** Results with what a call in doubt, or one that was not begun, would have said. */

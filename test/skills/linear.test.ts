@@ -145,7 +145,7 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
     const context = await start();
     const input = { ...INPUTS[name], state: undefined, assignee: undefined };
     const about = (issue: string) => call(name, context, JSON.parse(JSON.stringify({ ...input, issue })) as JsonObject);
-    await expect(about("OPS-999")).rejects.toThrow("The team OPS exists, but not OPS-999: check the number");
+    await expect(about("OPS-999")).rejects.toThrow("The team OPS exists, but OPS-999 does not. Check the number");
     await expect(about("NOPE-1")).rejects.toThrow(
       "No team NOPE is visible: the key in NOPE-1 is wrong, or LINEAR_API_KEY",
     );
@@ -356,13 +356,13 @@ describe.skipIf(!hasSchema)("names", () => {
   });
 
   it.each([
-    [{ team: "Oprations" }, 'no team "Oprations" to this key. Known: Operations / OPS, Web Shop / WEB.'],
-    [{ state: "Doing" }, 'no state of Operations "Doing" to this key. Known: Done, Todo.'],
-    [{ labels: ["bugs"] }, 'no label "bugs" to this key. Known: Bug, '],
+    [{ team: "Oprations" }, 'no team "Oprations". It can see: Operations / OPS, Web Shop / WEB.'],
+    [{ state: "Doing" }, 'no state of Operations "Doing". It can see: Done, Todo.'],
+    [{ labels: ["bugs"] }, 'no label "bugs". It can see: Bug, '],
     [{ labels: ["Basket"] }, 'no label "Basket"'],
     [{ labels: ["Severity"] }, 'no label "Severity"'],
-    [{ project: "Chekout" }, 'no project "Chekout" to this key. Known: Checkout.'],
-    [{ assignee: "eve" }, 'no user "eve" to this key. Known: '],
+    [{ project: "Chekout" }, 'no project "Chekout". It can see: Checkout.'],
+    [{ assignee: "eve" }, 'no user "eve". It can see: '],
   ] as const)("that do not exist are refused with those that do: %o", async (wrong, message) => {
     const context = await start();
     await expect(call("create_issue", context, { ...INPUTS["create_issue"], ...wrong })).rejects.toThrow(message);
@@ -371,8 +371,8 @@ describe.skipIf(!hasSchema)("names", () => {
 
   it.each([
     [{ team: "OSP" }, /no team "OSP".*Operations \/ OPS/],
-    [{ label: "sev2" }, /no label "sev2".*Known: sev1/],
-    [{ state: "Doen" }, /no state "Doen".*Known: Done/],
+    [{ label: "sev2" }, /no label "sev2".*It can see: sev1/],
+    [{ state: "Doen" }, /no state "Doen".*It can see: Done/],
     [{ project: "Basket" }, /no project "Basket"/],
     [{ assignee: "eve" }, /no user "eve"/],
   ] as const)("that narrow a search to nothing because they are wrong are refused: %o", async (wrong, message) => {

@@ -44,6 +44,7 @@ it("the built-in tools whose results the team's own systems write are told from 
     "git_read_file",
     "git_refs",
     "git_show",
+    "git_survey",
     "github_compare_commits",
     "github_get_commit",
     "github_list_commits",

@@ -324,7 +324,7 @@ describe.skipIf(!hasContract)("where a call goes", () => {
     const context = await start(() => ({ body: [{ slug: "acme" }, { slug: "beta" }] }));
     const config = without(context, "SENTRY_ORG");
     await expect(call("list_issues", { ...context, config })).rejects.toThrow(
-      /SENTRY_ORG sets no default, and the token sees acme, beta/,
+      /SENTRY_ORG sets no default, and the token can see acme, beta/,
     );
   });
 

@@ -249,7 +249,7 @@ describe("elsewhere", () => {
       "an id with a digest",
       "config.yml",
       "skills: { trust: [pager@0123456789abcdef] }",
-      "pager@0123456789abcdef counts for nothing",
+      "pager@0123456789abcdef is ignored",
     ],
   ])("%s allows nothing, and it is said", async (_, name, text, said) => {
     const place = makePlace({}, { [`.config/skillflow/${name}`]: text });
