@@ -147,7 +147,7 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
     const about = (issue: string) => call(name, context, JSON.parse(JSON.stringify({ ...input, issue })) as JsonObject);
     await expect(about("OPS-999")).rejects.toThrow("The team OPS exists, but OPS-999 does not. Check the number");
     await expect(about("NOPE-1")).rejects.toThrow(
-      "No team NOPE is visible: the key in NOPE-1 is wrong, or LINEAR_API_KEY",
+      "No team NOPE is visible. The key in NOPE-1 is wrong, or LINEAR_API_KEY",
     );
     await expect(about(FLOOD_ID)).rejects.toThrow(`No issue with the id ${FLOOD_ID} is visible`);
     expect(service.refusals).toEqual([]);
