@@ -99,7 +99,9 @@ describe("the git skill", () => {
     const run = project.run(lookingWith(["git"]), { model: "echo:x", input: {} });
     const warnings = [];
     for await (const event of run) if (event.type === "warning") warnings.push(event.message);
-    expect(warnings.join()).toMatch(/git.*the working directory is not a git repository, the run's input and texts name no repository/);
+    expect(warnings.join()).toMatch(
+      /git.*the working directory is not a git repository, the run's input and texts name no repository/,
+    );
   });
 });
 
