@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { type Bench, type Effort, resultOf } from "./measure.ts";
 import { benchPages, readResults, writeResult } from "./pages.ts";
 import { section } from "./performance.ts";
@@ -37,6 +38,14 @@ const effort: Effort = { isThorough, rounds: (usual) => (isThorough ? usual * 3 
 const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name));
 if (unknown.length > 0)
   throw new Error(`no table ${unknown.join(", ")}: ${BENCHES.map(({ name }) => name).join(", ")}`);
+
+/** Highest load of the machine, over the last minute, at which results are kept. */
+const MOST_LOAD = 1;
+
+const [load = 0] = loadavg();
+console.log(`load of the last minute: ${load.toFixed(2)}\n`);
+if (words.includes("--write") && load > MOST_LOAD)
+  throw new Error(`the load is above ${MOST_LOAD}, so results would not count: wait, or leave out --write`);
 
 for (const bench of BENCHES.filter(({ name }) => names.length === 0 || names.includes(name))) {
   try {
