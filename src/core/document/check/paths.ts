@@ -13,19 +13,20 @@ import { STEP_ROOTS } from "./steps.ts";
 
 /** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
 export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
-  const known = new Set(["input", ...Object.keys(workflow.nodes)]);
+  const nodes = Object.keys(workflow.nodes);
+  const known = new Set(["input", ...nodes]);
   const roots = new Set([...known, "skills"]);
+  const stepRoots = new Set([...roots, ...STEP_ROOTS]);
   const told = [
     ...pathsInNodes(workflow, { known, roots }),
     ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfInner(id, node, known)),
-    ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfSteps(id, node, roots)),
+    ...Object.entries(workflow.nodes).flatMap(([id, node]) =>
+      pathsOfSteps(id, node, { known: roots, roots: stepRoots }),
+    ),
     ...pathsInEdges(workflow, roots),
     ...pathsAtTop(workflow, known),
   ];
-  return [
-    ...told.flatMap((written) => checkPath(written, Object.keys(workflow.nodes), shapes)),
-    ...checkEvaluated(workflow, shapes),
-  ];
+  return [...told.flatMap((written) => checkPath(written, nodes, shapes)), ...checkEvaluated(workflow, shapes)];
 }
 
 /** Path in the document, with its location. */
@@ -75,8 +76,11 @@ function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: Rea
 }
 
 /** Lists the paths of a node's steps, in conditions and templates. A step reads only the results of earlier steps. */
-function pathsOfSteps(id: string, { steps = [] }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
-  const roots = new Set([...known, ...STEP_ROOTS]);
+function pathsOfSteps(
+  id: string,
+  { steps = [] }: WorkflowNode,
+  { known, roots }: { readonly known: ReadonlySet<string>; readonly roots: ReadonlySet<string> },
+): WrittenPath[] {
   return steps.flatMap((step, index) => {
     const at = ["nodes", id, "steps", index];
     const rule = step.if === undefined ? "" : parseCondition(step.if);
