@@ -103,7 +103,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "with a dropped claim": {
     workflow: flow([node("a", `skills: [desk], ${DROPS}`)]),
-    replies: [desk("look", "x"), ...say(CLAIM)],
+    replies: [desk("look", "x"), ...say(CLAIM, CLAIM)],
     expected: { state: "degraded", exitCode: 0 },
   },
   "without an edge that applies": {

@@ -133,9 +133,8 @@ const UNSHOWN = {
 
 describe("a finding whose claims were all dropped", () => {
   it("is never the headline without saying so, and each dropped claim is named with its reason", async () => {
-    const script = {
-      replies: [{ calls: [{ tool: "desk_look", input: { text: "a" } }] }, { text: JSON.stringify(UNSHOWN) }],
-    };
+    const answer = { text: JSON.stringify(UNSHOWN) };
+    const script = { replies: [{ calls: [{ tool: "desk_look", input: { text: "a" } }] }, answer, answer] };
     const cwd = projectOf(DROPPING, script);
     const reports = ["--report", "html=r.html", "--report", "md=r.md", "--report", "postmortem=p.md"];
     const ended = await runHere([...RUN, "--json", ...reports], { cwd });

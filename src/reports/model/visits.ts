@@ -106,7 +106,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
       visit.word = event;
       break;
     case "evidence:checked":
-      visit.evidence.push(event);
+      visit.evidence = [...visit.evidence.filter(({ evaluator }) => evaluator !== event.evaluator), event];
       break;
     case "node:retry":
       visit.retries.push(event);

@@ -46,7 +46,7 @@ describe.each([
 ])("independent evidence of a tool that is the team's by its own %s", (_, files) => {
   const statusWith = async (trust: readonly string[]) => {
     const directory = makeProject({ ".git/HEAD": "", ...files });
-    const replies = [{ calls: [{ tool: "board_see" }] }, { data: { claims: [CLAIM] } }];
+    const replies = [{ calls: [{ tool: "board_see" }] }, { data: { claims: [CLAIM] } }, { data: { claims: [CLAIM] } }];
     const project = await openProject({
       directory,
       env: {},

@@ -65,9 +65,8 @@ export function leave(scene: Scene, result: NodeResult, { unfinished, stopped, c
 function partialData(visit: Visit, node: WorkflowNode): JsonObject {
   if (node.steps) return stepsData(visit);
   if (node.map || node.call !== undefined) return itemsData(visit, node);
-  if (visit.answer && visit.answer.text.trim() !== "") {
-    return dataLeft(readAnswer(node, visit.answer.text).data, node.eval ?? [], visit.examined);
-  }
+  const answer = visit.answer?.text.trim() ? { ...visit.answer, examined: visit.examined } : visit.recheck;
+  if (answer) return dataLeft(readAnswer(node, answer.text).data, node.eval ?? [], answer.examined);
   const texts = visit.turns.flatMap((turn) => (turn.role === "assistant" ? turn.parts : []));
   const last = texts.findLast((part) => part.type === "text" && part.text.trim() !== "");
   return last?.type === "text" ? { summary: last.text } : {};

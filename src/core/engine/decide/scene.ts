@@ -25,6 +25,8 @@ export function modelHere({ program, state, node }: Scene): string {
   return node.model ?? program.workflow.model ?? state.run.settings.model;
 }
 
-export function mostTurns({ state, node }: Scene): number {
-  return node.max_turns ?? state.run.settings.max_turns;
+/** Returns the node's turn limit. The correction of claims may be one turn beyond it. */
+export function mostTurns({ state, visit, node }: Scene): number {
+  const most = node.max_turns ?? state.run.settings.max_turns;
+  return visit.recheck ? Math.max(most, visit.recheck.replies + 1) : most;
 }

@@ -10,6 +10,7 @@ import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/r
 import { isStateTool, recall } from "../tools/state.ts";
 import { madeFor, makingEvents } from "../tools/tool-maker.ts";
 import { admit } from "./admit.ts";
+import { evaluateFirst } from "./judging/judgement.ts";
 import { leaveFailed } from "./leave.ts";
 import { memoryOf, planCall } from "./planning.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
@@ -28,9 +29,10 @@ export function carryOut(scene: Scene): SingleStep {
   const { visit } = scene;
   const tools = toolsHere(scene);
   const most = mostTurns(scene);
-  if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
+  const isCorrection = visit.replies === (visit.recheck?.replies ?? -1) + 1;
+  if (visit.replies >= most && !isCorrection && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached`;
-    if (visit.replies > most) return leaveFailed(scene, { message, cause: "max_turns" });
+    if (visit.replies > most) return evaluateFirst(scene) ?? leaveFailed(scene, { message, cause: "max_turns" });
     const failure = refusedCall(`${message}: this call did not run`, "limit.reached");
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };

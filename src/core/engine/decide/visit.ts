@@ -9,7 +9,7 @@ import type { SingleStep } from "../fold/step.ts";
 import type { Visit } from "../fold/visit.ts";
 import { readAnswer } from "./judging/answer.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
-import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
+import { evaluate, evaluateFirst, leaveOrRetry } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
 import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
@@ -74,12 +74,15 @@ function workPrompt(scene: Scene): Prompt {
 
 function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): SingleStep {
   const { visit, node } = scene;
-  if (answer.stop === "refusal")
-    return leaveFailed(scene, { message: `the model refused: ${answer.text || "no reason given"}` });
+  if (answer.stop === "refusal") {
+    const message = `the model refused: ${answer.text || "no reason given"}`;
+    return evaluateFirst(scene) ?? leaveFailed(scene, { message });
+  }
   const turnsLeft = visit.replies < mostTurns(scene);
   if (answer.stop === "length") {
     if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF, ["it was cut off"]);
-    return leaveFailed(scene, { message: "the answer was cut off at the model's output limit" });
+    const message = "the answer was cut off at the model's output limit";
+    return evaluateFirst(scene) ?? leaveFailed(scene, { message });
   }
   const { data, problems } = readAnswer(node, answer.text);
   const silent = answer.text.trim() === "";
@@ -89,6 +92,8 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
   if (problems.length > 0 || silent) {
     const told = silent ? ["it is empty"] : misfits(node, answer.text, problems);
     if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems), told);
+    const first = evaluateFirst(scene);
+    if (first) return first;
     if (silent) return noteSilence(scene);
     return leaveOrRetry(scene, {
       data,
@@ -101,7 +106,7 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
 
 function leaveAtTurnLimit(scene: Scene): SingleStep {
   const message = `the limit of ${mostTurns(scene)} turns was reached`;
-  return leaveFailed(scene, { message, cause: "max_turns" });
+  return evaluateFirst(scene) ?? leaveFailed(scene, { message, cause: "max_turns" });
 }
 
 /** Records silence as the model's error, which has its own exit code and leaves the run open to resume. */

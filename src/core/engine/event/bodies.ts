@@ -315,6 +315,7 @@ const runEvents = lazy(
         node: z.string(),
         reason: z.string().describe("Message returned to the model"),
         problems: optional(z.array(z.string()), "Problems of the answer, with its values"),
+        claims: optional(z.literal(true), "Problems of the answer's claims, not of its form. Once per attempt."),
       }),
       z.object({
         type: z.literal("limit:reached"),

@@ -1,5 +1,6 @@
 import type { ShownImage } from "../../base/image.ts";
 import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
+import type { EvidenceCounts } from "./node-result.ts";
 
 /** A prompt: an opening that stays the same during a node, then the turns so far. */
 export interface Prompt {
@@ -124,6 +125,8 @@ export interface ContextEntry {
   readonly data: JsonObject;
   /** The results that its claims cite: `r7 (ops_logs)`. */
   readonly cited?: readonly string[];
+  /** Claims that were removed from the data. */
+  readonly dropped?: EvidenceCounts["dropped_claims"];
 }
 
 /** Returns a prompt's text together with its sections. */
@@ -167,7 +170,7 @@ export function renderContext(context: RunContext): string {
     lines.push(`${JSON.stringify(entry.node)}: ${jsonOnce(entry.data)}`);
   }
   const text = `## Run Context\n\nThe input of this run and the results of the nodes that ran before this one.\n\n{\n${lines.join(",\n")}\n}`;
-  return [text, ...citedLines(context)].join("\n");
+  return [text, ...citedLines(context), ...droppedLines(context)].join("\n");
 }
 
 const MOST_CITED = 50;
@@ -180,6 +183,18 @@ function citedLines({ entries, length }: RunContext): string[] {
     return [`${JSON.stringify(node)} cited: ${[...cited.slice(0, MOST_CITED), ...more].join(", ")}`];
   });
   return lines.length === 0 ? [] : ["", ...lines];
+}
+
+const MOST_DROPPED = 20;
+
+function droppedLines({ entries, length }: RunContext): string[] {
+  return entries.slice(0, length).flatMap(({ node, dropped = [] }) => {
+    if (dropped.length === 0) return [];
+    const lines = dropped.slice(0, MOST_DROPPED).map(({ claim, reason }) => `- ${claim} — ${reason}`);
+    const left = dropped.length - lines.length;
+    const more = left > 0 ? [`- and ${left} more`] : [];
+    return ["", `Claims that were removed from ${JSON.stringify(node)}, with the reason:`, ...lines, ...more];
+  });
 }
 
 /** Joins the text parts of a reply. */

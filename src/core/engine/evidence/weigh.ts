@@ -13,7 +13,7 @@ export interface Weighed {
   readonly reasoning: string;
   readonly data: JsonObject;
   readonly counts: EvidenceCounts;
-  /** One complaint for each unsupported claim. */
+  /** One complaint for each claim with a fault. */
   readonly complaints: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
     reasoning,
     data: missing === undefined ? withoutUnsupported({ rule, modes }, data, claims) : data,
     counts,
-    complaints: pass ? [] : complaints,
+    complaints,
   };
 }
 

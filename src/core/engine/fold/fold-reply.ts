@@ -77,11 +77,16 @@ export function foldModelError(state: State, event: EventOf<"model:error"> & Env
   visit.failure = { message, code, ...(hint ? { hint } : {}) };
 }
 
-export function foldRejection(state: State, { reason, problems }: EventOf<"reply:rejected">): void {
-  if (!state.visit) return;
-  state.visit.rejected = problems;
-  state.visit.turns.push({ role: "user", text: reason });
-  if (state.visit.answer?.stop === "length") state.visit.askedAgain = true;
-  else state.visit.corrected = true;
-  state.visit.answer = undefined;
+export function foldRejection({ visit }: State, { reason, problems, claims }: EventOf<"reply:rejected">): void {
+  if (!visit) return;
+  const { answer, examined, replies } = visit;
+  visit.rejected = problems;
+  visit.turns.push({ role: "user", text: reason });
+  if (claims) {
+    visit.recheck = { text: answer?.text ?? "", examined, replies };
+    visit.examined = new Map();
+    visit.judged = new Map();
+  } else if (answer?.stop === "length") visit.askedAgain = true;
+  else visit.corrected = true;
+  visit.answer = undefined;
 }

@@ -118,6 +118,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
     calls: [],
     answer: undefined,
     corrected: false,
+    recheck: undefined,
     rejected: lesson && [lesson.reason],
     askedAgain: false,
     judged: new Map(),

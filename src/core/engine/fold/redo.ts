@@ -1,3 +1,4 @@
+import { defined } from "../../base/values.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../event/prompt.ts";
 import { noteActive } from "./active.ts";
@@ -99,7 +100,8 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
   const entries = state.results.has(node)
     ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
     : (context.entries as ContextEntry[]);
-  entries.push({ node, data: result.data, ...(cited.length > 0 ? { cited } : {}) });
+  const dropped = result.evidence?.dropped_claims;
+  entries.push({ node, data: result.data, ...(cited.length > 0 ? { cited } : {}), ...defined("dropped", dropped) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
 }

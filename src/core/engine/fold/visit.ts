@@ -33,14 +33,16 @@ export interface Visit {
   answer: { readonly text: string; readonly stop: string } | undefined;
   /** Whether a malformed answer was already returned to the model. */
   corrected: boolean;
+  /** The answer whose claims were returned to the model, their check, and the number of replies until then. */
+  recheck: Recheck | undefined;
   /** Problems of the latest answer if it was rejected, until the next reply. */
   rejected: readonly string[] | undefined;
   /** Whether the latest answer was cut off and requested again. */
   askedAgain: boolean;
   /** Replies of each judge by evaluator index. Undefined if the call failed. */
-  readonly judged: Map<number, (string | undefined)[]>;
+  judged: Map<number, (string | undefined)[]>;
   /** Findings of each evidence evaluator by index. */
-  readonly examined: Map<number, EventOf<"evidence:checked">>;
+  examined: Map<number, EventOf<"evidence:checked">>;
   /** Diagnosis that a retry waits for. null if it failed or was blank. */
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;
@@ -48,6 +50,10 @@ export interface Visit {
   items: Items | undefined;
   /** Set for an approval. */
   asked: Asked | undefined;
+}
+
+interface Recheck extends Pick<Visit, "examined" | "replies"> {
+  readonly text: string;
 }
 
 /** Items of a map in input order. A call has one. */

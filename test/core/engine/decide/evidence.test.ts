@@ -47,11 +47,13 @@ const SHOW = { commit: "04fa1ae1e6d7", file: "src/orders.js", line: 12, diff: "+
 const claim = (text: string, ...evidence: Json[]): JsonObject => ({ claim: text, evidence });
 const cite = (ref: string, quote: string) => ({ ref, quote });
 
+const LOOK = calls("ops_logs", "ops_show", ["ops_logs", { q: 1 }]);
+
 /** A node `look` that made r1 (logs) and r2 (show), r3 that failed, then the node under test. */
 function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOptions = {}, rest: NodeParts = {}) {
   const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([evaluator], rest) }, ["look -> a"]);
   return play(recordOf(workflow, { skills: [OPS], input: { alert: "the disk of db-7 is full" } }), {
-    answers: [calls("ops_logs", "ops_show", ["ops_logs", { q: 1 }]), "seen", gives({ claims }), gives({ claims })],
+    answers: [LOOK, "seen", ...Array.from({ length: 4 }, () => gives({ claims }))],
     tools: ({ tool, input }) => {
       if (JSON.stringify(input) === '{"q":1}') return { error: "boom at once", code: "tool.failed", acted: "no" };
       return { output: tool.name === "show" ? SHOW : LOG };
@@ -71,7 +73,7 @@ test("the nodes after it read which results a node's claims rest on, and those a
     tools: ({ tool }) => ({ output: tool.name === "show" ? SHOW : LOG }),
   });
   const contexts = played.asks.map(({ prompt }) => prompt.context && renderContext(prompt.context));
-  expect(contexts.at(-1)).toMatch(/\n\}\n\n"a" cited: r1 \(ops_logs\), r2 \(ops_show\)$/);
+  expect(contexts.at(-1)).toMatch(/\n\}\n\n"a" cited: r1 \(ops_logs\), r2 \(ops_show\)\n/);
   expect(contexts.slice(0, -1).filter((text) => text?.includes(" cited: "))).toEqual([]);
 });
 
@@ -102,7 +104,7 @@ describe("modes", () => {
       evals: [{ name: "claims_hold", kind: "evidence", pass: true }],
       evidence: { claims: 3, supported: 2, dropped: 1, cites: 4, held: 2 },
     });
-    expect(eventsOf(played.events, "evidence:checked")).toHaveLength(1);
+    expect(eventsOf(played.events, "evidence:checked")).toHaveLength(2);
   });
 
   test("mark keeps them and says so in each", () => {
@@ -153,6 +155,125 @@ describe("modes", () => {
   });
 });
 
+describe("one correction", () => {
+  const corrected = (answers: PlayOptions["answers"], options: PlayOptions = {}, rest: NodeParts = {}) =>
+    judged([], checks(), { answers: [LOOK, "seen", ...(answers as [])], ...options }, rest);
+  const told = ({ asks }: ReturnType<typeof judged>) => {
+    return asks.flatMap(({ prompt }) => prompt.turns.flatMap((turn) => (turn.role === "user" ? [turn.text] : [])));
+  };
+
+  test("the model reads the claim, the reason and the nearest text, and its second answer counts", () => {
+    const near = claim("the pool ran dry", cite("r1", "pool was exhausted after 1500 ms"));
+    const unbound = claim("exhausted after 1.8 s", cite("r1", "pool exhausted after"));
+    const played = corrected([gives({ claims: [near, unbound, TRUE] }), gives({ claims: [TRUE] })]);
+    expect(told(played)).toHaveLength(1);
+    expect(told(played)[0]).toMatch(
+      /\n- .*the pool ran dry.* — r1: its quote does not occur in r1; the nearest text there is: ERROR pool exhausted after 1500 ms\n- .* — not in the records that it quotes: 1\.8 s\nGive the whole answer once more\./,
+    );
+    expect(told(played)[0]).not.toContain(JSON.stringify(TRUE));
+    expect(resultAt(played, "a")).toMatchObject({
+      status: "success",
+      data: { claims: [TRUE] },
+      evidence: { claims: 1, supported: 1, dropped: 0 },
+    });
+    expect(eventsOf(played.events, "reply:rejected")).toMatchObject([{ node: "a", claims: true }]);
+  });
+
+  test("is one per attempt, next to that of a wrong schema", () => {
+    const played = corrected([
+      gives({}),
+      gives({ claims: [FALSE, TRUE] }),
+      gives({ claims: [FALSE, TRUE] }),
+      says("unused"),
+    ]);
+    expect(eventsOf(played.events, "reply:rejected").map(({ claims }) => claims)).toEqual([undefined, true]);
+    expect(resultAt(played, "a").evidence).toMatchObject({ claims: 2, dropped: 1 });
+    const fails = { ...checks(), on_unsupported: "fail" } as const;
+    const retried = judged([FALSE], fails, {}, { retry: { max: 1 } });
+    expect(eventsOf(retried.events, "reply:rejected")).toHaveLength(2);
+  });
+
+  test("may use the node's tools, one turn beyond the limit, and the answer after that is final", () => {
+    const again = claim("seen again", cite("r4", "pool exhausted after 1500 ms"));
+    const look = calls(["ops_logs", { again: true }]);
+    const played = corrected(
+      [gives({ claims: [FALSE] }), look, gives({ claims: [again, FALSE] })],
+      {},
+      { max_turns: 1 },
+    );
+    expect(played.asks.slice(-3).map(({ prompt }) => prompt.tools.length > 0)).toEqual([true, true, false]);
+    expect(resultAt(played, "a")).toMatchObject({
+      status: "success",
+      data: { claims: [again] },
+      toolCalls: [{ ref: "r4" }],
+    });
+  });
+
+  test.each<[string, PlayOptions["answers"]]>([
+    ["is empty", [""]],
+    ["is cut off", [says("{", { stop: "length" }), says("{", { stop: "length" })]],
+    ["is refused", [says("no", { stop: "refusal" })]],
+    ["has a wrong form", [gives({ other: 1 }), gives({ other: 1 })]],
+    ["calls tools again and again", [calls(["ops_logs", { n: 1 }]), calls(["ops_logs", { n: 2 }])]],
+  ])("keeps the first answer if the second %s", (_, answers) => {
+    const played = corrected([gives({ claims: [TRUE, FALSE] }), ...(answers as [])], {}, { max_turns: 1 });
+    expect(resultAt(played, "a")).toMatchObject({
+      status: "success",
+      data: { claims: [TRUE] },
+      evidence: { claims: 2, supported: 1, dropped: 1 },
+    });
+  });
+
+  test("an interrupt before the second answer leaves what held in the first", () => {
+    const stop = { type: "run:interrupt", reason: "enough" } as const;
+    expect(resultAt(corrected([gives({ claims: [TRUE, FALSE] }), stop]), "a").data.claims).toEqual([TRUE]);
+  });
+
+  test("a judge before the check judges both answers, one after it the second only", () => {
+    const judge = (name: string): Evaluator => ({ name, kind: "judge", rubric: "Is it fair?" });
+    const workflow = workflowOf({ a: node([judge("before"), checks(), judge("after")]) });
+    const yes = says("VERDICT: yes");
+    const played = play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [calls("ops_logs"), gives({ claims: [TRUE, FALSE] }), yes, gives({ claims: [TRUE] }), yes, yes],
+      tools: () => ({ output: LOG }),
+    });
+    expect(purposes(played)).toEqual(["work", "work", "judge", "work", "judge", "judge"]);
+    expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { claims: [TRUE] } });
+  });
+
+  test("later nodes read which claims were removed, and why", () => {
+    const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]), b: {} }, ["look -> a", "a -> b"]);
+    const claims = [TRUE, FALSE];
+    const played = play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [calls("ops_logs"), "seen", gives({ claims }), gives({ claims }), "done"],
+      tools: () => ({ output: LOG }),
+    });
+    const last = played.asks.at(-1)?.prompt.context;
+    const [data, dropped] = (last ? renderContext(last) : "").split('Claims that were removed from "a"');
+    expect(data).not.toContain("the disk is full");
+    expect(dropped).toContain("\n- the disk is full — r1: its quote does not occur in r1");
+  });
+
+  test("a retry reads the complaints word for word and the answer as given, next to a diagnosis", () => {
+    const fails = { ...checks(), on_unsupported: "drop", rule: { claims: "claims[*]", min_supported: 2 } } as const;
+    const claims = [TRUE, FALSE];
+    const played = judged(
+      [],
+      fails,
+      { answers: [LOOK, "seen", gives({ claims }), gives({ claims }), says("Look at the pool."), gives({ claims })] },
+      { retry: { max: 1, instruction: { auto: true } } },
+    );
+    const [reflected, retried] = ["reflect", "work"].map((purpose) => {
+      return played.asks.slice(4).find((step) => step.purpose === purpose)?.prompt.text ?? "";
+    });
+    for (const text of [reflected, retried]) {
+      expect(text).toContain("- the disk is full — r1: its quote does not occur in r1");
+      expect(text).toContain(JSON.stringify(FALSE));
+    }
+    expect(retried).toContain("Look at the pool.\n");
+  });
+});
+
 describe("independent evidence", () => {
   const rule = { claims: "claims[*]", independent: true };
 
@@ -194,12 +315,13 @@ describe("evaluators after it", () => {
         "seen",
         calls(["ops_show", { path: "x" }]),
         gives({ claims: [TRUE, FALSE] }),
+        gives({ claims: [TRUE, FALSE] }),
         says("VERDICT: yes"),
       ],
       tools: ({ tool }) => ({ output: tool.name === "show" ? SHOW : long }),
     });
     const text = played.asks.at(-1)?.prompt.text ?? "";
-    expect(purposes(played)).toEqual(["work", "work", "work", "work", "judge"]);
+    expect(purposes(played)).toEqual(["work", "work", "work", "work", "work", "judge"]);
     expect(text).toContain("r1 ops_logs {} returned:\nERROR pool exhausted after 1500 ms\nINFO later");
     expect(text).toContain('r2 ops_show {"path":"x"} (not cited)');
     for (const hidden of ["INFO nothing", "04fa1ae", "the disk is full"]) expect(text).not.toContain(hidden);
@@ -223,9 +345,7 @@ describe("the same past gives the same", () => {
     for (let at = 1; at < whole.events.length; at++) {
       const claims = [TRUE, FALSE];
       const isAnswered = whole.events.slice(0, at).filter(({ type }) => type === "model:reply").length;
-      const answers = [calls("ops_logs", "ops_show", ["ops_logs", { q: 1 }]), "seen", gives({ claims })].slice(
-        isAnswered,
-      );
+      const answers = [LOOK, "seen", gives({ claims }), gives({ claims })].slice(isAnswered);
       const again = judged(claims, checks(), { past: whole.events.slice(0, at), answers });
       expect(resultAt(again, "a")).toEqual(resultAt(whole, "a"));
     }

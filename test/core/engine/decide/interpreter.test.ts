@@ -688,7 +688,7 @@ describe("retry (N33-N38)", () => {
     expect(opening(played.asks[1])).toMatch(question);
     expect(opening(played.asks[1])).toContain(line);
     expect(played.asks[1]?.prompt.tools).toEqual([]);
-    expect(opening(played.asks[2])).toBe(`${previous("no", "You forgot the tool.")}\n\n---\n\nDo it.${CITE}`);
+    expect(opening(played.asks[2])).toBe(`${previous("no", `You forgot the tool.\n${line}`)}\n\n---\n\nDo it.${CITE}`);
   });
 
   test.each([

@@ -12,6 +12,7 @@ import type { Visit } from "../../fold/visit.ts";
 import { leave } from "../leave.ts";
 import { toolsAt } from "../offer.ts";
 import { modelHere, type Scene, toolsHere } from "../scene.ts";
+import { readAnswer } from "./answer.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 
@@ -23,7 +24,7 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   let data = answered;
   const evals: EvalResult[] = [];
   const counts: EvidenceCounts[] = [];
-  const unsupported: string[] = [];
+  const complaints: string[] = [];
   const { same } = toolsHere(scene);
   for (const [index, evaluator] of (node.eval ?? []).entries()) {
     if (evaluator.kind === "evidence") {
@@ -33,13 +34,15 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
       data = weighed.data;
       evals.push(evalResult(evaluator, weighed.pass, weighed.reasoning));
       counts.push(weighed.counts);
-      unsupported.push(...weighed.complaints.map((line) => `- ${line}`));
+      complaints.push(...weighed.complaints.map((line) => `- ${line}`));
       continue;
     }
+    if (evaluator.kind === "judge" && mayCorrect(visit, complaints)) break;
     const judged = evaluateByCode(evaluator, data, visit.calls, same) ?? judgement(visit, index, evaluator);
     if (!judged) return askJudge(scene, data, index);
     evals.push(judged);
   }
+  if (mayCorrect(visit, complaints)) return askToCorrect(visit, complaints);
   const evidence = counts.length === 0 ? undefined : sumEvidence(counts);
   if (evals.every((result) => result.pass)) {
     const judged = { ...(node.eval ? { evals } : {}), ...defined("evidence", evidence) };
@@ -47,11 +50,40 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   }
   return leaveOrRetry(scene, {
     data,
+    answered,
     error: evalError(evals),
-    failures: [...failureLines(evals), ...unsupported],
+    failures: failureLines(evals),
+    complaints,
     evals,
     ...defined("evidence", evidence),
   });
+}
+
+/** Evaluates the first answer if its claims were returned to the model and the model gave no valid answer since. */
+export function evaluateFirst(scene: Scene): SingleStep | undefined {
+  const { visit, node } = scene;
+  return visit.recheck && evaluate(scene, readAnswer(node, visit.recheck.text).data);
+}
+
+function mayCorrect({ recheck }: Visit, complaints: readonly string[]): boolean {
+  return complaints.length > 0 && recheck === undefined;
+}
+
+const CHECKED = "Code compared your answer with the results that it cites. This was not found there:";
+const CORRECT =
+  "Give the whole answer once more. Quote one record of a result word for word, correct each fact, or leave out what no result shows. This is the only correction.";
+
+/** Returns the complaints about an answer's claims to the model, which answers once more in the same attempt. */
+function askToCorrect({ key, attempt, replies, node }: Visit, complaints: readonly string[]): SingleStep {
+  const reason = [CHECKED, ...complaints, CORRECT].join("\n");
+  const problems = complaints.map((line) => line.slice(2));
+  const body: EventBody = { type: "reply:rejected", node, reason, problems, claims: true };
+  return { kind: "decide", key: `${key}/${attempt}/${replies}/rejected`, bodies: [body] };
+}
+
+/** Returns the prefix of the keys of an answer's checks. */
+function checkKey({ key, attempt, recheck }: Visit): string {
+  return `${key}/${attempt}${recheck ? "/again" : ""}`;
 }
 
 /** Checks evidence: at once, or in an `examine` step if a cited result is stored as blobs. */
@@ -61,7 +93,7 @@ function examineStep(
   [index, evaluator]: readonly [number, EvidenceEvaluator],
 ): SingleStep {
   const { visit, node } = scene;
-  const key = `${visit.key}/${visit.attempt}/evidence/${index}`;
+  const key = `${checkKey(visit)}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
   const results = [...citedRefs(evaluator.rule, data)].flatMap((ref) => citedResult(scene, ref));
   const question = {
@@ -107,7 +139,7 @@ function askJudge(scene: Scene, data: JsonObject, index: number): SingleStep {
   const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
   const model = own ?? node.judge_model ?? program.workflow.judge_model ?? state.run.settings.judge_model;
   const tries = visit.judged.get(index)?.length ?? 0;
-  const key = `${visit.key}/${visit.attempt}/judge/${index}/${tries}`;
+  const key = `${checkKey(visit)}/judge/${index}/${tries}`;
   const prompt = judgePrompt(rubric, data, shownToJudge(scene, index), pass_when ?? "yes");
   return ask(program, state, { key, purpose: "judge", node: visit.node, model, prompt });
 }
@@ -125,8 +157,12 @@ function shownToJudge({ state, visit, node }: Scene, index: number): JudgedCalls
 
 interface Shortfall {
   readonly data: JsonObject;
+  /** The data as the model gave it. */
+  readonly answered?: JsonObject;
   readonly error: string;
   readonly failures: readonly string[];
+  /** Complaints about claims, one line each. A retry receives them word for word. */
+  readonly complaints?: readonly string[];
   readonly evals?: EvalResult[];
   readonly evidence?: EvidenceCounts;
 }
@@ -134,7 +170,8 @@ interface Shortfall {
 /** Starts another attempt after failed evaluators or invalid output, if one is left. Otherwise the node fails. */
 export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
-  const { data, error, failures, evals, evidence } = shortfall;
+  const { data, answered = data, error, failures: failed, complaints = [], evals, evidence } = shortfall;
+  const failures = [...failed, ...complaints];
   if (!node.retry || visit.attempt >= node.retry.max) {
     const judged = { ...defined("evals", evals), ...defined("evidence", evidence) };
     const result = { status: "failed", data: { ...data, error }, toolCalls: visit.calls, ...judged } as const;
@@ -146,7 +183,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
     const prompt = reflectPrompt({
       ask: "reflect" in guide ? guide.reflect : undefined,
       instruction,
-      data,
+      data: answered,
       calls: visit.calls,
       failures,
     });
@@ -159,7 +196,8 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
     });
   }
   const opening = typeof guide === "string" ? guide : undefined;
-  const preamble = visit.reflection ?? defaultFeedback(failures, opening);
+  const { reflection } = visit;
+  const preamble = reflection ? [reflection, ...failures].join("\n") : defaultFeedback(failures, opening);
   const attempt = visit.attempt + 1;
   const warning = `node ${visit.node}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
   const bodies: EventBody[] = [{ type: "node:retry", node: visit.node, attempt, reason: error, preamble }];
