@@ -1,4 +1,4 @@
-import { logJson, plainLine } from "../core/base/inert.ts";
+import { logJson, plainLine, slackText } from "../core/base/inert.ts";
 import { plural, shortText } from "../core/base/preview.ts";
 import { html } from "./html/markup/markup.ts";
 import { pageHtml } from "./html/markup/page.ts";
@@ -168,15 +168,6 @@ function cutSlack(lines: readonly string[]): string {
     left -= line.length + 1;
   }
   return kept.join("\n");
-}
-
-/** Escapes untrusted text, so that it creates no mentions, links or styles: `<!channel>`, `@here`, `*bold*`. */
-function slackText(text: string): string {
-  return plainLine(text)
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replace(/[@*_~`]/g, (mark) => `${mark}\u200b`);
 }
 
 const slackLink = (address: string) => `<${address.replaceAll("&", "&amp;")}>`;

@@ -1,6 +1,6 @@
-import { logText, markdownBlock, markdownCode, markdownLine, markdownText } from "../core/base/inert.ts";
+import { isAddress, logText, markdownBlock, markdownCode, markdownLine, markdownText } from "../core/base/inert.ts";
 import { cutText, formatCount, shortText } from "../core/base/preview.ts";
-import { type Block, type Item, isAddress, type List, type Section, type Span, type Words } from "./model/tree/tree.ts";
+import type { Block, Item, List, Section, Span, Words } from "./model/tree/tree.ts";
 
 /** Writes what a report says as Markdown for job summaries, pull requests and issues, with all untrusted text inert. */
 export function markdownOf(blocks: readonly Block[], level = 3): string {

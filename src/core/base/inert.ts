@@ -86,6 +86,42 @@ export function markdownCode(text: string): string {
   return pieces.map((piece) => (/[`|]/.test(piece) ? entities(piece) : codeSpan(piece))).join("");
 }
 
+/**
+ * Escapes prose in Markdown without formatting any of it as code. Line breaks stay. Invisible characters keep mentions,
+ * references and addresses from becoming links.
+ */
+export function markdownProse(text: string): string {
+  const lines = withoutOldCommands(plainText(text).trim()).split(/\s*\n\s*/);
+  return lines.map(proseLine).join("  \n");
+}
+
+function proseLine(line: string): string {
+  return line
+    .replace(/[\\`*<>[\]|&]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, "\\$&")
+    .replace(/(?:[@#]|(?<![\p{L}\p{N}])[!%~$]|\bgh-)(?=[\p{L}\p{N}])/giu, "$&&#8203;")
+    .replace(/:(?=\/\/)|\b(?:www|mailto|xmpp)(?=[.:])/gi, "$&&#8203;")
+    .replace(/^(?:[-+=#:]|~~~|\d+(?=[.)](?:\s|$)))/, (mark) => (/\d/.test(mark) ? `${mark}\\` : `\\${mark}`));
+}
+
+/** Escapes text in Slack's markup, so that it creates no mentions, links or styles: `<!channel>`, `@here`, `*bold*`. */
+export function slackText(text: string): string {
+  return slackLiteral(plainLine(text)).replace(/[@*_~`]/g, (mark) => `${mark}\u200b`);
+}
+
+/** Escapes what is special even within a code block of Slack's markup. */
+export function slackLiteral(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** Accepts only URLs without a user name and without characters that end a link in Slack's markup, Markdown or HTML. */
+export function isAddress(text: string | undefined): text is string {
+  return (
+    text !== undefined &&
+    text.length <= 500 &&
+    /^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][\w\-./?#=&%~:+,;]*)?$/.test(text)
+  );
+}
+
 /** Formats a fenced code block. The fence is longer than any run of backticks in the text. */
 export function markdownBlock(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));

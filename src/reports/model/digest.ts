@@ -1,3 +1,4 @@
+import { isAddress } from "../../core/base/inert.ts";
 import { shortText } from "../../core/base/preview.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { listAt } from "../../core/document/inner/items.ts";
@@ -6,7 +7,6 @@ import type { MapSettings } from "../../core/document/workflow/node.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
-import { isAddress } from "./tree/tree.ts";
 
 /** Summary of the items that a run's maps processed. Code builds it from the recorded run alone, without a model. */
 export interface Digest {

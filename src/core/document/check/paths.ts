@@ -9,7 +9,7 @@ import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { typesOf } from "./conditions.ts";
 import type { DataShapes } from "./node-data.ts";
-import { STEP_ROOTS } from "./steps.ts";
+import { STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
 
 /** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
 export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
@@ -58,9 +58,11 @@ function pathsInNodes(
 
 /** Lists the paths of a map or call. `over` and `with` start in the context, `key` and `unless_changed` in the item. */
 function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
+  if (!map && !given) return [];
   const about = { of: `node "${id}"`, severity: "error" } as const;
+  const inWith = { roots: new Set([...known, ...WITH_ROOTS]), own: without(RUN_SHAPES, known) };
   const filled = Object.entries(given ?? {}).flatMap(([field, value]) =>
-    pathsIn(value as Json).map((path) => ({ ...about, path, roots: known, at: ["nodes", id, "with", field] })),
+    pathsIn(value as Json).map((path) => ({ ...about, ...inWith, path, at: ["nodes", id, "with", field] })),
   );
   if (!map) return filled;
   const { over, as, key, unseen } = map;
@@ -85,8 +87,7 @@ function pathsOfSteps(
     const at = ["nodes", id, "steps", index];
     const rule = step.if === undefined ? "" : parseCondition(step.if);
     const earlier = Object.fromEntries(steps.slice(0, index).map((each) => [each.id, {}]));
-    const shapes = { steps: closed(earlier), run: closed({ id: { type: "string" } }) };
-    const own = Object.fromEntries(Object.entries(shapes).filter(([root]) => !known.has(root)));
+    const own = without({ steps: closed(earlier), ...RUN_SHAPES }, known);
     const about = { of: `step "${step.id}"`, severity: "error", roots, own } as const;
     const conditions = typeof rule === "string" ? [] : pathsOf(rule);
     const inputs = callsOf(step).flatMap(({ with: given = {} }, alternative) =>
@@ -97,6 +98,19 @@ function pathsOfSteps(
     );
     return [...conditions.map((path) => ({ ...about, path, at: [...at, "if"] })), ...inputs];
   });
+}
+
+const TEXT: JsonSchema = { type: "string" };
+
+/** Shapes of the roots that describe the run. */
+const RUN_SHAPES: Readonly<Record<string, JsonSchema>> = {
+  run: closed({ id: TEXT, report_url: TEXT }),
+  finding: closed({ title: TEXT, text: TEXT, markdown: TEXT, slack: TEXT, json: { type: "object" } }),
+};
+
+/** Leaves out the shapes of roots that nodes hide. */
+function without(shapes: Readonly<Record<string, JsonSchema>>, known: ReadonlySet<string>) {
+  return Object.fromEntries(Object.entries(shapes).filter(([root]) => !known.has(root)));
 }
 
 function closed(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {

@@ -3,8 +3,11 @@ import { parseCondition } from "../condition.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { conditionMistake } from "./condition-mistakes.ts";
 
+/** Roots of paths in `with`, in addition to the input and the nodes. */
+export const WITH_ROOTS: readonly string[] = ["run", "finding"];
+
 /** Roots of paths in the templates and conditions of steps, in addition to the input, the nodes and the skills. */
-export const STEP_ROOTS: readonly string[] = ["steps", "run"];
+export const STEP_ROOTS: readonly string[] = ["steps", ...WITH_ROOTS];
 
 /** Checks the conditions of the steps of `steps` nodes. */
 export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {

@@ -11,7 +11,7 @@ import { checkConditions } from "./conditions.ts";
 import { checkJudgeBudget } from "./judge-budget.ts";
 import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
 import { checkPaths } from "./paths.ts";
-import { checkSteps, STEP_ROOTS } from "./steps.ts";
+import { checkSteps, STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
 
 /** Limit on suggestions, because searching for similar names is slow in a large graph. */
 const MOST_SUGGESTIONS = 50;
@@ -188,8 +188,9 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
     const message = 'a node called "skills" hides skills.available and skills.missing from paths';
     found.push(warning("RESERVED_NODE_ID", path, message, "rename it"));
   }
-  if (STEP_ROOTS.includes(id) && Object.values(workflow.nodes).some(({ steps }) => steps)) {
-    const message = `a node called "${id}" hides the root of that name from the templates of steps`;
+  const isHidden = (each: WorkflowNode) => each.steps || (each.with && WITH_ROOTS.includes(id));
+  if (STEP_ROOTS.includes(id) && Object.values(workflow.nodes).some(isHidden)) {
+    const message = `a node called "${id}" hides the root of that name from templates`;
     found.push(warning("RESERVED_NODE_ID", path, message, "rename it"));
   }
   if (node.eval_policy === "any_pass" || node.eval_policy === "weighted") {

@@ -55,6 +55,14 @@ const reportSchema = lazy(() =>
       "Path of the cause. Its sibling fields file, line, commit and confidence are shown with it.",
     ),
     action: optional(pathSchema(), "Path of the first step to take"),
+    ruled_out: optional(
+      pathSchema(),
+      "Path of the candidates that were ruled out. Defaults to the field ruled_out next to the cause.",
+    ),
+    missing_evidence: optional(
+      pathSchema(),
+      "Path of what could not be checked. Defaults to the field missing_evidence next to the cause.",
+    ),
   }),
 );
 

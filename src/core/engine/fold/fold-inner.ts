@@ -99,6 +99,14 @@ export function evidenceIn(results: State["results"]): EvidenceCounts[] {
   return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
 }
 
+/** Returns the evidence counts of a run and of all runs inside it. */
+export function evidenceOf({ run, inside, results }: State): EvidenceCounts[] {
+  const open = [...run.inner].map(([at, inner]) => [at, evidenceIn(inner.results)] as const);
+  const all = new Map([...[...run.traces].map(([at, { evidence }]) => [at, evidence] as const), ...open]);
+  const isInside = (at: string) => inside === undefined || at.startsWith(`${inside.at}/`);
+  return [...evidenceIn(results), ...[...all].flatMap(([at, counts]) => (isInside(at) ? counts : []))];
+}
+
 type Judged = NonNullable<EventOf<"inner:end">["judged"]>;
 
 function putOf(

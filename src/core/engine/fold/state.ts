@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/values.ts";
 import { nodePath } from "../../document/inner/place.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError, RunStatus, Unrouted, Waiting } from "../event/end.ts";
+import type { EventOf } from "../event/event.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
 import type { RunContext } from "../event/prompt.ts";
@@ -151,6 +152,8 @@ export interface PathStep {
   degraded: readonly Degraded[];
   /** References that the result's claims cite. */
   cited?: readonly string[];
+  /** Evidence checks of the answer. */
+  checked?: readonly EventOf<"evidence:checked">[];
 }
 
 /** Visit in the trace. `iteration` counts the node's visits from 1. `retryAttempt` is absent without a retry. */

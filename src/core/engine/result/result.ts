@@ -17,7 +17,7 @@ import { operationSchema } from "../event/operation.ts";
 import { type RunRecord, skippedSchema } from "../event/record.ts";
 import { resolvedSourceSchema } from "../event/resolved-source.ts";
 import { sumEvidence } from "../evidence/check.ts";
-import { evidenceIn } from "../fold/fold-inner.ts";
+import { evidenceIn, evidenceOf } from "../fold/fold-inner.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
 
 const stepsSchema = lazy(() =>
@@ -84,7 +84,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const { status, exitCode, error } = statusOf(state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
-  const all = [...checked.map(([, counts]) => counts), ...[...inner.values()].flatMap(({ evidence }) => evidence)];
+  const all = evidenceOf(state);
   const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",

@@ -1,13 +1,6 @@
+import { isAddress } from "../../../core/base/inert.ts";
 import { formatCount, plural } from "../../../core/base/preview.ts";
-import {
-  type Block,
-  type Item,
-  isAddress,
-  type List,
-  type Section,
-  type Span,
-  type Words,
-} from "../../model/tree/tree.ts";
+import type { Block, Item, List, Section, Span, Words } from "../../model/tree/tree.ts";
 import { html, type Markup } from "./markup.ts";
 
 /** Checks whether a page has an anchor, so that no link leads nowhere. */

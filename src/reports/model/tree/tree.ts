@@ -98,15 +98,6 @@ export function codeIn(text: string): Words {
   });
 }
 
-/** Accepts only URLs without a user name and without characters that end a link in Slack's markup, Markdown or HTML. */
-export function isAddress(text: string | undefined): text is string {
-  return (
-    text !== undefined &&
-    text.length <= 500 &&
-    /^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][\w\-./?#=&%~:+,;]*)?$/.test(text)
-  );
-}
-
 /** Joins lines with a separator. Leaves out those that are undefined. */
 export function joinWords(lines: readonly (Words | undefined)[], separator = " · "): Words {
   return lines

@@ -1,11 +1,12 @@
 import { compileSchema } from "../../../base/schema/schema.ts";
 import { defined, type Json, type JsonObject, parseDuration } from "../../../base/values.ts";
 import { checkInput } from "../../../document/check/workflow.ts";
-import { fillIn } from "../../../document/fill.ts";
+import { fillIn, pathsIn } from "../../../document/fill.ts";
 import { type Choice, chooseItems, inputOf, listAt, type Seen, valuesOf } from "../../../document/inner/items.ts";
 import { placeOf } from "../../../document/inner/place.ts";
 import type { MapSettings } from "../../../document/workflow/node.ts";
 import type { EventBody } from "../../event/event.ts";
+import { withRunRoots } from "../../finding/write.ts";
 import { mayBegin } from "../../fold/active.ts";
 import { touchesOf } from "../../fold/redo.ts";
 import type { SingleStep } from "../../fold/step.ts";
@@ -121,9 +122,10 @@ export function itemAt(scene: Scene, { over }: MapSettings, index: number): Json
 function fill(scene: Scene): ReturnType<typeof fillIn> {
   const { node, state } = scene;
   if (!node.with) return { values: {} };
+  const given = node.with as JsonObject;
   const { results, context } = state;
-  const roots = ["input", ...results.keys()];
-  return fillIn(node.with as JsonObject, contextFor({ output_required: roots }, { results, context }));
+  const outer = contextFor({ output_required: ["input", ...results.keys()] }, { results, context });
+  return fillIn(given, withRunRoots(outer, scene, pathsIn(given)));
 }
 
 function contextOf({ state }: Scene, paths: readonly string[]): JsonObject {

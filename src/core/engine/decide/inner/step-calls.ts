@@ -1,11 +1,12 @@
 import { isObject, type Json, type JsonObject } from "../../../base/values.ts";
 import { parseCondition } from "../../../document/condition.ts";
-import { fillStep } from "../../../document/fill.ts";
-import { checkValues } from "../../../document/value-rule.ts";
+import { fillStep, pathsIn } from "../../../document/fill.ts";
+import { checkValues, pathsOf } from "../../../document/value-rule.ts";
 import { callsOf, type NodeStep, type StepCall } from "../../../document/workflow/step.ts";
 import { alike, type ToolDescriptor } from "../../../skill/skill.ts";
 import { parseSkillReference } from "../../../skill/skill-reference.ts";
 import { plannedAs } from "../../event/operation.ts";
+import { withRunRoots } from "../../finding/write.ts";
 import { skillsNow } from "../../fold/degraded.ts";
 import { newCall, type PendingCall } from "../../fold/visit.ts";
 import { settingsAt, toolNamed, toolsAt } from "../offer.ts";
@@ -32,20 +33,28 @@ export function turnOf(scene: Scene, step: NodeStep, index = 0): Turn {
 }
 
 /** Returns the values that a step's condition and templates can read. Nodes win over the roots of the same name. */
-function rootsBefore({ program, state, visit, node }: Scene, { id }: NodeStep): JsonObject {
+function rootsBefore({ program, state, visit, node }: Scene, step: NodeStep): JsonObject {
+  const { id } = step;
   const steps = node.steps ?? [];
   const before = new Set(
     steps
       .slice(
         0,
-        steps.findIndex((step) => step.id === id),
+        steps.findIndex((each) => each.id === id),
       )
-      .map((step) => step.id),
+      .map((each) => each.id),
   );
   const calls = visit.calls.filter(({ step }) => step !== undefined && before.has(step));
   const roots = ["input", "skills", ...state.results.keys()];
   const outer = contextFor({ output_required: roots }, state, skillsAt(program, state, visit.node));
-  return { run: { id: program.record.run }, steps: stepsData({ calls }), ...outer };
+  return withRunRoots({ steps: stepsData({ calls }), ...outer }, { program, state }, pathsOfStep(step));
+}
+
+/** Returns the paths that a step's condition and inputs read. */
+export function pathsOfStep(step: NodeStep): string[] {
+  const rule = step.if === undefined ? "" : parseCondition(step.if);
+  const inputs = callsOf(step).flatMap((call) => pathsIn((call.with ?? {}) as JsonObject));
+  return [...(typeof rule === "string" ? [] : pathsOf(rule)), ...inputs];
 }
 
 function isMet({ if: condition }: NodeStep, root: JsonObject): boolean {

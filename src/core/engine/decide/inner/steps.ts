@@ -1,8 +1,5 @@
-import { deepEqual, defined, type JsonObject } from "../../../base/values.ts";
-import { parseCondition } from "../../../document/condition.ts";
-import { pathsIn } from "../../../document/fill.ts";
-import { pathsOf } from "../../../document/value-rule.ts";
-import { callsOf, type NodeStep } from "../../../document/workflow/step.ts";
+import { deepEqual, defined } from "../../../base/values.ts";
+import type { NodeStep } from "../../../document/workflow/step.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { PendingCall } from "../../fold/visit.ts";
@@ -13,7 +10,7 @@ import { unmetRequirement } from "../requirement.ts";
 import { type Scene, toolsHere } from "../scene.ts";
 import { perform, sameAs } from "../turn-calls.ts";
 import { stepsData } from "./outcome.ts";
-import { turnOf } from "./step-calls.ts";
+import { pathsOfStep, turnOf } from "./step-calls.ts";
 
 /** Tool calls of a `steps` node. They follow from the document and the results of earlier steps. */
 
@@ -63,10 +60,7 @@ function nextStep(scene: Scene): SingleStep | undefined {
 
 /** Checks whether a step's condition or input reads the result of another step. */
 function refersTo(step: NodeStep, id: string | undefined): boolean {
-  const rule = step.if === undefined ? "" : parseCondition(step.if);
-  const inputs = callsOf(step).flatMap((call) => pathsIn((call.with ?? {}) as JsonObject));
-  const paths = [...(typeof rule === "string" ? [] : pathsOf(rule)), ...inputs];
-  return paths.some((path) => {
+  return pathsOfStep(step).some((path) => {
     const [root, name] = path.replace(/^(?:all|any):/, "").split(/[.[]/);
     return root === "steps" && (name === undefined || name === id);
   });

@@ -1,0 +1,318 @@
+import { followPath } from "../../base/path.ts";
+import { shortText } from "../../base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import type { Workflow } from "../../document/workflow/workflow.ts";
+import type { EventOf } from "../event/event.ts";
+import type { NodeResult } from "../event/node-result.ts";
+import type { RunRecord } from "../event/record.ts";
+import { evidenceOf } from "../fold/fold-inner.ts";
+import type { State } from "../fold/state.ts";
+import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "./claims.ts";
+import { describeQuotes, type FoundQuote } from "./quotes.ts";
+
+/** Conclusions of a run as far as it has come, after its checks. Independent of the run's status. */
+export interface Finding {
+  readonly run: string;
+  readonly reportUrl?: string;
+  readonly headline?: string;
+  readonly severity?: string;
+  readonly impact?: string;
+  readonly cause?: Cause;
+  /** Recommended first step. */
+  readonly action?: string;
+  readonly verdict?: string;
+  readonly ruledOut: readonly Excluded[];
+  readonly missing: readonly string[];
+  /** No claim of the node with the cause holds, or the cause or headline repeats a claim that does not. */
+  readonly isUnshown?: true;
+  /** Claims that hold, those of the node with the cause first. */
+  readonly claims: readonly FoundClaim[];
+  readonly counts: FindingCounts;
+}
+
+export interface Cause {
+  readonly text: string;
+  readonly file?: string;
+  readonly line?: string;
+  readonly commit?: string;
+  readonly confidence?: string;
+}
+
+/** A candidate that was ruled out, and the reason. */
+export interface Excluded {
+  readonly text: string;
+  readonly why?: string;
+}
+
+export interface FoundClaim extends JudgedClaim {
+  readonly quotes: readonly FoundQuote[];
+}
+
+/** Counts of the claims that the evidence evaluators of the run checked in its final answers. */
+export interface FindingCounts {
+  readonly claims: number;
+  /** Claims that hold. */
+  readonly kept: number;
+  readonly partial: number;
+  readonly unbound: number;
+}
+
+type Paths = NonNullable<Workflow["report"]>;
+type Field = keyof Paths;
+/** Workflow whose results the state has: the run's own, or that of an inner run. */
+interface Investigated {
+  readonly record: Pick<RunRecord, "run" | "report_url">;
+  readonly workflow: Pick<Workflow, "nodes" | "report" | "verdict">;
+}
+
+/** Reads the finding from the paths in the workflow's `report`. Without it, guesses from the field names of the results. */
+export function findingOf(state: State, { record, workflow }: Investigated): Finding {
+  const root = rootIn(state);
+  const { node, ...found } = workflow.report ? namedIn(root, workflow.report) : guessedIn(speakersIn(state));
+  const judged = claimsOf(state, workflow, node);
+  const isUnshown = isBare(state, workflow, { node, ...found }) || repeatsUnshown(found, judged);
+  const verdict = state.end?.verdict ?? verdictIn(root, workflow);
+  const headline = isUnshown ? unshownTitle(found) : found.headline;
+  const kept = mergeClaims(judged.filter(holds));
+  const quotes = describeQuotes(
+    state,
+    kept.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined)),
+  );
+  let at = 0;
+  const claims = kept.map((claim): FoundClaim => {
+    const held = claim.cites.filter(({ problem }) => problem === undefined).length;
+    at += held;
+    return { ...claim, quotes: quotes.slice(at - held, at) };
+  });
+  return {
+    run: record.run,
+    ...(record.report_url === undefined ? {} : { reportUrl: record.report_url }),
+    ...found,
+    ...(headline === undefined ? {} : { headline }),
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(isUnshown ? { isUnshown } : {}),
+    claims,
+    counts: countsOf(state, judged),
+  };
+}
+
+/** Returns the node that `report.cause` points into if evidence was checked there and no claim of it holds. */
+export function unshownCause(state: State, { workflow }: Investigated): string | undefined {
+  if (workflow.report?.cause === undefined) return undefined;
+  const found = namedIn(rootIn(state), workflow.report);
+  return found.cause && isBare(state, workflow, found) ? found.node : undefined;
+}
+
+/** Checks whether evidence was checked at the node of a finding, and no claim of it holds. */
+function isBare(state: State, { nodes }: Pick<Workflow, "nodes">, { node, cause }: Found): boolean {
+  const checks = node === undefined ? [] : (lastChecks(state).get(node) ?? []);
+  if (checks.length === 0 || node === undefined) return false;
+  const claims = claimsOf(state, { nodes: { [node]: nodes[node] ?? { name: node } } }, node);
+  return (cause !== undefined || claims.length > 0) && !claims.some(holds);
+}
+
+/** Judges the claims of each node's last visit, those of one node first. */
+function claimsOf(state: State, { nodes }: Pick<Workflow, "nodes">, first: string | undefined): JudgedClaim[] {
+  const checks = lastChecks(state);
+  const refuted = refutedIn([...checks.values()].flat());
+  const ids = [...checks.keys()].filter((id) => Object.hasOwn(nodes, id));
+  const inOrder = [...ids.filter((id) => id === first), ...ids.filter((id) => id !== first)];
+  return inOrder.flatMap((id) => {
+    return (checks.get(id) ?? []).flatMap((check) => judgeClaims(nodes[id] ?? {}, check, refuted));
+  });
+}
+
+function lastChecks({ path }: State): ReadonlyMap<string, readonly EventOf<"evidence:checked">[]> {
+  return new Map(path.map(({ node, checked = [] }) => [node, checked]));
+}
+
+function rootIn({ results, context }: State): JsonObject {
+  return { input: context.input, ...Object.fromEntries([...results].map(([node, { data }]) => [node, data])) };
+}
+
+function countsOf(state: State, judged: readonly JudgedClaim[]): FindingCounts {
+  const all = evidenceOf(state);
+  const sum = (of: (counts: (typeof all)[number]) => number | undefined) => {
+    return all.reduce((total, counts) => total + (of(counts) ?? 0), 0);
+  };
+  const lost = judged.filter(({ status }) => status === "dropped" || status === "refuted").length;
+  return {
+    claims: sum(({ claims }) => claims),
+    kept: sum(({ supported }) => supported) - lost,
+    partial: sum(({ partial }) => partial),
+    unbound: sum(({ unbound }) => unbound),
+  };
+}
+
+type Found = Omit<Finding, "verdict" | "claims" | "counts" | "isUnshown" | "run" | "reportUrl"> & {
+  /** Node that provided the cause or, without a cause, the headline. */
+  readonly node?: string | undefined;
+};
+
+/** Checks whether the cause or the headline repeats a claim that does not hold. */
+function repeatsUnshown({ headline, cause }: Found, claims: readonly JudgedClaim[]): boolean {
+  const sentences = (isShown: boolean) => {
+    return new Set(claims.flatMap((claim) => (holds(claim) === isShown ? plain(claim.text) : [])));
+  };
+  const [shown, dropped] = [sentences(true), sentences(false)];
+  const leads = [headline, cause?.text].flatMap((text) => (text === undefined ? [] : plain(text)));
+  return leads.some((text) => dropped.has(text) && !shown.has(text));
+}
+
+/** Normalizes a sentence: collapses white space and removes the final period. */
+function plain(text: string): string {
+  return text.trim().split(/\s+/).join(" ").replace(/\.$/, "");
+}
+
+function unshownTitle({ headline, cause }: Found): string | undefined {
+  const title = headline ?? cause?.text;
+  return title === undefined ? undefined : shortText(`Cause not shown by evidence: ${title}`, MOST_TITLE);
+}
+
+/** Maximum length of a title. */
+export const MOST_TITLE = 120;
+
+/** Returns the cause in the words of every view. */
+export function causeText({ cause, isUnshown }: Pick<Finding, "cause" | "isUnshown">): string | undefined {
+  return cause && (isUnshown ? `not shown by evidence: ${cause.text}` : cause.text);
+}
+
+function verdictIn(root: JsonObject, { verdict }: Pick<Workflow, "verdict">): string | undefined {
+  const found = verdict === undefined ? [] : valuesAt(verdict, root);
+  return found.length === 1 && typeof found[0] === "string" ? found[0] : undefined;
+}
+
+function namedIn(root: JsonObject, paths: Paths): Found {
+  const text = (field: Field) => {
+    const path = paths[field];
+    return path === undefined ? undefined : textOf([...valuesAt(path, root)]);
+  };
+  const around = paths.cause === undefined ? {} : besides(paths.cause, root);
+  const cause = causeOf(text("cause"), around);
+  const list = (field: "ruled_out" | "missing_evidence"): readonly Json[] => {
+    const path = paths[field];
+    return path === undefined ? [around[field] ?? null] : valuesAt(path, root);
+  };
+  const path = cause ? paths.cause : paths.headline;
+  return { ...collected(text, cause), ...listed(list), node: path === undefined ? undefined : rootOf(path) };
+}
+
+function rootOf(path: string): string | undefined {
+  return path.replace(/^(?:all|any):/, "").split(/[.[]/, 1)[0];
+}
+
+function collected(
+  text: (field: Exclude<Field, "ruled_out" | "missing_evidence">) => string | undefined,
+  cause?: Cause,
+) {
+  const known = (["headline", "severity", "impact", "action"] as const).flatMap((field): [string, string][] => {
+    const value = text(field);
+    return value === undefined ? [] : [[field, value]];
+  });
+  return { ...(Object.fromEntries(known) as Pick<Found, "headline">), ...(cause ? { cause } : {}) };
+}
+
+function listed(
+  list: (field: "ruled_out" | "missing_evidence") => readonly Json[],
+): Pick<Found, "ruledOut" | "missing"> {
+  return {
+    ruledOut: list("ruled_out").flat().flatMap(excludedOf),
+    missing: list("missing_evidence")
+      .flat()
+      .flatMap((item) => textOf(item as Json) ?? []),
+  };
+}
+
+function excludedOf(item: Json): Excluded[] {
+  const text = textOf(item);
+  const reasons = isObject(item) ? ["because", "why", "reason"].map((name) => textOf((item as JsonObject)[name])) : [];
+  const why = reasons.find((reason) => reason !== undefined);
+  return text === undefined ? [] : [{ text, ...(why === undefined || why === text ? {} : { why }) }];
+}
+
+/** Returns the values at a path. A missing value is not an error. */
+function valuesAt(path: string, root: Json): readonly Json[] {
+  const found = followPath(path, root);
+  return "missing" in found ? [] : found;
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== "object") return String(value).trim() === "" ? undefined : String(value);
+  if (Array.isArray(value)) {
+    const texts = value.flatMap((item: Json) => textOf(item) ?? []);
+    return texts.length === 0 ? undefined : texts.join("; ");
+  }
+  const members = value as JsonObject;
+  const name = SPEAKING.find((key) => typeof members[key] === "string");
+  return name === undefined ? undefined : textOf(members[name]);
+}
+
+/** Fields that describe an object, best first. */
+const SPEAKING = ["text", "summary", "cause", "candidate", "claim", "title", "name", "what", "description"];
+
+/** Returns the value at a path if it is an object, otherwise the object that contains it. */
+function besides(path: string, root: Json): JsonObject {
+  const [value] = valuesAt(path, root);
+  if (isObject(value)) return value as JsonObject;
+  const [around] = valuesAt(path.split(".").slice(0, -1).join("."), root);
+  return isObject(around) ? (around as JsonObject) : {};
+}
+
+function causeOf(text: string | undefined, around: JsonObject): Cause | undefined {
+  if (text === undefined) return undefined;
+  const told = CAUSE_FIELDS.flatMap((name) => {
+    const value = textOf(around[name]);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { text, ...Object.fromEntries(told) };
+}
+
+const CAUSE_FIELDS = ["file", "line", "commit", "confidence"] as const;
+
+const NAMES: Readonly<Record<Field, readonly string[]>> = {
+  headline: ["headline", "title", "conclusion", "root_cause", "cause", "summary", "finding", "answer"],
+  severity: ["severity", "priority"],
+  impact: ["impact"],
+  cause: ["cause", "root_cause", "diagnosis"],
+  action: ["first_step", "action", "next_step", "recommendation"],
+  ruled_out: ["ruled_out"],
+  missing_evidence: ["missing_evidence"],
+};
+
+interface Speaker {
+  readonly node: string;
+  readonly data: JsonObject;
+}
+
+function guessedIn(speakers: readonly Speaker[]): Found {
+  const find = (field: Field, isRight: (value: Json | undefined) => boolean) => {
+    for (const name of NAMES[field]) {
+      const found = speakers.find(({ data }) => isRight(data[name]));
+      if (found) return { ...found, value: found.data[name] ?? null };
+    }
+    return undefined;
+  };
+  const findText = (field: Field) => find(field, (value) => typeof value !== "object" && textOf(value) !== undefined);
+  const cause = findText("cause");
+  const list = (field: Field) => [find(field, (value) => textOf(value) !== undefined)?.value ?? null];
+  return {
+    ...collected((field) => textOf(findText(field)?.value), cause && causeOf(textOf(cause.value), cause.data)),
+    ...listed(list),
+    node: (cause ?? findText("headline"))?.node,
+  };
+}
+
+/** Returns the data of each node whose last visit succeeded with some. Nodes with evals come first, then the latest. */
+function speakersIn({ path }: State): Speaker[] {
+  const last = new Map<string, NodeResult | undefined>();
+  for (const { node, result } of path) {
+    last.delete(node);
+    last.set(node, result);
+  }
+  const gave = [...last].reverse().flatMap(([node, result]) => {
+    const hasData = result?.status === "success" && Object.keys(result.data).length > 0;
+    return hasData ? [{ node, data: result.data, isProven: (result.evals ?? []).length > 0 }] : [];
+  });
+  return [...gave.filter(({ isProven }) => isProven), ...gave.filter(({ isProven }) => !isProven)];
+}

@@ -1,0 +1,79 @@
+import { isAddress } from "../../base/inert.ts";
+import { groupBy, isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { resultText } from "../event/prompt.ts";
+import type { CheckedCite } from "../evidence/claims.ts";
+import { momentAt } from "../evidence/moments.ts";
+import { readQuote } from "../evidence/quote.ts";
+import type { EvidenceRecord } from "../evidence/records.ts";
+import { findQuotes } from "../evidence/source.ts";
+import type { State } from "../fold/state.ts";
+
+/** A quote that was found in a result, with what its record says about itself. */
+export interface FoundQuote {
+  readonly ref: string;
+  /** Name of the tool. Undefined for the run's input. */
+  readonly tool?: string;
+  readonly quote: string;
+  /** Time of the record, as it is written there. */
+  readonly time?: string;
+  /** Address of the record, or else of the result. */
+  readonly url?: string;
+}
+
+type Quoted = Pick<State, "run" | "context">;
+
+/** Describes quotes, in order. Reads each result once. Parts of results that are kept as blobs are not read. */
+export function describeQuotes(state: Quoted, cites: readonly CheckedCite[]): FoundQuote[] {
+  const described = new Map<CheckedCite, FoundQuote>();
+  for (const [ref, group] of groupBy(cites, (cite) => cite.ref)) {
+    const call = state.run.calls.get(ref);
+    const output = ref === "input" ? state.context.input : outputOf(call?.outcome);
+    const texts = output === undefined ? [] : [resultText(output)];
+    const found = findQuotes(
+      { texts },
+      group.map(({ quote }) => readQuote(quote)),
+    );
+    for (const [index, cite] of group.entries()) {
+      const hit = found[index];
+      const record = hit && "records" in hit ? hit.records[0] : undefined;
+      described.set(cite, {
+        ref,
+        ...(call ? { tool: call.tool } : {}),
+        quote: cite.quote,
+        ...(record ? timeOf(record) : {}),
+        ...urlOf(record && fieldsOf(record), output),
+      });
+    }
+  }
+  return cites.flatMap((cite) => described.get(cite) ?? []);
+}
+
+function outputOf(outcome: { readonly output: Json } | { readonly error: string } | undefined): Json | undefined {
+  return outcome && "output" in outcome ? outcome.output : undefined;
+}
+
+/** Returns the members of a record: of an object, of a table's row, or of a line of JSON. */
+function fieldsOf({ value, text, columns }: EvidenceRecord): JsonObject {
+  if (columns && Array.isArray(value)) {
+    return Object.fromEntries(columns.map((name, index): [string, Json] => [name, (value as Json[])[index] ?? null]));
+  }
+  const read = value ?? (/^\s*\{/.test(text) ? parseJson(text) : undefined);
+  return isObject(read) ? (read as JsonObject) : {};
+}
+
+const TIMES = ["time", "timestamp", "@timestamp", "at", "date", "ts"];
+const LONGEST_TIME = 60;
+
+function timeOf(record: EvidenceRecord): { readonly time?: string } {
+  const fields = fieldsOf(record);
+  const name = TIMES.find((each) => ["string", "number"].includes(typeof fields[each]) && fields[each] !== "");
+  const line = record.value === undefined ? record.text.slice(0, LONGEST_TIME + 1).replace(/^[\s[("]+/, "") : "";
+  const time = name === undefined ? line.slice(0, momentAt(line, 0)?.end ?? 0) : String(fields[name]);
+  return time === "" || time.length > LONGEST_TIME ? {} : { time };
+}
+
+function urlOf(record: JsonObject | undefined, output: Json | undefined): { readonly url?: string } {
+  const result = isObject(output) ? (output as JsonObject).url : undefined;
+  const url = [record?.url, result].find((each) => typeof each === "string" && isAddress(each));
+  return typeof url === "string" ? { url } : {};
+}

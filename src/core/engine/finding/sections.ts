@@ -1,0 +1,56 @@
+import { type Cause, causeText, type Excluded, type Finding, type FoundClaim } from "./finding.ts";
+
+/** A finding as one tree of sections, which every view writes in its own format. */
+
+export type Section =
+  | { readonly kind: "fact"; readonly term: string; readonly text: string; readonly places: readonly Place[] }
+  | { readonly kind: "claims"; readonly claims: readonly FoundClaim[] }
+  | { readonly kind: "list"; readonly term: string; readonly items: readonly Excluded[] }
+  | { readonly kind: "footer"; readonly run: string; readonly checked: string; readonly url: string | undefined };
+
+/** A place in the code: `src/pool.ts:42`, or `commit` with its id. */
+export interface Place {
+  readonly before: string;
+  readonly code: string;
+}
+
+/** Returns the sections of a finding that have content, in the order in which they are shown. */
+export function sectionsOf(finding: Finding): Section[] {
+  const { severity, verdict, impact, cause, action, claims, ruledOut, missing, run, reportUrl } = finding;
+  const fact = (term: string, text: string | undefined, places: readonly Place[] = []): Section[] => {
+    return text === undefined ? [] : [{ kind: "fact", term, text, places }];
+  };
+  const list = (term: string, items: readonly Excluded[]): Section[] => {
+    return items.length === 0 ? [] : [{ kind: "list", term, items }];
+  };
+  return [
+    ...fact("Severity", severity),
+    ...fact("Verdict", verdict),
+    ...fact("Impact", impact),
+    ...fact("Cause", causeText(finding), cause ? placesOf(cause) : []),
+    ...fact("Confidence", cause?.confidence),
+    ...fact("First step", action),
+    ...(claims.length === 0 ? [] : [{ kind: "claims", claims } as const]),
+    ...list("Ruled out", ruledOut),
+    ...list(
+      "Missing evidence",
+      missing.map((text) => ({ text })),
+    ),
+    { kind: "footer", run, checked: checkedWords(finding), url: reportUrl },
+  ];
+}
+
+function placesOf({ file, line, commit }: Cause): Place[] {
+  return [
+    ...(file === undefined ? [] : [{ before: "", code: line === undefined ? file : `${file}:${line}` }]),
+    ...(commit === undefined ? [] : [{ before: "commit ", code: commit }]),
+  ];
+}
+
+/** Describes what was checked: `8 of 9 claims kept: quotes found in the results`. Empty if nothing was checked. */
+function checkedWords({ counts: { claims, kept, unbound } }: Finding): string {
+  if (claims === 0) return "";
+  const facts = unbound === 0 ? "" : `, ${unbound} with facts not found in the quoted records`;
+  const found = kept === 0 ? "no quotes found in the results" : "quotes found in the results";
+  return `${kept} of ${claims} ${claims === 1 ? "claim" : "claims"} kept: ${found}${facts}`;
+}
