@@ -81,7 +81,7 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
     const args = ["run", "flow.yml", "--model", "script:script.yml", "--context-mode", "readOnDemand", "--json"];
     const ended = await runHere([...args, "--trust-skill", "bench"], { cwd: project });
     expect(callsAt(ended, "a")).toEqual([
-      '<skill_content name="bench">\n`bench_look` before `bench_act`, not {{nope}}.\n</skill_content>',
+      '<skill_content name="bench">\n`bench_look` before `bench_act`, not nope.\n</skill_content>',
     ]);
     expect(ended.stderr).toContain("its text names {{nope}}, which is not one of its tools");
   });

@@ -13,7 +13,7 @@ import {
   settledParameters,
 } from "../../core/document/config.ts";
 import type { SkillRecord } from "../../core/engine/event/record.ts";
-import { nameTools } from "../../core/engine/tools/disclosure.ts";
+import { withoutTools } from "../../core/engine/tools/disclosure.ts";
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import {
@@ -340,7 +340,7 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     ...(reason === undefined ? {} : { reason }),
     ...(skill.version === undefined ? {} : { version: skill.version }),
     ...(skill.description ? { description: skill.description } : {}),
-    ...(skill.instruction ? { instruction: nameTools(skill.instruction, leftOut(entry)) } : {}),
+    ...(skill.instruction ? { instruction: withoutTools(skill.instruction, leftOut(entry)) } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
     ...(entry.scripts && unavailable === undefined ? { scripts: entry.scripts.effect } : {}),
     tools: unavailable === undefined ? recordTools(id, entry) : [],

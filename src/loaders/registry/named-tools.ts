@@ -13,7 +13,7 @@ export function unknownToolsNamed(
   const names = tools.map(({ name }) => name);
   const unknown = toolsNamed(instruction).filter((name) => !names.includes(name));
   return unknown.map((name) => {
-    const message = `its text names {{${name}}}, which is not one of its tools: the text stays as it is`;
+    const message = `its text names {{${name}}}, which is not one of its tools`;
     const near = nearest(name, names);
     const hint = near === undefined ? `its tools are ${names.join(", ")}` : `did you mean {{${near}}}?`;
     return { severity: "warning", code: "SKILL_TOOL_UNKNOWN", path: [], message, hint, ...at };

@@ -10,7 +10,7 @@ import { parseSkillReference } from "../../skill/skill-reference.ts";
 import type { Section } from "../event/prompt.ts";
 import type { RunRecord, SkillRecord } from "../event/record.ts";
 import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../fold/program.ts";
-import { nameTools, skillSections } from "../tools/disclosure.ts";
+import { skillSections, withoutTools } from "../tools/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
 import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
@@ -123,10 +123,10 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
   /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
   const instructions = (id: string, now: Offering) => {
     const { context_mode } = now.settings;
-    const { all, offered, find } = tools(id, now);
-    if (context_mode === "readOnDemand" && !find(READ_SKILL)) return [];
-    const isOfUse = (skill: SkillRecord) => !skill.plannable || offered.some((tool) => tool.skill === skill.id);
-    return skillSections(skills(id, now.changed).filter(isOfUse), context_mode, all);
+    const set = tools(id, now);
+    if (context_mode === "readOnDemand" && !set.find(READ_SKILL)) return [];
+    const isOfUse = (skill: SkillRecord) => !skill.plannable || set.offered.some((tool) => tool.skill === skill.id);
+    return skillSections(skills(id, now.changed).filter(isOfUse), context_mode, set);
   };
   return { available, skills, tools, instructions };
 }
@@ -180,7 +180,7 @@ function left(skills: readonly SkillRecord[], changed: Offering["changed"]): rea
     const gone = skill.tools.filter(({ name }) => isLost(name));
     const found = {
       ...rest,
-      ...defined("instruction", instruction && nameTools(instruction, gone)),
+      ...defined("instruction", instruction && withoutTools(instruction, gone)),
       ...(isLost(RUN_SCRIPT) ? {} : defined("scripts", scripts)),
       tools: skill.tools.filter(({ name }) => !isLost(name)),
     };

@@ -67,7 +67,7 @@ export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep
     const own = {
       ...defined("made", madeFor(tool, input, state.run.made)),
       ...defined("again", readAgain(scene, call, tools)),
-      ...defined("reading", instructionRead({ tool, input }, skills, tools.all)),
+      ...defined("reading", instructionRead({ tool, input }, skills, tools)),
       ...defined("recalled", isStateTool(tool) ? recall(tool, input, memoryOf(scene)) : undefined),
     };
     return [{ key, ...defined("ref", ref), ...defined("step", call.step), tool, input, ...own }];

@@ -84,26 +84,72 @@ function readableSkills(skills: readonly SkillRecord[], mode: Mode): readonly Sk
   return skills.filter(isReadable);
 }
 
-/** Builds the skill sections of a prompt: instructions or a list. `all` are the tools of the node. */
-export function skillSections(skills: readonly SkillRecord[], mode: Mode, all: readonly ToolDescriptor[]): string[] {
+/** The tools of a node, and those of them that it offers. */
+interface ToolsHere {
+  readonly all: readonly ToolDescriptor[];
+  readonly offered: readonly ToolDescriptor[];
+}
+
+/** Builds the skill sections of a prompt: instructions or a list. */
+export function skillSections(skills: readonly SkillRecord[], mode: Mode, tools: ToolsHere): string[] {
   if (mode === "readOnDemand") return catalogue(readableSkills(skills, mode));
   return skills.flatMap((skill) => {
-    return skill.instruction ? [`## Skill: ${skill.name}\n\n${instructionAt(skill, all)}`] : [];
+    const text = instructionAt(skill, tools);
+    return text.trim() === "" ? [] : [`## Skill: ${skill.name}\n\n${text}`];
   });
 }
 
-/** Resolves tool names in an instruction. If two tools share a name, the skill's own tool is meant. */
-function instructionAt({ id, instruction = "" }: SkillRecord, all: readonly ToolDescriptor[]): string {
-  return nameTools(
+/**
+ * Resolves the tool names in an instruction, without what concerns only tools that the node does not offer. If two tools
+ * share a name, the skill's own tool is meant. Other names stand alone if the skill has tools at all.
+ */
+function instructionAt({ id, instruction = "", tools }: SkillRecord, { all, offered }: ToolsHere): string {
+  const own = all.filter(({ skill }) => skill === id);
+  const covered = withoutTools(
     instruction,
-    all.filter(({ skill }) => skill === id),
+    own.filter((tool) => !offered.includes(tool)),
   );
+  const named = nameTools(covered, own);
+  return tools.length === 0
+    ? named
+    : named.replace(TOOL_NAMED, (written, name: string) => (isName(name) ? name : written));
 }
+
+function isName(text: string): boolean {
+  return /^[A-Za-z_][\w.-]*$/.test(text);
+}
+
+type Named = Pick<ToolDescriptor, "name" | "exposed">;
+
+/** Leaves out the paragraphs, list items and sentences of a skill's text that name only tools that cannot be called. */
+export function withoutTools(text: string, absent: readonly Named[]): string {
+  const names = new Set(absent.map(({ name }) => name));
+  const concerns = (part: string) => toolsNamed(part).some((name) => names.has(name));
+  const isLost = (part: string) => concerns(part) && toolsNamed(part).every((name) => names.has(name));
+  if (!concerns(text)) return text;
+  const blocks = text.split(/\n(?=[ \t]*\n|[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])/).flatMap((block) => {
+    if (!concerns(block)) return [block];
+    if (isLost(block)) return [];
+    const [marker = ""] = /^\s*(?:[-*+]|\d{1,9}[.)])\s+/.exec(block) ?? [];
+    const sentences = block.slice(marker.length).split(SENTENCE);
+    return [
+      marker +
+        sentences
+          .filter((sentence) => !isLost(sentence))
+          .join("")
+          .trimEnd(),
+    ];
+  });
+  return nameTools(blocks.join("\n"), absent);
+}
+
+/** The places between sentences. A question belongs to the sentence after it. */
+const SENTENCE = /(?<=[.!]\s{1,8})(?=[^\sa-z])/;
 
 const TOOL_NAMED = /(?<![{$])\{\{ *([^\s{}]+) *\}\}(?!\})/g;
 
 /** Replaces `{{tool}}` in a skill's text by the name that the model sees. Unknown names stay unchanged. */
-export function nameTools(text: string, tools: readonly Pick<ToolDescriptor, "name" | "exposed">[]): string {
+export function nameTools(text: string, tools: readonly Named[]): string {
   return text.replace(TOOL_NAMED, (written, name: string) => {
     return tools.find((tool) => tool.name === name)?.exposed ?? written;
   });
@@ -178,11 +224,11 @@ export function givesStrangersText(tool: ToolDescriptor): boolean {
 export function instructionRead(
   { tool, input }: Pick<Call, "tool" | "input">,
   skills: readonly SkillRecord[],
-  all: readonly ToolDescriptor[],
+  tools: ToolsHere,
 ): string | undefined {
   const read = isReadSkill(tool) ? bodyRead(input) : undefined;
   const skill = skills.find(({ id }) => id === read);
-  return skill && describeReading(skill, instructionAt(skill, all));
+  return skill && describeReading(skill, instructionAt(skill, tools));
 }
 
 /** Formats an instruction for `read_skill`: without frontmatter, in a tag. */

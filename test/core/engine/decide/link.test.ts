@@ -98,19 +98,59 @@ describe("the text of a skill names its tools as the model sees them", () => {
       .preface("a", now())
       .map((section) => section.text);
 
-  test("each skill its own, and what is no tool of it stays as it is written", () => {
+  test("each skill its own, and other names without braces", () => {
     expect(told({ skills: ["beta", "alpha"] })).toEqual([
-      "## Skill: beta\n\nFirst `beta_find`, then beta_drop; never {{nope}}, ${{find}} or {{{find}}}.",
-      "## Skill: alpha\n\nFirst `alpha_find`, then alpha_drop; never {{nope}}, ${{find}} or {{{find}}}.",
+      "## Skill: beta\n\nFirst `beta_find`, then beta_drop; never nope, ${{find}} or {{{find}}}.",
+      "## Skill: alpha\n\nFirst `alpha_find`, then alpha_drop; never nope, ${{find}} or {{{find}}}.",
     ]);
   });
 
-  test.each<[string, NodeParts]>([
-    ["allow", { tools: { allow: ["nope"] } }],
-    ["deny", { tools: { deny: ["find", "drop"] } }],
-    ["effects", { effects: "read" }],
-  ])("those too that %s keeps from the node", (_, parts) => {
-    expect(told({ skills: ["alpha"], ...parts })[0]).toContain("First `alpha_find`, then alpha_drop;");
+  test("a skill without tools keeps its braces", () => {
+    const plain = skillOf("plain", [], { instruction: "Write {{name}} in a template." });
+    expect(told({ skills: ["plain"] }, [plain])[0]).toContain("{{name}}");
+  });
+
+  test.each<[string, NodeParts, string, string]>([
+    [
+      "sentences",
+      { effects: "read" },
+      "Call `{{find}}` first. Call `{{drop}}` once. Then stop.",
+      "Call `alpha_find` first. Then stop.",
+    ],
+    [
+      "questions with their answers",
+      { effects: "read" },
+      "Call {{find}}. Is it\n  old? Call {{drop}}.",
+      "Call alpha_find.",
+    ],
+    ["list items", { effects: "read" }, "- Old? {{drop}}. It\n  is quick.\n- New? {{find}}.", "- New? alpha_find."],
+    [
+      "sentences of list items",
+      { effects: "read" },
+      "1. Use {{drop}}. Use {{find}}.\n2. Stop.",
+      "1. Use alpha_find.\n2. Stop.",
+    ],
+    ["paragraphs", { effects: "read" }, "Read.\n\nWriting: {{drop}}. Write once.\n\nEnd.", "Read.\n\nEnd."],
+    ["by allow and deny", { tools: { allow: ["find"] } }, "Use {{find}}. Use {{drop}}.", "Use alpha_find."],
+    [
+      "but not a sentence that names an offered tool, too",
+      { effects: "read" },
+      "{{find}} before {{drop}}.",
+      "alpha_find before alpha_drop.",
+    ],
+  ])("without %s that concern only tools that the node does not offer", (_, parts, instruction, expected) => {
+    expect(told({ skills: ["alpha"], ...parts }, [{ ...alpha, instruction }])).toEqual([
+      `## Skill: alpha\n\n${expected}`,
+    ]);
+  });
+
+  test("is left out if nothing of it concerns an offered tool", () => {
+    expect(told({ skills: ["alpha"], effects: "read" }, [{ ...alpha, instruction: "Use {{drop}}." }])).toEqual([]);
+  });
+
+  test("takes linear time", () => {
+    const instruction = `{{find}} {{drop}}${". \n".repeat(50_000)}${" ".repeat(50_000)}{{drop}}`;
+    expect(told({ skills: ["alpha"], effects: "read" }, [{ ...alpha, instruction }])).toHaveLength(1);
   });
 
   test("those that are numbered, as they are numbered there", () => {
