@@ -8,10 +8,11 @@ const FIELDS_OF: Readonly<Record<Exclude<(typeof ONE_OF)[number], "instruction">
   map: ["map", "workflow", "nodes", "edges", "entry", ...AROUND],
   call: ["call", ...AROUND],
   approval: ["approval", "name", "requires"],
-  steps: ["steps", "name", "skills", "requires", "once", "effects", "eval", "timeout", "fail_soft"],
+  steps: ["steps", "name", "skills", "requires", "once", "effects", "show", "eval", "timeout", "fail_soft"],
 };
 
-const INNER_ONLY = ["workflow", "nodes", "edges", "entry", "with", "limits"];
+/** Fields that a node with an instruction does not have. */
+const NOT_ASKED = ["workflow", "nodes", "edges", "entry", "with", "limits", "show"];
 
 function kindOf(fields: object): (typeof ONE_OF)[number] | undefined {
   const [only, ...others] = ONE_OF.filter((kind) => kind in fields && Reflect.get(fields, kind) !== undefined);
@@ -32,7 +33,7 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
     return;
   }
   for (const field of Object.keys(fields)) {
-    const isFitting = kind === "instruction" ? !INNER_ONLY.includes(field) : FIELDS_OF[kind].includes(field);
+    const isFitting = kind === "instruction" ? !NOT_ASKED.includes(field) : FIELDS_OF[kind].includes(field);
     if (!isFitting) refuse({ path: [field], message: `is not a field of a node with ${kind}` });
   }
   if (kind !== "map") return;
@@ -57,7 +58,7 @@ export const kindsMeta = () => ({
     {
       if: { required: ["instruction"] },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-      then: { propertyNames: { not: { enum: INNER_ONLY } } },
+      then: { propertyNames: { not: { enum: NOT_ASKED } } },
     },
     {
       if: { required: ["map"] },

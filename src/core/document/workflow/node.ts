@@ -111,6 +111,10 @@ const plainNode = lazy(() =>
     call: optional(text(), "Runs another workflow: its file, relative to the document's folder, inside the project"),
     approval: optional(approvalSchema(), "Waits for a person's decision, given with skillflow signal"),
     steps: optional(stepsSchema(), "Tool calls made in order, without a model"),
+    show: optional(
+      z.int().min(0),
+      "For steps: characters of their results that later prompts show, shared fairly. 0 hides them. Default: 12000.",
+    ),
     workflow: optional(text(), "For a map: file of the workflow to run for each item"),
     entry: optional(text(), "For a map with nodes: first node of each item"),
     edges: optional(z.array(edge()), "For a map with nodes: transitions between them"),

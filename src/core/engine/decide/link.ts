@@ -110,11 +110,11 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
   const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
   let latest: { readonly id: string; readonly now: Offering; readonly set: ToolSet } | undefined;
   const tools = (id: string, now: Offering) => {
-    const { settings, made, holdsBlobs, hasResults, changed } = now;
+    const { settings, made, holdsBlobs, changed } = now;
     if (latest?.id === id && isSameOffering(latest.now, now)) return latest.set;
     const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
     toolSets.set(made, sets);
-    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)} ${JSON.stringify(changed)}`;
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)} ${JSON.stringify(changed)}`;
     const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skills(id, changed), now).set, place);
     sets.set(key, set);
     latest = { id, now, set };
@@ -164,7 +164,6 @@ function isSameOffering(a: Offering, b: Offering): boolean {
     a.settings.context_mode === b.settings.context_mode &&
     a.made === b.made &&
     a.holdsBlobs === b.holdsBlobs &&
-    a.hasResults === b.hasResults &&
     (a.changed === b.changed || (a.changed.length === 0 && b.changed.length === 0))
   );
 }
@@ -220,7 +219,7 @@ function toolWarnings(
   { settings }: RunRecord,
 ): string[] {
   if (skills.length === 0) return [];
-  const now = { settings, made: [], holdsBlobs: false, hasResults: false, changed: [] };
+  const now = { settings, made: [], holdsBlobs: false, changed: [] };
   return selectTools(node, skills, now).warnings.map((warning) => `node ${id}: ${warning}`);
 }
 

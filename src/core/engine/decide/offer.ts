@@ -20,8 +20,8 @@ export function toolsAt(program: Program, state: State, node: string): ToolSet {
 
 /** Returns the facts about the run that decide which tools its nodes have. */
 export function offeringOf(program: Program, { run }: State): Offering {
-  const { settings, made, holdsBlobs, hasResults, changed } = run;
-  return { settings: settingsAt(program, settings), made, holdsBlobs, hasResults, changed };
+  const { settings, made, holdsBlobs, changed } = run;
+  return { settings: settingsAt(program, settings), made, holdsBlobs, changed };
 }
 
 const STRICTEST = ["deny", "plan", "allow"] as const;
@@ -93,14 +93,14 @@ export function citesResults(node: WorkflowNode, skills: readonly SkillRecord[])
 }
 
 /** Returns the executor's tools. `allow` concerns only tools of skills, but `deny` and `disallowed_tools` hide these. */
-function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs, hasResults }: Offering) {
+function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs }: Offering) {
   const isOffered = (tool: ToolDescriptor) => !node.disallowed_tools?.includes(tool.name);
-  const results = hasResults && citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
+  const results = citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
   const states = stateTools(node.state ?? []);
   if (skills.length === 0) return [...results, ...states].filter(isOffered);
   const reader = readSkillTool(skills, settings.context_mode);
   const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");
-  const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : []), ...results];
+  const own = [...results, ...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : [])];
   return [...own, ...states].filter(isOffered);
 }
 

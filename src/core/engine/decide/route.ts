@@ -205,6 +205,8 @@ export function routingView(
 }
 
 export function viewContext(context: RunContext, view: (entry: ContextEntry) => JsonObject): RunContext {
-  const entries = context.entries.slice(0, context.length).map((entry) => ({ node: entry.node, data: view(entry) }));
+  const entries = context.entries
+    .slice(0, context.length)
+    .map((entry) => (entry.results ? entry : { node: entry.node, data: view(entry) }));
   return { input: context.input, entries, length: entries.length };
 }

@@ -141,7 +141,9 @@ function readAgain(scene: Scene, call: PendingCall, tools: ToolSet): RecordedCal
 
 function unknownRef({ state }: Scene, input: Json): Failure {
   const { ref } = checkedAs<ReadResult>(input);
-  return refusedCall(`there is no result ${ref}. The results are r1 to r${state.run.calls.size}`, "input.invalid");
+  const { size } = state.run.calls;
+  const known = size === 0 ? "No call was made yet" : `The results are ${size === 1 ? "" : "r1 to "}r${size}`;
+  return refusedCall(`there is no result ${ref}. ${known}`, "input.invalid");
 }
 
 interface Asked {

@@ -127,6 +127,18 @@ export interface ContextEntry {
   readonly cited?: readonly string[];
   /** Claims that were removed from the data. */
   readonly dropped?: EvidenceCounts["dropped_claims"];
+  /** Results of a `steps` node, which `data` leaves out. */
+  readonly results?: readonly ShownResult[];
+}
+
+/** Result of a step. */
+export interface ShownResult {
+  /** Absent for a call that was not started or repeats another one. */
+  readonly ref?: string;
+  readonly step: string;
+  readonly tool: string;
+  readonly text: string;
+  readonly shortened?: true;
 }
 
 /** Returns a prompt's text together with its sections. */
@@ -165,12 +177,31 @@ export function openingTexts(prompt: Prompt): readonly string[] {
 /** Formats the run's context. Returns an empty string if there is no input and no completed node. */
 export function renderContext(context: RunContext): string {
   if (context.length === 0 && Object.keys(context.input).length === 0) return "";
-  const lines = [`"input": ${jsonOnce(context.input)}`];
-  for (const entry of context.entries.slice(0, context.length)) {
-    lines.push(`${JSON.stringify(entry.node)}: ${jsonOnce(entry.data)}`);
+  const blocks: string[] = [];
+  let lines = [`"input": ${jsonOnce(context.input)}`];
+  const close = () => {
+    if (lines.length > 0) blocks.push(`{\n${lines.join(",\n")}\n}`);
+    lines = [];
+  };
+  for (const { node, data, results } of context.entries.slice(0, context.length)) {
+    if (!results || Object.keys(data).length > 0) lines.push(`${JSON.stringify(node)}: ${jsonOnce(data)}`);
+    if (!results || results.length === 0) continue;
+    close();
+    blocks.push(`Results of the steps of ${JSON.stringify(node)}:`, ...results.map(shownResult));
   }
-  const text = `## Run Context\n\nThe input of this run and the results of the nodes that ran before this one.\n\n{\n${lines.join(",\n")}\n}`;
-  return [text, ...citedLines(context), ...droppedLines(context)].join("\n");
+  close();
+  const intro = "The input of this run and the results of the nodes that ran before this one.";
+  return [["## Run Context", intro, ...blocks].join("\n\n"), ...citedLines(context), ...droppedLines(context)].join(
+    "\n",
+  );
+}
+
+/** Formats a step's result. Text is fenced, so that it cannot look like the result of another step. */
+function shownResult({ ref, step, tool, text, shortened }: ShownResult): string {
+  const runs = text.match(/`{3,}/g) ?? [];
+  const fence = runs.reduce((longest, run) => (run.length < longest.length ? longest : `${run}\``), "```");
+  const head = `${ref === undefined ? "" : `[${ref}] `}${step}: ${tool}${shortened ? " (shortened)" : ""}`;
+  return [head, ...(text.includes("\n") ? [fence, text, fence] : [text])].join("\n");
 }
 
 const MOST_CITED = 50;

@@ -32,7 +32,6 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   for (const [name, count] of Object.entries(redactions)) counted.set(name, (counted.get(name) ?? 0) + count);
   if (blobs?.some((blob) => !isImage(blob))) state.run.holdsBlobs = true;
   const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
-  if (recorded) state.run.hasResults = true;
   if (recorded && planned) recorded.planned = planned;
   if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
   const touch = recorded && !planned && touchOf(event.tool, recorded.input, output, event.time);

@@ -57,8 +57,6 @@ export interface Offering {
   readonly settings: Pick<Settings, "writes" | "context_mode">;
   readonly made: Whole["made"];
   readonly holdsBlobs: boolean;
-  /** Whether a call of the run was answered. */
-  readonly hasResults: boolean;
   /** Skills, or parts of them, that a resumed run has lost. */
   readonly changed: readonly ChangedSkills[number][];
 }

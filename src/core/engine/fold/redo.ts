@@ -1,8 +1,10 @@
 import { defined } from "../../base/values.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../event/prompt.ts";
 import { noteActive } from "./active.ts";
 import { isUnder } from "./limits.ts";
+import { shownSteps } from "./shown-results.ts";
 import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State } from "./state.ts";
 import type { Visit } from "./visit.ts";
 
@@ -101,7 +103,9 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
     ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
     : (context.entries as ContextEntry[]);
   const dropped = result.evidence?.dropped_claims;
-  entries.push({ node, data: result.data, ...(cited.length > 0 ? { cited } : {}), ...defined("dropped", dropped) });
+  const most = state.run.shown.get(nodePath(state.inside && documentOf(state.inside.at), node));
+  const shown = most === undefined ? { data: result.data } : shownSteps(result.data, result.toolCalls, most);
+  entries.push({ node, ...shown, ...(cited.length > 0 ? { cited } : {}), ...defined("dropped", dropped) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
 }

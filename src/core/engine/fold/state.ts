@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/values.ts";
 import { nodePath } from "../../document/inner/place.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError, RunStatus, Unrouted, Waiting } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
@@ -10,6 +11,7 @@ import type { ChangedSkills, RunRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Application } from "../plan/standing.ts";
 import type { Touch } from "../state/delta.ts";
+import { MOST_SHOWN } from "./shown-results.ts";
 import type { SingleStep } from "./step.ts";
 import type { Leaving, Visit } from "./visit.ts";
 
@@ -48,13 +50,13 @@ export interface Whole {
   timeFrom: number;
   /** True once a result is stored as a blob. */
   holdsBlobs: boolean;
-  /** True once a call was answered. */
-  hasResults: boolean;
   readonly warned: Set<string>;
   /** Number of values from the checkout's `.env` that were replaced in results, by variable. */
   readonly redactions: Map<string, number>;
   /** `text` is the event's `time` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
+  /** Characters of results that prompts show, by path of the `steps` node. */
+  readonly shown: ReadonlyMap<string, number>;
   /** Paths of the maps with `on_error: fail`: `each`, `top/each`. */
   readonly stopsAtFailure: ReadonlySet<string>;
   /** Running and resumable inner runs by place. */
@@ -222,26 +224,26 @@ export function begin(record: RunRecord, epoch = 0): State {
     activeMs: 0,
     timeFrom: 0,
     holdsBlobs: false,
-    hasResults: false,
     warned: new Set(),
     redactions: new Map(),
     lastEvent: undefined,
-    stopsAtFailure: new Set(mapsThatStop(record)),
+    shown: new Map(nodesIn(record).flatMap(([path, node]) => (node.steps ? [[path, node.show ?? MOST_SHOWN]] : []))),
+    stopsAtFailure: new Set(nodesIn(record).flatMap(([path, { map }]) => (map?.on_error === "fail" ? path : []))),
     inner: new Map(),
     traces: new Map(),
   };
   return scope(run, record.input, undefined);
 }
 
-function mapsThatStop({ workflow, inner = {} }: RunRecord): string[] {
+/** Returns the nodes of all documents of a run, by path: `each`, `top/each`. */
+function nodesIn({ workflow, inner = {} }: RunRecord): (readonly [string, WorkflowNode])[] {
   const documents = [
     [undefined, workflow] as const,
     ...Object.entries(inner).map(([at, each]) => [at, each.workflow] as const),
   ];
-  return documents.flatMap(([at, { nodes }]) => {
-    const stopping = Object.keys(nodes).filter((id) => nodes[id]?.map?.on_error === "fail");
-    return stopping.map((id) => nodePath(at, id));
-  });
+  return documents.flatMap(([at, { nodes }]) =>
+    Object.entries(nodes).map(([id, node]) => [nodePath(at, id), node] as const),
+  );
 }
 
 /** Begins an inner run, which has no start event of its own. */

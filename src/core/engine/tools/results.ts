@@ -15,7 +15,7 @@ export const READ_RESULT_TOOL: ToolDescriptor = {
   name: READ_RESULT,
   exposed: READ_RESULT,
   description:
-    "Reads the result of an earlier call of this run again, from any node, without calling the service again.",
+    "Reads the whole result of an earlier call of this run, from any node, without calling the service again.",
   input_schema: {
     type: "object",
     properties: {

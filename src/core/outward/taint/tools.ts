@@ -29,7 +29,6 @@ export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill
       settings: { writes, context_mode: "full" },
       made: [],
       holdsBlobs: false,
-      hasResults: false,
       changed: [],
     } as const;
     return selectTools(node, records, now).set;
@@ -49,6 +48,6 @@ export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill
 
 /** Reports whether a tool can return untrusted text, as scripts and write tools with `reads` also can. */
 export function readsStrangers(tool: ToolDescriptor): boolean {
-  const isScript = tool.skill === EXECUTOR && tool.name === RUN_SCRIPT;
-  return (tool.effect === "read" || tool.reads !== undefined || isScript) && givesStrangersText(tool);
+  if (tool.skill === EXECUTOR) return tool.name === RUN_SCRIPT;
+  return (tool.effect === "read" || tool.reads !== undefined) && givesStrangersText(tool);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
 import type { Offering } from "../../../../src/core/engine/fold/program.ts";
-import { exposedName } from "../../../../src/core/skill/skill.ts";
+import { EXECUTOR, exposedName } from "../../../../src/core/skill/skill.ts";
 import { type NodeParts, OPS, recordOf, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 
 const alpha = skillOf("alpha", [toolOf("alpha", "find"), toolOf("alpha", "drop", { effect: "write" })]);
@@ -11,14 +11,13 @@ const now = (writes: "allow" | "deny" = "allow"): Offering => ({
   made: [],
   holdsBlobs: false,
   changed: [],
-  hasResults: false,
 });
 const link = (node: NodeParts, skills = [OPS, alpha, beta], writes: "allow" | "deny" = "allow") =>
   linkProgram(recordOf(workflowOf({ a: node }), { skills, settings: { writes } }));
 const offered = (...args: Parameters<typeof link>) =>
   link(...args)
     .tools("a", now(args[2]))
-    .offered.map(({ exposed }) => exposed);
+    .offered.flatMap(({ skill, exposed }) => (skill === EXECUTOR ? [] : exposed));
 
 describe("names (D52)", () => {
   test.each([
@@ -198,6 +197,7 @@ describe("warnings", () => {
     expect(program.tools("a", now()).offered.map(({ skill, exposed }) => [skill, exposed])).toEqual([
       ["a-b", "a_b_t"],
       ["a.b", "a_b_t_2"],
+      [EXECUTOR, "read_result"],
     ]);
     expect(program.warnings).toEqual([
       "node a: the tool a_b_t of a.b is offered as a_b_t_2: another skill has one with that name",

@@ -53,7 +53,12 @@ describe("skills that are read on demand", () => {
   });
 
   test("are offered with the tool that reads exactly those of the node", () => {
-    expect(names({ skills: ["maps", "mute"] }, "readOnDemand")).toEqual(["maps_find", "mute_t", "read_skill"]);
+    expect(names({ skills: ["maps", "mute"] }, "readOnDemand")).toEqual([
+      "maps_find",
+      "mute_t",
+      "read_result",
+      "read_skill",
+    ]);
     expect(readable({ skills: ["maps", "mute", "gone", "notes"] }, "readOnDemand")).toEqual(["maps", "notes"]);
   });
 
@@ -71,15 +76,19 @@ describe("skills that are read on demand", () => {
     ["disallows built-in tools (N10)", { disallowed_tools: ["read_skill"] }],
   ])("are not listed where a node %s", (_, node) => {
     const prompt = firstPrompt({ skills: ["notes"], ...node }, "readOnDemand");
-    expect(prompt.tools).toEqual([]);
+    expect(prompt.tools.map(({ name }) => name)).toEqual(["read_result"]);
     expect(prompt.text).toBe("do a\n\nCite results in claims by their reference, e.g. r7.");
   });
 
   test("stay readable where only reads are allowed, and where `allow` names tools of skills", () => {
-    expect(names({ skills: ["notes"], effects: "read" }, "readOnDemand")).toEqual(["read_skill"]);
-    expect(names({ skills: ["maps"], tools: { allow: ["read_skill"] } }, "readOnDemand")).toEqual(["read_skill"]);
+    expect(names({ skills: ["notes"], effects: "read" }, "readOnDemand")).toEqual(["read_result", "read_skill"]);
+    expect(names({ skills: ["maps"], tools: { allow: ["read_skill"] } }, "readOnDemand")).toEqual([
+      "read_result",
+      "read_skill",
+    ]);
     expect(names({ skills: ["maps"], tools: { allow: ["find"] } }, "readOnDemand")).toEqual([
       "maps_find",
+      "read_result",
       "read_skill",
     ]);
   });
@@ -110,17 +119,17 @@ describe("the order of tools", () => {
 
   test("is one for the workflow, the skills of most nodes first, so that requests begin alike", () => {
     expect(at({ a: ["mute", "maps"], b: ["maps"], c: ["maps", "mute"] })).toEqual([
-      ["maps_find", "mute_t", "read_skill"],
-      ["maps_find", "read_skill"],
-      ["maps_find", "mute_t", "read_skill"],
+      ["maps_find", "mute_t", "read_result", "read_skill"],
+      ["maps_find", "read_result", "read_skill"],
+      ["maps_find", "mute_t", "read_result", "read_skill"],
     ]);
   });
 });
 
 describe("skills whose instructions stand in the prompt", () => {
   test("offer read_skill only where they bundle files, for those alone", () => {
-    expect(names({ skills: ["notes", "mute"] }, "full")).toEqual(["mute_t"]);
-    expect(names({ skills: ["notes", "maps"] }, "full")).toEqual(["maps_find", "read_skill"]);
+    expect(names({ skills: ["notes", "mute"] }, "full")).toEqual(["mute_t", "read_result"]);
+    expect(names({ skills: ["notes", "maps"] }, "full")).toEqual(["maps_find", "read_result", "read_skill"]);
     expect(readable({ skills: ["notes", "maps", "gone"] }, "full")).toEqual(["maps"]);
   });
 

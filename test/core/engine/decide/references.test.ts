@@ -132,13 +132,13 @@ describe("read_result (G11)", () => {
   const offered = ({ asks }: ReturnType<typeof play>) =>
     asks.map(({ prompt }) => prompt.tools.some(({ name }) => name === "read_result"));
 
-  test("is offered once the run has results, at nodes with skills or with an evidence evaluator", () => {
+  test("is offered from the first request on, so that requests begin alike, at nodes with skills or with an evidence evaluator", () => {
     const checks: NodeParts = {
       eval: [{ name: "e", kind: "evidence", rule: { claims: "claims[*]", min_supported: 0 } }],
     };
     const workflow = workflowOf({ a: { skills: ["ops"] }, b: {}, c: checks }, ["a -> b", "b -> c"]);
     const played = play(recordOf(workflow, { skills: [OPS] }), { answers: [calls("ops_look"), "a", "b", "c"] });
-    expect(offered(played)).toEqual([false, true, false, true]);
+    expect(offered(played)).toEqual([true, true, false, true]);
     expect(offered(one({ disallowed_tools: ["read_result"] }, { answers: [calls("ops_look"), "a"] }))).toEqual([
       false,
       false,
@@ -156,13 +156,21 @@ describe("read_result (G11)", () => {
   });
 
   test.each([
-    ["no result of the run", { ref: "r9" }, /there is no result r9\. The results are r1 to r1/],
+    ["no result of the run", { ref: "r9" }, /there is no result r9\. The results are r1$/],
     ["no reference", { ref: "the first" }, /invalid input/],
   ])("is answered with an error for %s", (_, input, why) => {
     const played = playFlow({ answers: [calls("ops_look"), calls(["read_result", input]), "a"] });
     expect(eventsOf(played.events, "tool:result")[1]?.error).toMatch(why);
     expect(played.called).toHaveLength(1);
   });
+});
+
+test.each([
+  [[], /^there is no result r9\. No call was made yet$/],
+  [[calls("ops_look", "ops_peek")], /^there is no result r9\. The results are r1 to r2$/],
+])("an unknown reference after %j is answered with the references that exist", (before, why) => {
+  const played = playFlow({ answers: [...before, calls(["read_result", { ref: "r9" }]), "a"] });
+  expect(eventsOf(played.events, "tool:result").at(-1)?.error).toMatch(why);
 });
 
 test("the next attempt is told the references of the results before (D65)", () => {

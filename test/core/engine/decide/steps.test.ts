@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Json } from "../../../../src/core/base/values.ts";
+import { renderContext } from "../../../../src/core/engine/event/prompt.ts";
 import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import { chooseSettings } from "../../../../src/core/engine/settings/settings.ts";
@@ -354,6 +356,101 @@ describe("a write step that is not carried out", () => {
     const steps: Steps = [{ id: "link", tool: "github_open", with: { url: "{{input.url}}" } }];
     const { called } = playFile(steps, [LINEAR, GITHUB], { input: { url: "${op-1.url}" } });
     expect(called.map(({ input }) => input)).toEqual([{ url: "${op-1.url}" }]);
+  });
+});
+
+describe("later models see of the results", () => {
+  const rows = (count: number, size = 20) =>
+    Array.from({ length: count }, (_, n) => ({ n, text: "x".repeat(size) })) as readonly object[] as Json[];
+  const reads = (...ids: string[]): Steps => ids.map((id) => ({ id, tool: "look", with: { id } }));
+
+  /** Returns the run's context as the model after a steps node sees it. Results by the id of their step. */
+  function seen(outputs: Readonly<Record<string, Json>>, node: NodeParts = {}) {
+    const steps: Steps = Object.keys(outputs).flatMap((id) => reads(id));
+    const workflow = workflowOf({ look: { skills: ["ops"], steps, ...node }, judge: {}, last: {} }, [
+      "look -> judge",
+      "judge -> last",
+    ]);
+    const played = play(recordOf(workflow, { skills: [OPS], input: { id: 7 } }), {
+      tools: ({ step = "" }) => ({ output: outputs[step] ?? null }),
+    });
+    return played.asks.map(({ prompt }) => prompt.context && renderContext(prompt.context));
+  }
+
+  test("each with its reference, as a call would return it", () => {
+    const [judge, last] = seen({ one: { id: 1 }, two: "a\n```\nb" });
+    expect(judge).toBe(
+      `## Run Context
+
+The input of this run and the results of the nodes that ran before this one.
+
+{
+"input": {"id":7}
+}
+
+Results of the steps of "look":
+
+[r1] one: ops_look
+{"id":1}
+
+[r2] two: ops_look
+\`\`\`\`
+a
+\`\`\`
+b
+\`\`\`\``,
+    );
+    expect(last?.startsWith(judge ?? "-")).toBe(true);
+    expect(last).toContain('{\n"judge": {"summary"');
+  });
+
+  test.each<[string, Json, number, RegExp]>([
+    ["a list after whole elements", rows(100), 1000, /^\[(\{"n":\d+,"text":"x{20}"\},){20,30}"… 7\d more"\]$/],
+    ["a list in an object", { rows: rows(100), total: 100 }, 1000, /\},"… 7\d more"\],"total":100\}$/],
+    [
+      "a text after whole lines",
+      "one line of text\n".repeat(100),
+      500,
+      /^```\n(one line of text\n)+… \d+ more lines\n```$/,
+    ],
+    ["a list whose first element is too long", rows(3, 5000), 500, /^\[\{"n":0,"text":"x+…"\},"… 2 more"\]$/],
+    ["one long line", "y".repeat(5000), 500, /^y{400,500}…$/],
+  ])("shortened: %s", (_, output, show, expected) => {
+    const text = seen({ one: output }, { show })[0]?.split("one: ops_look (shortened)\n")[1];
+    expect(text).toMatch(expected);
+    expect(text?.length).toBeLessThan(show + 50);
+  });
+
+  test("small ones whole, and the others in equal shares of the rest", () => {
+    const [text = ""] = seen({ a: rows(500), small: { n: 1 }, b: rows(500), c: { rows: rows(500) } });
+    expect(text).toContain('small: ops_look\n{"n":1}');
+    const sizes = text.split(/\[r\d\] \w+: ops_look \(shortened\)\n/).map(({ length }) => length);
+    for (const size of sizes.slice(1)) expect(Math.abs(size - 4000)).toBeLessThan(150);
+    expect(text.length).toBeLessThan(12_500);
+  });
+
+  test("none with show: 0, but what failed", () => {
+    expect(seen({ one: { id: 1 } }, { show: 0 })[0]).not.toMatch(/look|"one"/);
+    const optional: Steps = [{ id: "one", tool: "look", on_error: "skip" }];
+    const workflow = workflowOf({ look: { skills: ["ops"], steps: optional }, judge: {} }, ["look -> judge"]);
+    const { asks } = play(recordOf(workflow, { skills: [OPS] }), { tools: () => failed });
+    const { context } = asks[0]?.prompt ?? {};
+    expect(context && renderContext(context)).toContain('[r1] one: ops_look\n{"error":"no disk"}');
+  });
+
+  test("names an equal call instead of its result", () => {
+    const steps: Steps = [...reads("a"), { id: "b", tool: "look", with: { id: "a" } }];
+    expect(seen({ a: 1 }, { steps })[0]).toContain("b: ops_look\nsame as r1");
+  });
+
+  test("chooses the next node by the same view", () => {
+    const steps = reads("one");
+    const workflow = workflowOf({ look: { skills: ["ops"], steps }, judge: {} }, [
+      { from: "look", to: "judge", when: "there is one" },
+    ]);
+    const { asks } = play(recordOf(workflow, { skills: [OPS] }), { tools: () => ({ output: rows(900) }) });
+    const { context } = asks[0]?.prompt ?? {};
+    expect(context && renderContext(context)).toMatch(/one: ops_look \(shortened\)/);
   });
 });
 

@@ -144,7 +144,10 @@ describe("what a node's model is given", () => {
     const prompt = firstPrompt(workflowOf({ a: { skills: ["ops"], output } }), {
       skills: [OPS, skillOf("other", [toolOf("other", "t")])],
     });
-    expect(prompt.tools.map(({ name }) => name)).toEqual(["ops_look", "ops_peek", "ops_act", "ops_put", "ops_strict"]);
+    expect(prompt.tools.map(({ name }) => name)).toEqual([
+      ...["ops_look", "ops_peek", "ops_act", "ops_put", "ops_strict"],
+      "read_result",
+    ]);
     expect(prompt.output).toEqual(output);
     expect(firstPrompt(workflowOf({ a: {} })).output).toBeUndefined();
   });
