@@ -84,7 +84,9 @@ async function driveSteps(run: Drive): Promise<State> {
     }
     const isRepeatable = step.kind === "decide" && step.isRepeatable;
     const keys = step.kind === "together" ? step.steps.map(({ key }) => key) : step.key;
-    const events = await journal.record(keys, () => performed(run, state, [step, position]), isRepeatable);
+    const recording = journal.record(keys, () => performed(run, state, [step, position]), isRepeatable);
+    // Avoids a promise for the many steps that finish synchronously.
+    const events = recording instanceof Promise ? await recording : recording;
     for (const event of events) {
       state = fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
@@ -124,7 +126,18 @@ function afterwardsStep(run: Run, state: State): SingleStep | undefined {
 }
 
 /** Performs a step and redacts its result before it is recorded, so that a resumed run sees the same data. */
-async function performed(
+function performed(
+  run: Drive,
+  state: State,
+  at: readonly [Step, number],
+): readonly Entry[] | Promise<readonly Entry[]> {
+  const [step] = at;
+  const isAlone = run.underWay.size + run.untold.length === 0 && !run.recall;
+  // Without a promise, because many steps are decisions.
+  return step.kind === "decide" && isAlone ? performOne(run, state, step) : performedWith(run, state, at);
+}
+
+async function performedWith(
   run: Drive,
   state: State,
   [step, position]: readonly [Step, number],
@@ -133,9 +146,7 @@ async function performed(
     const entries = await performBeside(run, state, step);
     return run.untold.length === 0 ? entries : [...entries, ...heard(run, run.untold.splice(0))];
   }
-  const coming = performOne(run, state, step);
-  // Avoids a promise for the many steps that finish synchronously.
-  const entries = coming instanceof Promise ? await coming : coming;
+  const entries = await performOne(run, state, step);
   const leaving = step.kind === "decide" ? endInside(run, step, position) : [];
   const cutOff = leaving instanceof Promise ? await leaving : leaving;
   const untold = run.untold.length === 0 ? [] : heard(run, run.untold.splice(0));

@@ -11,11 +11,23 @@ export function digestOf(line: string | Uint8Array): string {
   return hash("sha256", line);
 }
 
-/** Seals an event. Returns it with its line. */
-export function seal(event: RunEvent, before: string): { readonly event: RunEvent; readonly line: string } {
-  const body = JSON.stringify(event).slice(0, -1);
-  const made = hash("sha256", before + body);
-  return { event: Object.assign(event, { seal: made }), line: `${body},"seal":"${made}"}` };
+/** Writes events as lines, each with its line end. Adds their seals after the given digest, or none without one. */
+export function linesOf(events: readonly RunEvent[], digest: string | undefined): string {
+  let before = digest;
+  let lines = "";
+  for (const event of events) {
+    if (before !== undefined && event.seq === 0) Object.assign(event, { record: before });
+    const line = JSON.stringify(event);
+    if (before === undefined) {
+      lines += `${line}\n`;
+      continue;
+    }
+    const body = line.slice(0, -1);
+    before = hash("sha256", before + body);
+    Object.assign(event, { seal: before });
+    lines += `${body},"seal":"${before}"}\n`;
+  }
+  return lines;
 }
 
 /** Returns the seal of a line, or undefined if it has none. */

@@ -1,17 +1,16 @@
 import { SkillflowError } from "../core/base/errors.ts";
-import { defined } from "../core/base/values.ts";
 import type { Entry, Envelope, EventBody, RunEvent, StepKey } from "../core/engine/event/event.ts";
 import type { RunRecord } from "../core/engine/event/record.ts";
 import type { Journal } from "../core/engine/ports.ts";
-import { seal } from "./chain.ts";
+import { linesOf } from "./chain.ts";
 
 interface JournalParts {
   readonly run: string;
   /** Events that are already recorded. They are replayed first. */
   readonly events: readonly RunEvent[];
   readonly epoch: number;
-  /** Seal that the next event follows. Undefined if the run has no chain. */
-  readonly digest: string | undefined;
+  /** Seal that the next event follows. Undefined if the run has no chain, or gets its seals later. */
+  readonly digest?: string | undefined;
   /** Clock for event times. Defaults to a steady clock that starts at the current time. */
   readonly now?: (() => Date) | undefined;
   readonly append: (record: Appended) => void | Promise<void>;
@@ -21,8 +20,8 @@ interface JournalParts {
 /** One record, written completely or not at all. */
 interface Appended {
   readonly events: readonly RunEvent[];
-  /** The events as lines. */
-  readonly text: string;
+  /** Seals the events and returns them as lines. */
+  readonly lines: () => string;
   readonly durability: Durability;
 }
 
@@ -43,30 +42,44 @@ export function createJournal({ run, events, epoch, append, close, ...begun }: J
   /** Calls announced by this journal that may be repeated. */
   const reads = new Set<string>();
 
-  const add = async (key: StepKey, entries: readonly Entry[], isRepeatable: boolean) => {
-    const sealed = chain(envelop(entries, { seq, epoch, key, time: now().toISOString() }), digest);
-    const added = sealed.map(({ event }) => event);
-    const text = sealed.map(({ line }) => `${line}\n`).join("");
-    await append({ events: added, text, durability: durabilityOf(entries, isRepeatable, reads) });
-    seq += added.length;
-    digest = added.at(-1)?.seal ?? digest;
-    return added;
+  const add = (key: StepKey, entries: readonly Entry[], isRepeatable: boolean) => {
+    const added = envelop(entries, { seq, epoch, key, time: timeOf(now()) });
+    const count = () => {
+      seq += added.length;
+      digest = added.at(-1)?.seal ?? digest;
+      return added;
+    };
+    const durability = durabilityOf(entries, isRepeatable, reads);
+    const appending = append({ events: added, lines: () => linesOf(added, digest), durability });
+    return appending instanceof Promise ? appending.then(count) : count();
+  };
+  const end = (events: readonly RunEvent[]) => {
+    busy = false;
+    position += 1;
+    return events;
+  };
+  const fail = (error: unknown): never => {
+    busy = false;
+    throw error;
   };
 
   return {
     epoch,
-    async record(key, work, isRepeatable = false) {
+    record(key, work, isRepeatable = false) {
       const keys = typeof key === "string" ? [key] : key;
-      if (busy) throw new SkillflowError("internal.fault", `two records of run ${run} overlap at ${keys.join(", ")}`);
+      if (busy) return Promise.reject(overlap(run, keys));
       busy = true;
       try {
         const known = recorded[position];
         if (known?.[0] && !keys.includes(known[0].key)) throw diverged(run, known[0].key, keys);
-        const events = known ?? (await add(keys[0] ?? "", await work(), isRepeatable));
-        position += 1;
-        return events;
-      } finally {
+        if (known) return end(known);
+        const write = (entries: readonly Entry[]) => add(keys[0] ?? "", entries, isRepeatable);
+        const entries = work();
+        const events = entries instanceof Promise ? entries.then(write) : write(entries);
+        return events instanceof Promise ? events.then(end, fail) : end(events);
+      } catch (error) {
         busy = false;
+        return Promise.reject(error);
       }
     },
     close: async () => close(),
@@ -104,31 +117,29 @@ function steadyClock(): () => Date {
   return () => new Date(opened + performance.now());
 }
 
+let latest = { ms: Number.NaN, text: "" };
+
+/** Formats a time. Caches the last one, because records often share a millisecond. */
+function timeOf(date: Date): string {
+  const ms = date.getTime();
+  if (ms !== latest.ms) latest = { ms, text: date.toISOString() };
+  return latest.text;
+}
+
 type Placing = Pick<Envelope, "seq" | "time" | "epoch" | "key">;
 
 function envelop(entries: readonly Entry[], { seq, time, epoch, key }: Placing): RunEvent[] {
   const last = entries.length - 1;
   return entries.map((entry, index) => {
-    const { key: own = key, at } = entry;
-    const envelope = { seq: seq + index, time, epoch, key: own, ...defined("at", at) };
-    return Object.assign(index < last ? { ...envelope, more: true as const } : envelope, entry);
-  });
-}
-
-/** Seals the events after the given digest and pairs them with their lines. Without a digest, adds no seals. */
-function chain(events: readonly RunEvent[], digest: string | undefined): ReturnType<typeof seal>[] {
-  let before = digest;
-  return events.map((event) => {
-    if (before === undefined) return { event, line: JSON.stringify(event) };
-    const sealed = seal(event.seq === 0 ? Object.assign(event, { record: before }) : event, before);
-    before = sealed.event.seal;
-    return sealed;
+    const at = entry.at === undefined ? {} : { at: entry.at };
+    const more = index < last ? { more: true as const } : {};
+    return { seq: seq + index, time, epoch, key, ...at, ...more, ...entry };
   });
 }
 
 /** Replays the recorded positions, so that the journal's next record is a new one. */
 export async function passRecorded(journal: Journal, events: readonly RunEvent[]): Promise<void> {
-  for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+  for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, () => []);
 }
 
 /** Groups events into complete records. Drops the events of a record that a crash cut off. */
@@ -148,6 +159,10 @@ export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
 export function newestFirst(runs: readonly Pick<RunRecord, "run" | "at">[]): string[] {
   const dated = runs.map(({ run, at }) => ({ run, at: Date.parse(at) || 0 }));
   return dated.sort((a, b) => b.at - a.at || (a.run < b.run ? 1 : -1)).map(({ run }) => run);
+}
+
+function overlap(run: string, keys: readonly StepKey[]): SkillflowError {
+  return new SkillflowError("internal.fault", `two records of run ${run} overlap at ${keys.join(", ")}`);
 }
 
 function diverged(run: string, recorded: StepKey, wanted: readonly StepKey[]): SkillflowError {

@@ -5,7 +5,7 @@ import type { RunRecord } from "../core/engine/event/record.ts";
 import { skimEvent } from "../core/engine/event/skim.ts";
 import type { Journal, Store } from "../core/engine/ports.ts";
 import { memoryBlobs } from "./blobs.ts";
-import { digestOf } from "./chain.ts";
+import { digestOf, linesOf } from "./chain.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 import { checkRecord } from "./record-check.ts";
 
@@ -14,7 +14,10 @@ interface MemoryStore extends Store {
   crash(): void;
 }
 
-/** Creates a store in memory, for tests and for runs that need not be kept. */
+/**
+ * Creates a store in memory, for tests and for runs that need not be kept. It seals the events of a run when the run is
+ * read, so that observers receive events without `seal`.
+ */
 export function memoryStore(now?: () => Date): MemoryStore {
   const runs = new Map<string, Kept>();
   const blobs = new Map<string, Blobs>();
@@ -24,24 +27,25 @@ export function memoryStore(now?: () => Date): MemoryStore {
     if (!found) throw new SkillflowError("run.unknown", `there is no run ${run}`);
     return found;
   };
+  const findSealed = (run: string) => sealRest(find(run));
   const drive = (run: string, epoch: number) => driveKept(find(run), { run, epoch, locks, now });
   return {
     async create(record) {
       if (runs.has(record.run)) throw new SkillflowError("run.exists", `there is a run ${record.run} already`);
-      runs.set(record.run, { record, events: [] });
+      runs.set(record.run, { record, events: [], sealed: 0 });
       return drive(record.run, 0);
     },
     async open(run) {
-      const { record, events } = find(run);
+      const { record, events } = findSealed(run);
       const journal = drive(run, (events.at(-1)?.epoch ?? -1) + 1);
       return { record, events: [...events], journal };
     },
     async read(run) {
-      const { record, events } = find(run);
+      const { record, events } = findSealed(run);
       return { record, events: [...events] };
     },
     async verify(run) {
-      const { record, events } = find(run);
+      const { record, events } = findSealed(run);
       return checkRecord(Buffer.from([record, ...events].map((line) => `${JSON.stringify(line)}\n`).join("")));
     },
     async skim(run) {
@@ -67,6 +71,16 @@ export function memoryStore(now?: () => Date): MemoryStore {
 interface Kept {
   readonly record: RunRecord;
   readonly events: RunEvent[];
+  /** Number of events that have a seal. */
+  sealed: number;
+}
+
+/** Seals the events that were added since the run was read the last time. */
+function sealRest(kept: Kept): Kept {
+  const { record, events, sealed } = kept;
+  linesOf(events.slice(sealed), sealed === 0 ? digestOf(JSON.stringify(record)) : events[sealed - 1]?.seal);
+  kept.sealed = events.length;
+  return kept;
 }
 
 interface Driving {
@@ -76,16 +90,17 @@ interface Driving {
   readonly now: (() => Date) | undefined;
 }
 
-function driveKept({ record, events }: Kept, { run, epoch, locks, now }: Driving): Journal {
+function driveKept({ events }: Kept, { run, epoch, locks, now }: Driving): Journal {
   if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
   locks.add(run);
   return createJournal({
     run,
     events: [...events],
     epoch,
-    digest: events.length === 0 ? digestOf(JSON.stringify(record)) : events.at(-1)?.seal,
     now,
-    append: (added) => void events.push(...added.events),
+    append(added) {
+      for (const event of added.events) events.push(event);
+    },
     close: () => void locks.delete(run),
   });
 }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { inject } from "vitest";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
-import { digestOf, seal } from "../../src/stores/chain.ts";
+import { digestOf, linesOf as sealedLines } from "../../src/stores/chain.ts";
 
 /** The built program as a process, in a project of its own. */
 
@@ -86,14 +86,11 @@ export function runFile(project: string, run: string): string {
 /** A record that somebody made up: whoever writes a record can compute its digests. */
 export function forgedRecord(text: string): string {
   const [head = "", ...events] = text.trimEnd().split("\n");
-  let before = digestOf(head);
-  const lines = events.map((line, index) => {
+  const unsealed = events.map((line): RunEvent => {
     const { seal: _seal, record: _record, ...event } = JSON.parse(line);
-    const sealed = seal(index === 0 ? { ...event, record: before } : event, before);
-    before = sealed.event.seal ?? "";
-    return sealed.line;
+    return event;
   });
-  return [head, ...lines, ""].join("\n");
+  return `${head}\n${sealedLines(unsealed, digestOf(head))}`;
 }
 
 export function resultOf({ stdout }: Ended): RunResult {

@@ -303,8 +303,8 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
   });
 }
 
-export async function codeOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
+export async function codeOf(work: unknown): Promise<string> {
+  const error = await Promise.resolve(work).then(
     () => new Error("it did not fail"),
     (reason: unknown) => reason,
   );

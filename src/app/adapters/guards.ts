@@ -101,11 +101,14 @@ function guardJournal(journal: Journal): Journal {
     epoch: journal.epoch,
     async record(key, work, isRepeatable) {
       let ours: unknown;
-      const noted = () =>
-        work().catch((error: unknown) => {
+      const noted = async () => {
+        try {
+          return await work();
+        } catch (error) {
           ours = error;
           throw error;
-        });
+        }
+      };
       try {
         return recordOf(await journal.record(key, noted, isRepeatable));
       } catch (error) {

@@ -40,7 +40,8 @@ export interface Model {
 /**
  * Durable log of a run while a process drives it.
  *
- * - `record` appends the result of `work` and resolves once the record survives the death of the process.
+ * - `record` appends the result of `work` and resolves once the record survives the death of the process. Without
+ *   waiting for anything, it may return the events at once, so that a decision costs no promise.
  * - A record also survives a power failure before `record` resolves if something that cannot be undone depends on it:
  *   an announced write, its result, an operation, an approval, a state delta, the run's end. So does everything before
  *   it, because records are never lost from the middle. A power failure may lose the last model replies and results of
@@ -60,9 +61,9 @@ export interface Journal {
   readonly epoch: number;
   record(
     key: StepKey | readonly StepKey[],
-    work: () => Promise<readonly Entry[]>,
+    work: () => readonly Entry[] | Promise<readonly Entry[]>,
     isRepeatable?: boolean,
-  ): Promise<readonly RunEvent[]>;
+  ): readonly RunEvent[] | Promise<readonly RunEvent[]>;
   close(): Promise<void>;
 }
 

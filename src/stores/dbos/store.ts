@@ -107,7 +107,8 @@ function driveRun({ database, locks, now }: OpenStore, { run, seat, stored, epoc
     epoch,
     digest,
     now,
-    async append({ text, events: added }) {
+    async append({ lines, events: added }) {
+      const text = lines();
       const step = seat.step(added[0]?.key ?? "", async () => text);
       isOurs = false;
       await recorded(run, step);

@@ -55,10 +55,19 @@ export function appendWhole(file: number, length: number, text: string): number 
       written += writeSync(file, bytes, written, bytes.length - written, length + written);
     }
   } catch (error) {
-    if (fstatSync(file).size > length) ftruncateSync(file, length);
+    cutBack(file, length);
     throw storeError(error, "the run cannot be recorded");
   }
   return length + bytes.length;
+}
+
+/** Removes what a failed append has left. Ignores errors, because the failure itself is what the caller reports. */
+export function cutBack(file: number, length: number): void {
+  try {
+    if (fstatSync(file).size > length) ftruncateSync(file, length);
+  } catch {
+    // A later append or the next process overwrites an incomplete record.
+  }
 }
 
 function syncDirectory(directory: string): void {

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  ftruncateSync,
-  lstatSync,
-  readdirSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
@@ -19,7 +10,7 @@ import { createJournal, newestFirst } from "../journal.ts";
 import { type LockOptions, lock } from "../lock.ts";
 import { hasCode, storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
-import { appendWhole, createFile, openFile } from "./run-file.ts";
+import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
 import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, verifyBytes } from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
 import { openSyncing } from "./syncing.ts";
@@ -134,14 +125,14 @@ function drive({ run, file, stored, now, unlock }: Driven): Journal {
     epoch: (stored.events.at(-1)?.epoch ?? -1) + 1,
     digest: stored.digest,
     now,
-    async append({ text, durability }) {
+    append({ lines, durability }) {
       syncing.check();
       const before = length;
-      length = appendWhole(file, before, text);
+      length = appendWhole(file, before, lines());
       if (durability === "start") syncing.begin();
       if (durability !== "wait") return;
-      await syncing.settle().catch((error: unknown) => {
-        ftruncateSync(file, before);
+      return syncing.settle().catch((error: unknown) => {
+        cutBack(file, before);
         throw error;
       });
     },

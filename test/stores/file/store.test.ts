@@ -1,9 +1,11 @@
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import {
   appendFileSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -16,6 +18,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
 import type { ProcessMark, Store } from "../../../src/core/engine/ports.ts";
+import { appendWhole, cutBack } from "../../../src/stores/file/run-file.ts";
 import { readRecording } from "../../../src/stores/file/run-lines.ts";
 import { checkRunId, fileStore } from "../../../src/stores/file/store.ts";
 import { codeOf, describeStore, does, messages, warning } from "../../contracts/store.ts";
@@ -332,3 +335,10 @@ describe("a lock on disk", () => {
 function answerOf(contender: ChildProcess): Promise<unknown> {
   return new Promise((resolve) => contender.once("message", resolve));
 }
+
+it("reports that a run cannot be recorded, even if the failed append cannot be removed either", () => {
+  const file = openSync(join(makeDirectory(), "r.jsonl"), "w");
+  closeSync(file);
+  expect(() => appendWhole(file, 0, "{}\n")).toThrow(expect.objectContaining({ code: "store.failed" }));
+  expect(() => cutBack(file, 0)).not.toThrow();
+});
