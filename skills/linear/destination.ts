@@ -5,7 +5,8 @@ import { type Named, pick, unknownName } from "./names.ts";
 
 /** Destination of an issue, by name or id. */
 export interface Wanted {
-  readonly team: string;
+  /** Default: the only team that the key sees. */
+  readonly team?: string | undefined;
   readonly state?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly project?: string | undefined;
@@ -57,7 +58,7 @@ interface Person extends Named {
 export async function findDestination(linear: Linear, wanted: Wanted): Promise<Destination> {
   const { labels = [], state, project, assignee } = wanted;
   const found = await linear.ask<Found>(DESTINATION, {
-    team: teamFilter(wanted.team),
+    team: wanted.team === undefined ? {} : teamFilter(wanted.team),
     labels: labels.length > 0 ? { or: labels.map(nameFilter) } : {},
     projects: project ? nameFilter(project) : {},
     users: assignee ? userFilter(assignee) : {},
@@ -66,7 +67,8 @@ export async function findDestination(linear: Linear, wanted: Wanted): Promise<D
     withUsers: assignee !== undefined,
   });
   const teams = found.teams.nodes.map((team) => ({ ...team, aliases: [team.key] }));
-  const team = pick("team", wanted.team, teams) ?? (await refuseName(linear, "team", wanted.team));
+  const team = wanted.team === undefined ? onlyTeam(teams) : pick("team", wanted.team, teams);
+  if (!team) return refuseName(linear, "team", wanted.team ?? "");
   const usable = found.labels?.nodes.filter((label) => !label.isGroup && (!label.team || label.team.id === team.id));
   const { nodes: projects = [] } = found.projects ?? {};
   const { nodes: people = [] } = found.users ?? {};
@@ -81,6 +83,15 @@ export async function findDestination(linear: Linear, wanted: Wanted): Promise<D
       : {}),
     labelIds: await findLabels(linear, labels, { teamId: team.id, usable: usable ?? [] }),
   };
+}
+
+function onlyTeam<T extends Named>(teams: readonly T[]): T | undefined {
+  if (teams.length > 1) {
+    throw new Error(
+      `The key sees several teams: ${teams.map(({ name }) => name).join(", ")}. Give team, or set LINEAR_TEAM.`,
+    );
+  }
+  return teams[0];
 }
 
 function pickState(state: string, team: Named & { readonly states: Nodes<Named> }): Named {

@@ -24,6 +24,12 @@ export default defineSkill({
       format: "url",
       secret: false,
     },
+    LINEAR_TEAM: {
+      description: "The team for new issues if a call names none. Default: the only team that the key sees.",
+      env: "LINEAR_TEAM",
+      format: "text",
+      secret: false,
+    },
   },
   probe: describeAccess,
   tools: [...issueTools, ...issueWriteTools, ...commentTools, ...relationTools, ...workspaceTools].map(wholePages),

@@ -1,4 +1,5 @@
 import { defineSkill, type defineTool, resultSchema } from "skillflow";
+import { readAlert } from "./alert.ts";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { surveyLogs } from "./survey/survey.ts";
@@ -103,6 +104,8 @@ const overview = resultSchema(
   "files",
 );
 
+const alerted = resultSchema({ title: "text", service: "text", at: "text", files: ["text"], repository: "text" });
+
 const surveyed = resultSchema(
   {
     files: ["any"],
@@ -155,6 +158,12 @@ export default defineSkill({
     },
   },
   tools: [
+    tool(
+      "alert",
+      "Reads an alert of any monitoring system: title, service, start, and the files and the repository that it names",
+      { alert: { type: ["object", "array", "string"], description: "As it was posted" } },
+      { required: ["alert"], handler: readAlert, output_schema: alerted },
+    ),
     tool(
       "survey",
       "Gives a first picture: files, small ones whole, shapes of errors, services and hosts that changed, series with steps, deploys and config changes",

@@ -355,6 +355,16 @@ describe.skipIf(!hasSchema)("names", () => {
     });
   });
 
+  it("leave the team to the configuration", async () => {
+    const context = await start();
+    const config = { ...context.config, LINEAR_TEAM: "WEB" };
+    await call("create_issue", { ...context, config }, { title: "t" });
+    expect(written().variables.input).toMatchObject({ teamId: IDS.web });
+    await expect(call("create_issue", context, { title: "Another" })).rejects.toThrow(
+      "The key sees several teams: Operations, Web Shop. Give team, or set LINEAR_TEAM.",
+    );
+  });
+
   it.each([
     [{ team: "Oprations" }, 'no team "Oprations". It can see: Operations / OPS, Web Shop / WEB.'],
     [{ state: "Doing" }, 'no state of Operations "Doing". It can see: Done, Todo.'],

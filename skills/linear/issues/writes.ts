@@ -15,7 +15,7 @@ export const issueWriteTools = [
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
-      team: fields.team,
+      team: fields.team.optional().describe("Name, key or id. Default: the configured one."),
       title: fields.title,
       body: fields.body.optional(),
       state: fields.state.optional(),
@@ -32,7 +32,8 @@ export const issueWriteTools = [
         return createOnce(
           () => findById(linear, id),
           async () => {
-            const { labelIds, ...place } = await findDestination(linear, input);
+            const team = input.team ?? context.config["LINEAR_TEAM"];
+            const { labelIds, ...place } = await findDestination(linear, { ...input, team });
             return create(linear, {
               id,
               ...textOf(input),
