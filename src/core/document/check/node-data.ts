@@ -1,3 +1,4 @@
+import { parsePath } from "../../base/path.ts";
 import { isObject, type JsonSchema } from "../../base/values.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { describeInputs, RUN_FIELDS } from "../inputs.ts";
@@ -58,7 +59,7 @@ function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema |
   const added: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals: {} };
   if (node.steps) return closed({ ...added, ...Object.fromEntries(node.steps.map(({ id }) => [id, {}])) });
   if (!node.map && node.call === undefined) {
-    const output = node.output ?? (node.instruction ? closed({}) : {});
+    const output = marked(node.output ?? (node.instruction ? closed({}) : {}), node);
     return { ...output, ...(output.properties ? closed({ ...withMembers(output), ...added, summary: {} }) : {}) };
   }
   const data = inner ? innerData(inner) : {};
@@ -67,6 +68,28 @@ function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema |
   const item = closed({ key: TEXT, status, data, skipped_reason: TEXT });
   const count = { type: "integer" };
   return closed({ items: { type: "array", items: item }, left: count, failed: count, ...added });
+}
+
+/** Adds the fields that evidence evaluators write into the claims that they check. */
+function marked(output: JsonSchema, { eval: evaluators = [] }: WorkflowNode): JsonSchema {
+  const paths = evaluators.flatMap((evaluator) => (evaluator.kind === "evidence" ? [evaluator.rule.claims] : []));
+  const keys = paths.map((path) => parsePath(path)?.segments.map(({ key }) => key) ?? []);
+  return keys.reduce((schema, each) => withMarks(schema, each), output);
+}
+
+const MARKS: Properties = {
+  supported: { type: "boolean" },
+  partial: { type: "boolean" },
+  unbound: { type: "array", items: { type: "string" } },
+};
+
+function withMarks(schema: JsonSchema, [key, ...rest]: readonly string[]): JsonSchema {
+  const properties = withMembers(schema);
+  if (isObject(schema.items))
+    return { ...schema, items: withMarks(schema.items, key === undefined ? [] : [key, ...rest]) };
+  if (key === undefined) return schema.properties ? { ...schema, properties: { ...MARKS, ...properties } } : schema;
+  const field = properties[key];
+  return field ? { ...schema, properties: { ...properties, [key]: withMarks(field, rest) } } : schema;
 }
 
 type Properties = Readonly<Record<string, JsonSchema>>;

@@ -133,9 +133,9 @@ function pathsAtTop({ report = {}, verdict, cool_down }: Workflow, roots: Readon
   });
   return [
     ...reported,
-    ...(verdict === undefined
-      ? []
-      : [{ path: verdict, roots, at: ["verdict"], of: "the verdict", severity: "error" } as const]),
+    ...[verdict ?? []]
+      .flat()
+      .map((path) => ({ path, roots, at: ["verdict"], of: "the verdict", severity: "error" }) as const),
     ...(cool_down === undefined ? [] : [coolDownPath(cool_down.key)]),
   ];
 }

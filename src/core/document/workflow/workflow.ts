@@ -101,7 +101,10 @@ export const workflowSchema = lazy(() =>
         "Expected maximum of judge calls, above which validate warns (default 50)",
       ),
       inputs: optional(z.record(z.string(), inputField()), "Input fields, by name"),
-      verdict: optional(pathSchema(), "Path of the run's verdict, such as assess.verdict"),
+      verdict: optional(
+        z.union([pathSchema(), z.array(pathSchema()).min(1)]),
+        "Path of the run's verdict, such as assess.verdict. Of a list, the first path that resolves counts.",
+      ),
       report: optional(
         reportSchema(),
         "Paths of the findings that reports show. Paths that do not resolve are omitted.",

@@ -222,7 +222,12 @@ function end(program: Program, state: State, { status, reason, error, unrouted }
   const warnings: EventBody[] =
     verdict === undefined || typeof verdict === "string"
       ? []
-      : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is not a string: the run has none` }];
+      : [
+          {
+            type: "warning",
+            message: `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`,
+          },
+        ];
   const said = typeof verdict === "string" ? { verdict } : {};
   const body: EventBody = {
     type: "workflow:end",
@@ -317,10 +322,11 @@ export function park(program: Program, state: State): SingleStep {
   return { kind: "decide", key: `wait/${state.entered}/${state.usage.modelCalls}/${waiting.length}`, bodies: [body] };
 }
 
-/** Returns the value at the workflow's `verdict` path, or undefined if there is none. */
-function verdictOf({ workflow: { verdict } }: Program, state: State): Json | undefined {
-  if (verdict === undefined) return undefined;
-  const found = followPath(verdict, contextFor({ output_required: [verdict] }, state));
-  if ("missing" in found) return undefined;
-  return found.length === 1 ? found[0] : [...found];
+/** Returns the value at the first of the workflow's `verdict` paths that resolves. */
+function verdictOf({ workflow: { verdict = [] } }: Program, state: State): Json | undefined {
+  for (const path of [verdict].flat()) {
+    const found = followPath(path, contextFor({ output_required: [path] }, state));
+    if (!("missing" in found)) return found.length === 1 ? found[0] : [...found];
+  }
+  return undefined;
 }

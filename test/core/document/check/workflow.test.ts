@@ -16,6 +16,10 @@ const asks = (path: string) => ({ a: { output }, b: { requires: { output_require
 const evaluates = (path: string): Row[1][0] => ({
   a: { output, eval: [{ name: "x", kind: "value", rule: { output_required: [path] } }] },
 });
+const checked = (path: string): Row[1][0] => ({
+  a: { output, eval: [{ name: "x", kind: "evidence", rule: { claims: "claims[*]" } }] },
+  b: { requires: { output_required: [path] } },
+});
 const paths: Row[] = [
   ["a field that is declared is known", [asks("a.cause"), ["a -> b"]], []],
   ["a field that is not is told", [asks("a.caus"), ["a -> b"]], ["UNKNOWN_PATH"]],
@@ -42,6 +46,13 @@ const paths: Row[] = [
   ],
   ["a condition is read too", [asks("a.cause"), [{ from: "a", to: "b", if: "a.caus = x" }]], ["UNKNOWN_PATH"]],
   ["so is the verdict", [asks("a.cause"), ["a -> b"], { verdict: "a.caus" }], ["UNKNOWN_PATH"]],
+  [
+    "and each path of a list of verdicts",
+    [asks("a.cause"), ["a -> b"], { verdict: ["b.x", "a.caus"] }],
+    ["UNKNOWN_PATH", "UNKNOWN_PATH"],
+  ],
+  ["an evidence evaluator marks the claims that it checks", [checked("any:a.claims[*].unbound[*]"), ["a -> b"]], []],
+  ["and nothing else", [checked("any:a.claims[*].unfound"), ["a -> b"]], ["UNKNOWN_PATH"]],
   ["an evaluator's paths begin in the node's own data", [evaluates("claims[*].text")], []],
   ["and are read too", [evaluates("claim")], ["UNKNOWN_PATH"]],
 ];
