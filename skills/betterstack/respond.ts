@@ -16,6 +16,7 @@ export const respondTools = [
     name: "acknowledge_incident",
     description: "Acknowledges an incident: a person handles it, and its escalation stops.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
@@ -29,6 +30,7 @@ export const respondTools = [
     name: "resolve_incident",
     description: "Resolves an incident. Does not change one that is already resolved.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
@@ -42,6 +44,7 @@ export const respondTools = [
     name: "create_incident",
     description: "Reports an incident and notifies the person on call.",
     effect: "write",
+    targets: ["policy_id"],
     input_schema: z.strictObject({
       requester_email: textLike(/^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/, 200).describe(
         "E-mail address of a member of the team.",

@@ -45,6 +45,7 @@ export const timelineTools = [
     name: "add_comment",
     description: "Comments on an incident: your findings with their evidence. Does not page anyone.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,

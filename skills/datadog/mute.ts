@@ -12,6 +12,7 @@ export const muteTools = [
     name: "mute_monitor",
     description: "Silences a monitor, or one scope of it, for a limited time. A repeated call adds no second downtime.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       monitor_id: monitorId,
@@ -48,6 +49,7 @@ export const muteTools = [
     description:
       "Ends the downtimes that mute_monitor created for a monitor. Keeps those that people created, and lists them.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(

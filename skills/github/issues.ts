@@ -88,6 +88,7 @@ export const issueTools = [
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first.",
     effect: "write",
+    targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({
       repository,
@@ -112,6 +113,7 @@ export const issueTools = [
     name: "update_issue",
     description: "Changes an issue: only the fields given. `labels` and `assignees` replace what is there.",
     effect: "write",
+    targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({
       repository,
@@ -136,6 +138,7 @@ export const issueTools = [
     name: "add_comment",
     description: "Comments on an issue or pull request.",
     effect: "write",
+    targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
     output_schema: writtenSchema({ id: "any", url: "text", created_at: "text" }, "id"),
@@ -154,6 +157,7 @@ export const issueTools = [
     name: "add_labels",
     description: "Adds labels to an issue or pull request and keeps the existing ones.",
     effect: "write",
+    targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
     output_schema: resultSchema({ number: "number", labels: ["text"] }, "number", "labels"),

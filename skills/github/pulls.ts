@@ -27,6 +27,7 @@ export const pullTools = [
     name: "create_pr",
     description: "Opens a pull request for a pushed branch, or returns the existing open one.",
     effect: "write",
+    targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({
       repository,

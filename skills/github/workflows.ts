@@ -186,6 +186,7 @@ export const workflowTools = [
     description:
       "Reruns a finished workflow run: its failed jobs, or all. Use it for a flaky test or a lost runner. Read the log first.",
     effect: "write",
+    targets: ["repository"],
     input_schema: z.strictObject({
       repository,
       run_id: z.int().min(1),

@@ -84,6 +84,7 @@ export const issueTools = [
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
     effect: "write",
+    targets: ["project"],
     idempotent: true,
     input_schema: z.strictObject({
       project,
@@ -111,6 +112,7 @@ export const issueTools = [
     name: "add_comment",
     description: "Comments on an issue or a merge request. A repeated call adds no second comment.",
     effect: "write",
+    targets: ["project"],
     idempotent: true,
     input_schema: z.strictObject({
       project,

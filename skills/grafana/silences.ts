@@ -49,6 +49,7 @@ export const silenceTools = [
     description:
       "Suppresses notifications of the alerts that have all the given labels, for a limited time. The alerts keep firing, and list_alerts still lists them. A repeated call adds no second silence.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       labels: z
@@ -88,6 +89,7 @@ export const silenceTools = [
     name: "end_silence",
     description: "Ends a silence that silence_alerts created. Does not change one that people created.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       silence_id: textLike(/^[A-Za-z0-9-]+$/, 40),

@@ -12,6 +12,7 @@ export const changeTools = [
     description:
       "Changes an issue's title or priority, and adds or removes labels. Other fields stay. It cannot change the text: use add_comment. To change the status: transition_issue. To assign it: assign_issue. Values that are already set are not written again.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       issue: issueKey,
@@ -51,6 +52,7 @@ export const changeTools = [
     description:
       "Assigns an issue to a person by name or e-mail address, to `me`, or to `nobody`. For a name that matches none or several, the error lists the candidates. Assigning the current assignee again changes nothing.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: z.string().min(1).max(200) }),
     output_schema: CHANGED,

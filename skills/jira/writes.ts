@@ -21,6 +21,7 @@ export const writeTools = [
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
     effect: "write",
+    targets: ["project"],
     idempotent: true,
     settled_by: { project: "JIRA_PROJECT" },
     input_schema: z.strictObject({
@@ -65,6 +66,7 @@ export const writeTools = [
     name: "add_comment",
     description: "Comments on an issue, as plain text with code between ```. A repeated call adds no second comment.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, text: z.string().min(1).max(30_000) }),
     output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
@@ -92,6 +94,7 @@ export const writeTools = [
     description:
       "Moves an issue to another status from `can_move_to` of get_issue. For an unknown name, the error lists the possible ones. Does nothing if the issue already has the status.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: name }),
     output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "key", "status"),
@@ -116,6 +119,7 @@ export const writeTools = [
     description:
       "Links two issues: `issue` relates to, blocks, duplicates or causes `other`. For an unknown kind, the error lists the existing ones. A repeated call adds no second link.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       issue: issueKey,

@@ -32,6 +32,7 @@ export const notificationTools = [
     description:
       "Sends one message to channels and returns the outcome for each. pagerduty and opsgenie wake the person on call.",
     effect: "write",
+    targets: ["channels"],
     input_schema: z.strictObject({ channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length), ...noticeInput }),
     output_schema: resultSchema(
       { delivered: "number", channels: [{ channel: "text", outcome: "text", reason: "text", receipt: {} }] },

@@ -13,6 +13,7 @@ export const respondTools = [
     description:
       "Acknowledges an incident: a person handles it, and its escalation stops. Does not reopen a resolved incident.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: SETTLED,
@@ -30,6 +31,7 @@ export const respondTools = [
     description:
       "Resolves an incident for all responders: no one is called for it anymore. Only if measurements show that it is over. Put findings in add_note.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       incident: incidentId,
@@ -48,6 +50,7 @@ export const respondTools = [
     description:
       "Adds a note to an incident: your findings with their evidence, as plain text. Does not notify anyone. A repeated call adds no second note.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({ incident: incidentId, text: z.string().min(1).max(20_000) }),
     output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),

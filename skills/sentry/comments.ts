@@ -8,6 +8,7 @@ export const commentTools = [
     name: "add_comment",
     description: "Comments on an issue.",
     effect: "write",
+    targets: ["organization"],
     idempotent: true,
     input_schema: z.strictObject({ organization, issue, text: z.string().min(1).max(20_000).describe("Markdown.") }),
     output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),

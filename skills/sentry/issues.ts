@@ -70,6 +70,7 @@ export const issueTools = [
     name: "update_issue",
     description: "Changes only the given fields of an issue.",
     effect: "write",
+    targets: ["organization"],
     idempotent: true,
     input_schema: z.strictObject({
       organization: fields.organization,

@@ -16,6 +16,7 @@ export const messageTools = [
     description:
       "Posts one message: as the bot if a channel is given or configured, otherwise through the webhook. For follow-ups: send_thread_reply.",
     effect: "write",
+    targets: ["channel"],
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
@@ -40,6 +41,7 @@ export const messageTools = [
     name: "send_thread_reply",
     description: "Replies in a message's thread, with news about the same incident.",
     effect: "write",
+    targets: ["channel", "thread_ts"],
     needs: BOT,
     input_schema: z.strictObject({
       text,
@@ -64,6 +66,7 @@ export const messageTools = [
     description:
       "Replaces a message that this bot posted, to update its state instead of posting another. Notifies no one.",
     effect: "write",
+    targets: ["channel"],
     idempotent: true,
     needs: BOT,
     input_schema: z.strictObject({
@@ -88,6 +91,7 @@ export const messageTools = [
     name: "send_direct_message",
     description: "Writes to one person listed in SLACK_MENTIONS. Post in a channel what a team should know.",
     effect: "write",
+    targets: ["user"],
     needs: [...BOT, "SLACK_MENTIONS"],
     input_schema: z.strictObject({
       user: z.string().min(1).max(80).describe("Name or id from SLACK_MENTIONS."),
@@ -109,6 +113,7 @@ export const messageTools = [
     name: "add_reaction",
     description: "Adds an emoji to a message, such as eyes while a person investigates. Quieter than a reply.",
     effect: "write",
+    targets: ["channel"],
     idempotent: true,
     needs: BOT,
     input_schema: z.strictObject({

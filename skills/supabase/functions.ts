@@ -13,6 +13,7 @@ export const functionTools = [
     description:
       "Calls a listed function of the database. It may write: call it once, and check before you call it again.",
     effect: "write",
+    targets: ["function"],
     reads: "private",
     needs: ["SUPABASE_FUNCTIONS"],
     input_schema: z.strictObject({

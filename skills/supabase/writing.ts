@@ -19,6 +19,7 @@ export const writingTools = [
     name: "insert",
     description: "Adds rows to a listed table and returns them as stored. Adds all rows or none.",
     effect: "write",
+    targets: ["table"],
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
@@ -55,6 +56,7 @@ export const writingTools = [
     name: "update",
     description: "Sets columns in the rows of a listed table that match conditions, and returns the rows as stored.",
     effect: "write",
+    targets: ["table"],
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
@@ -87,6 +89,7 @@ export const writingTools = [
     name: "delete",
     description: "Deletes the rows of a listed table that match conditions, and returns the deleted rows.",
     effect: "write",
+    targets: ["table"],
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({ table, where: rowsMeant, max_rows: maxRows }),
     output_schema: resultSchema(

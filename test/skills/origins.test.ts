@@ -120,3 +120,21 @@ it("what the built-in tools read is private, but for the channels of notificatio
   expect(open).toEqual(["notification_channels"]);
   expect(exposed(({ effect, reads }) => effect === "write" && reads !== undefined)).toEqual(["supabase_rpc"]);
 });
+
+it("each built-in tool that writes declares the input fields that choose where it writes", () => {
+  for (const { exposed: name, effect, targets, input_schema } of tools) {
+    if (effect !== "write") continue;
+    expect(targets, name).toBeDefined();
+    const fields = Object.keys(input_schema.properties as object);
+    expect(fields, name).toEqual(expect.arrayContaining(targets ?? []));
+  }
+  const all = Object.fromEntries(tools.map(({ exposed: name, targets }) => [name, targets]));
+  expect(all).toMatchObject({
+    github_create_issue: ["repository"],
+    gitlab_create_issue: ["project"],
+    jira_create_issue: ["project"],
+    linear_create_issue: ["team"],
+    slack_send_thread_reply: ["channel", "thread_ts"],
+    notification_send: ["channels"],
+  });
+});

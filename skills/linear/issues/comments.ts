@@ -27,6 +27,7 @@ export const commentTools = [
     name: "add_comment",
     description: "Comments on an issue, or replies to a comment.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       issue,

@@ -11,6 +11,7 @@ export const relationTools = [
     description:
       "Relates two issues, or marks one as a duplicate of the other, which closes it. For a sub-issue, set `parent` instead.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       issue,
@@ -36,6 +37,7 @@ export const relationTools = [
     description:
       "Attaches a link to an issue: a run, a report, an error page. Each address once. For remarks, add a comment.",
     effect: "write",
+    targets: [],
     idempotent: true,
     input_schema: z.strictObject({
       issue,

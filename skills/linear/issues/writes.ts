@@ -13,6 +13,7 @@ export const issueWriteTools = [
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first.",
     effect: "write",
+    targets: ["team"],
     idempotent: true,
     input_schema: z.strictObject({
       team: fields.team.optional().describe("Name, key or id. Default: the configured one."),
@@ -48,6 +49,7 @@ export const issueWriteTools = [
     name: "update_issue",
     description: "Changes only the given fields of an issue. `labels` replaces all labels.",
     effect: "write",
+    targets: ["team"],
     idempotent: true,
     input_schema: z.strictObject({
       issue: fields.issue,

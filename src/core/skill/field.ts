@@ -53,3 +53,7 @@ export const toolReach = () => ({
     "Whether the source is private. Defaults to private for skills of the category git, observability or tasks.",
   ),
 });
+
+export const toolTargets = () => ({
+  targets: optional(strings(), "Input fields that choose where a write goes, such as repository or channel"),
+});

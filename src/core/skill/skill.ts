@@ -30,6 +30,8 @@ export interface ToolReach {
    * for skills of the category git, observability or tasks.
    */
   readonly reads?: (typeof SOURCES)[number];
+  /** For a tool that writes: the input fields that choose where it writes, such as `repository` or `channel`. */
+  readonly targets?: string[];
 }
 
 /** Formats of skills, by the labels that users see. */
@@ -331,13 +333,14 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
 }
 
 /** Returns the reach, omitting default values: stranger, team, open. */
-function reachOf({ category }: Skill, { effect, origin, audience, reads }: Tool): ToolReach {
+function reachOf({ category }: Skill, { effect, origin, audience, reads, targets }: Tool): ToolReach {
   const isPrivate = reads === "private" || (reads === undefined && effect === "read" && PRIVATE.has(category));
   const isPublic = effect === "write" && audience !== undefined && audience !== "team";
   return {
     ...(origin === "team" ? { origin } : {}),
     ...(isPublic ? { audience: "public" } : {}),
     ...(isPrivate ? { reads: "private" } : {}),
+    ...(targets && effect === "write" ? { targets } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Edge } from "../../core/document/workflow/node.ts";
-import type { NodeTaint, TaintCode } from "../../core/outward/taint/taint.ts";
+import type { TaintCode } from "../../core/outward/taint/step-faults.ts";
+import type { NodeTaint } from "../../core/outward/taint/taint.ts";
 
 /** Taint of a node in a drawing, always shown by color and text. */
 export type Mark = "tainted" | "private" | "tainted_private";
@@ -23,6 +24,8 @@ export function markOf(taint: NodeTaint | undefined): Mark | undefined {
 /** Findings about a node that writes. Findings about routes are shown at the edges. */
 const WORDS: Readonly<Record<Exclude<TaintCode, "taint.free_text_route">, string>> = {
   "taint.write_held": "writes at once",
+  "taint.text_in_write": "sends outside text",
+  "taint.target_in_write": "outside text chooses a target",
   "taint.private_to_public": "private to public",
   "taint.state": "into a state",
 };

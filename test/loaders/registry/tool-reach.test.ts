@@ -294,6 +294,31 @@ test("values that nobody knows say nothing, and that is told", async () => {
   ]);
 });
 
+describe("the targets of a tool that writes", () => {
+  const script = { ...SCRIPT, effect: "write" };
+  const targetsOf = async (more: string, tool: object, options: Options) => {
+    const files = {
+      "SKILL.md": document(more),
+      "tools.json": [{ ...script, ...tool }],
+      "scripts/see.js": "export default () => 1",
+    };
+    const entry = await open(inFolder(files), options).find("board");
+    const tools = entry ? describeTools(entry.skill, [...entry.skill.tools, ...entry.heldTools]) : [];
+    const faults = (entry?.diagnostics ?? []).filter(({ message }) => message.includes("targets"));
+    return [tools[0]?.targets, faults.length];
+  };
+
+  test.each<[string, string, object, Options, [unknown, number]]>([
+    ["count in tools.json of a trusted skill", "", { targets: ["room"] }, trusting("board"), [["room"], 0]],
+    ["count in its SKILL.md, too", "targets: { see: [room] }", {}, trusting("board"), [["room"], 0]],
+    ["count in the user's own files", "", { targets: ["room"] }, { areUsers: true }, [["room"], 0]],
+    ["do not count for other skills", "targets: { see: [room] }", { targets: ["room"] }, {}, [undefined, 0]],
+    ["must be a list", "targets: { see: room }", {}, trusting("board"), [undefined, 1]],
+  ])("%s", async (_, more, tool, options, expected) => {
+    expect(await targetsOf(more, tool, options)).toEqual(expected);
+  });
+});
+
 describe("the host of a skill that publishes", () => {
   const code = (id: string) =>
     `export default { id: "${id}", name: "B", description: "d", category: "tasks", config: {}, host: "board.test", tools: [{ name: "post", description: "d", effect: "write", input_schema: { type: "object" }, handler: () => 1 }] };`;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../../base/values.ts";
-import { jsonObject, optional, toolReach } from "../../skill/field.ts";
+import { jsonObject, optional, toolReach, toolTargets } from "../../skill/field.ts";
 import { INPUT_DIALECTS } from "../../skill/skill.ts";
 
 export const toolDescriptorSchema = lazy(() =>
@@ -14,6 +14,7 @@ export const toolDescriptorSchema = lazy(() =>
     effect: z.enum(["read", "write"]),
     idempotent: z.boolean(),
     ...toolReach(),
+    ...toolTargets(),
     live: optional(z.boolean(), "Repeated calls are executed again"),
     host: optional(z.string(), "Host of the service that the tool writes to"),
     dialect: z.enum(INPUT_DIALECTS).optional(),

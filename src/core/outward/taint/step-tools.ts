@@ -40,8 +40,7 @@ function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkil
     listed.flatMap(({ skill }) => skill ?? []),
     "allow",
   );
-  const tools = [...new Map(all.map((tool) => [tool.exposed, tool])).values()];
-  return { all: tools, sure: sure.map(({ id }) => id), isPartial: sure.length < listed.length };
+  return { all, sure: sure.map(({ id }) => id), isPartial: sure.length < listed.length };
 }
 
 function checkStep(

@@ -1,4 +1,4 @@
-import { type DiagnosticCode, type Finding, isDiagnostic } from "../../base/diagnostic.ts";
+import { type Finding, isDiagnostic } from "../../base/diagnostic.ts";
 import { isObject } from "../../base/values.ts";
 import { bringsText } from "../../document/inputs.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
@@ -7,6 +7,7 @@ import type { Writes } from "../../engine/settings/bounds.ts";
 import { isStatePut, isStateTool } from "../../engine/tools/state.ts";
 import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
 import { spread } from "./spread.ts";
+import { type Fault, stepFaults, type TaintCode, type ToolsAt } from "./step-faults.ts";
 import { type DeclaredSkill, declaredTools, readsStrangers } from "./tools.ts";
 
 /** Static analysis, before a run: what untrusted text can influence, and what private text can leak. */
@@ -24,8 +25,6 @@ export interface NodeTaint {
   /** Codes of its findings, except notes. */
   readonly found: readonly TaintCode[];
 }
-
-export type TaintCode = Extract<DiagnosticCode, `taint.${string}`>;
 
 interface Planned {
   readonly workflow: Workflow;
@@ -59,21 +58,14 @@ export function findTaint({ workflow, skills, writes }: Planned): Taint {
   return { nodes: new Map(nodes.map(([id]) => [id, markOf(id)])), findings };
 }
 
-interface Fault {
-  readonly code: TaintCode;
-  readonly node: string;
-  readonly message: string;
-}
-
 interface Examined {
   readonly tainted: ReadonlyMap<string, string>;
   readonly private: ReadonlyMap<string, string>;
   readonly faults: readonly Fault[];
 }
 
-type ToolsAt = (node: string) => readonly ToolDescriptor[];
-
-function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: ToolsAt): Examined {
+function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt): Examined {
+  const { nodes, edges, inputs } = workflow;
   const ids = Object.keys(nodes);
   const isTextGiven = bringsText(inputs);
   const spoilt = spoiltStates(
@@ -101,7 +93,8 @@ function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: To
     const strangers = () =>
       isTextGiven || outside === undefined ? "the run's input" : giversOf(node, outside, strangersAt(outside));
     return [
-      ...(outside !== undefined && writes === "allow" && writers.length > 0
+      ...(said.steps ? stepFaults(node, { workflow, writes, tainted, toolsAt }) : []),
+      ...(outside !== undefined && writes === "allow" && writers.length > 0 && !said.steps
         ? [writeHeld(node, writers, strangers())]
         : []),
       ...(outside !== undefined && writers.length < all.length ? [stateTainted(node, said, strangers())] : []),
@@ -140,8 +133,8 @@ function isFree({ output }: WorkflowNode): boolean {
   return !isObject(output?.properties) || Object.keys(output.properties).length === 0;
 }
 
-function keyOf({ code, node }: Fault): string {
-  return `${code} ${node}`;
+function keyOf({ code, node, step }: Fault): string {
+  return `${code} ${step} ${node}`;
 }
 
 // ---- messages
@@ -150,16 +143,21 @@ const UNOPENED = "this assumes that a server or code, which was not loaded, can 
 
 const HINTS: Readonly<Record<TaintCode, string>> = {
   "taint.write_held": "set writes: plan to approve each write, or effects: read or tools to remove writes from a node",
+  "taint.text_in_write": "outside text is sent as data: only the text of the write depends on it",
+  "taint.target_in_write":
+    "write a fixed target, set it in the skill's config, or declare its allowed values with enum",
   "taint.free_text_route": "declare its output, so that the choice depends on fields, or let code choose with if",
   "taint.state": "set effects: read or tools to remove state_put from the node; entries are marked when they are read",
   "taint.private_to_public":
     "set tools or effects: read to remove the write or the private source; otherwise the run plans it, in any mode",
 };
 
-/** Builds a finding. If writes are planned, a user reviews what would become public, so a note is enough. */
-function findingOf({ code, node, message }: Fault, writes: Writes): Finding {
-  const isSeen = code === "taint.private_to_public" && writes === "plan";
-  return { severity: isSeen ? "note" : "warning", code, path: ["nodes", node], message, hint: HINTS[code] };
+/** Builds a finding. If writes are planned, a user reviews what becomes public, and where, so a note is enough. */
+function findingOf({ code, node, step, message }: Fault, writes: Writes): Finding {
+  const isSeen = writes === "plan" && (code === "taint.private_to_public" || code === "taint.target_in_write");
+  const path = ["nodes", node, ...(step === undefined ? [] : ["steps", step])];
+  const severity = isSeen || code === "taint.text_in_write" ? "note" : "warning";
+  return { severity, code, path, message, hint: HINTS[code] };
 }
 
 function writeHeld(node: string, writers: readonly ToolDescriptor[], from: string): Fault {

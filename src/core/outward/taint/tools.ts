@@ -40,9 +40,10 @@ export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill
     OWN_TOOLS.includes(entry) || whole.all.some(({ name, exposed }) => entry === exposed || entry === name);
   const isReadOnly = node.effects === "read" || writes === "deny";
   const unknown = allow?.every(isKnown) ? [] : skills.flatMap((skill) => skill.unknown);
+  const known = new Map([...open, ...whole.offered].map((tool) => [tool.exposed, tool]));
   return {
     open,
-    all: [...open, ...whole.offered, ...unknown.filter(({ effect }) => !isReadOnly || effect === "read")],
+    all: [...known.values(), ...unknown.filter(({ effect }) => !isReadOnly || effect === "read")],
   };
 }
 

@@ -16,7 +16,7 @@ const KNOWN = { origin: ORIGINS, audience: AUDIENCES, reads: SOURCES } as const;
 export const REACH_KEYS = Object.keys(KNOWN) as readonly (keyof typeof KNOWN)[];
 
 /** Keys of SKILL.md, each a map by tool. */
-const MAPS = { origins: "origin", audiences: "audience", reads: "reads" } as const;
+const MAPS = { origins: "origin", audiences: "audience", reads: "reads", targets: "targets" } as const;
 export const REACH_MAPS = Object.keys(MAPS) as readonly (keyof typeof MAPS)[];
 
 const STRICTER = { origin: "stranger", audience: "public", reads: "private" } as const;
@@ -26,6 +26,9 @@ export interface ReachFault {
   readonly message: string;
 }
 
+/** Keys of one tool. */
+export const TOOL_REACH_KEYS: readonly string[] = [...REACH_KEYS, "targets"];
+
 /** Reads a tool's own keys. Ignores unknown values and reports them. */
 export function readReach(tool: { readonly [key: string]: unknown }): {
   readonly reach: ToolReach;
@@ -33,15 +36,23 @@ export function readReach(tool: { readonly [key: string]: unknown }): {
 } {
   const said = REACH_KEYS.filter((key) => tool[key] !== undefined && tool[key] !== null);
   const isKnown = (key: (typeof REACH_KEYS)[number]) => KNOWN[key].some((value) => value === tool[key]);
+  const unknown = said.filter((key) => !isKnown(key));
+  const { targets } = tool;
+  const areTargets = Array.isArray(targets) && targets.every((name) => typeof name === "string");
+  const isWrong = targets !== undefined && targets !== null && !areTargets;
   return {
-    reach: Object.fromEntries(said.filter(isKnown).map((key) => [key, tool[key]])),
-    faults: said
-      .filter((key) => !isKnown(key))
-      .map((key) => ({ path: [key], message: `${key} must be ${KNOWN[key].join(" or ")}` })),
+    reach: {
+      ...Object.fromEntries(said.filter(isKnown).map((key) => [key, tool[key]])),
+      ...(areTargets ? { targets } : {}),
+    },
+    faults: [
+      ...unknown.map((key) => ({ path: [key], message: `${key} must be ${KNOWN[key].join(" or ")}` })),
+      ...(isWrong ? [{ path: ["targets"], message: "targets must be a list of input fields" }] : []),
+    ],
   };
 }
 
-/** Reads `origins`, `audiences` and `reads` of a SKILL.md, by tool. */
+/** Reads `origins`, `audiences`, `reads` and `targets` of a SKILL.md, by tool. */
 export function readReachMaps(frontmatter: { readonly [key: string]: unknown }): {
   readonly reach: ReadonlyMap<string, ToolReach>;
   readonly faults: readonly ReachFault[];
@@ -72,7 +83,7 @@ export function claimedEffects(
 }
 
 /** Applies the strictest values to a tool of an untrusted skill, whatever it declares. */
-export function unvouched(tool: Tool): Tool {
+export function unvouched({ targets: _, ...tool }: Tool): Tool {
   return { ...tool, ...STRICTER };
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { optional, toolEffect, toolReach } from "../field.ts";
+import { optional, toolEffect, toolReach, toolTargets } from "../field.ts";
 
 /** Published schema of a skill folder's tools.json, for authors. It is stricter than the loaders. */
 
@@ -23,6 +23,7 @@ const scriptToolsSchema = z
       script: optional(text, "Handler script, relative to the skill's folder"),
       effect: toolEffect(),
       ...toolReach(),
+      ...toolTargets(),
       parameters: optional(z.record(z.string(), parameterSchema), "Parameters, by name"),
     }),
   )
@@ -36,6 +37,7 @@ const describedToolSchema = z.looseObject({
     .describe("JSON Schema of the parameters"),
   effect: toolEffect(),
   ...toolReach(),
+  ...toolTargets(),
 });
 
 const helperSchema = z.looseObject({

@@ -2,13 +2,13 @@ import { extname, join, posix } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import type { Hint } from "../../../core/base/options.ts";
 import { isObject } from "../../../core/base/values.ts";
-import { REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
+import { TOOL_REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, type Manifest, type Path, unknownKeys } from "../../folder/manifest.ts";
 import { type OpenDocument, readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
 import { isExecutable } from "../../programs/script-handler.ts";
 
-const TOOL_KEYS = ["name", "description", "script", "parameters", "effect", ...REACH_KEYS];
+const TOOL_KEYS = ["name", "description", "script", "parameters", "effect", ...TOOL_REACH_KEYS];
 const PARAMETER_KEYS = ["type", "description", "enum", "optional"];
 const EXTENSIONS = [".js", ".mjs", ".ts", ".mts", ".py", ".sh"];
 
