@@ -177,8 +177,12 @@ export function causeText({ cause, isUnshown }: Pick<Finding, "cause" | "isUnsho
   return cause && (isUnshown ? `not shown by evidence: ${cause.text}` : cause.text);
 }
 
-function verdictIn(root: JsonObject, { verdict }: Pick<Workflow, "verdict">): string | undefined {
-  const found = verdict === undefined ? [] : valuesAt(verdict, root);
+function verdictIn(root: JsonObject, { verdict = [] }: Pick<Workflow, "verdict">): string | undefined {
+  const found =
+    [verdict]
+      .flat()
+      .map((path) => valuesAt(path, root))
+      .find((values) => values.length > 0) ?? [];
   return found.length === 1 && typeof found[0] === "string" ? found[0] : undefined;
 }
 
