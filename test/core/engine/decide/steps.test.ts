@@ -271,6 +271,17 @@ describe("a step whose skill is missing", () => {
   });
 });
 
+test("a read step of a skill that can only be planned for is skipped", () => {
+  const steps: Steps = [
+    { id: "known", tool: "linear_search", on_error: "skip" },
+    { id: "issue", tool: "linear_create_issue" },
+  ];
+  const linear = { ...LINEAR, plannable: true as const };
+  const { events, result } = playFile(steps, [linear, GITHUB], { settings: { writes: "plan" } });
+  expect(eventsOf(events, "tool:call").map(({ tool }) => tool)).toEqual(["linear_create_issue"]);
+  expect(result.degraded).toEqual([]);
+});
+
 describe("a write step that is not carried out", () => {
   test("is skipped with a warning if writes are denied", () => {
     const steps: Steps = [

@@ -85,7 +85,8 @@ function choose(scene: Scene, step: NodeStep): Chosen | undefined {
 /** Returns the unavailable skills that a call may need. Their tools are known only by the skill's id in their name. */
 function lostSkills({ program, state, visit, node }: Scene, { tool: name }: StepCall): readonly string[] {
   const { changed } = state.run;
-  const usable = new Set(skillsNow(program.record, changed).flatMap(({ id, available }) => (available ? id : [])));
+  const now = skillsNow(program.record, changed);
+  const usable = new Set(now.flatMap(({ id, available, plannable }) => (available && !plannable ? id : [])));
   const recorded = toolNamed(toolsAt(program, state, visit.node).all, name);
   if (recorded) return [recorded.skill];
   const lost = [...new Set(node.skills)].filter((id) => !usable.has(id));
