@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonSchema, nearest } from "../../base/values
 import { parseCondition } from "../condition.ts";
 import { pathsIn } from "../fill.ts";
 import { pathsOf } from "../value-rule.ts";
+import type { EvidenceRule } from "../workflow/evaluator.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
 import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
@@ -183,7 +184,8 @@ function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) =>
     (node.eval ?? []).flatMap((evaluator, index) => {
       const { kind, name } = evaluator;
-      const paths = kind === "value" ? pathsOf(evaluator.rule) : kind === "evidence" ? [evaluator.rule.claims] : [];
+      const paths =
+        kind === "value" ? pathsOf(evaluator.rule) : kind === "evidence" ? evidencePaths(evaluator.rule) : [];
       const at = ["nodes", id, "eval", index, "rule"];
       return paths.flatMap((path) => {
         const about = `"${path}" of evaluator "${name}": the data of node "${id}"`;
@@ -191,6 +193,10 @@ function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
       });
     }),
   );
+}
+
+function evidencePaths({ claims, texts = [], refutes }: EvidenceRule): readonly string[] {
+  return [claims, ...texts, ...(refutes === undefined ? [] : [refutes])];
 }
 
 interface About {

@@ -25,6 +25,14 @@ const evidenceRule = lazy(() =>
     ref: optional(pathSchema(), "Path of the result reference in a cite (default ref)"),
     quote: optional(pathSchema(), "Path of the quote in a cite (default quote)"),
     independent: optional(flag(), "true: a claim needs a cite of a tool whose origin is team (default false)"),
+    texts: optional(
+      z.array(pathSchema()).min(1),
+      "Paths of further fields, whose facts must be in records that claims of this run quote, or in the input",
+    ),
+    refutes: optional(
+      pathSchema(),
+      "Path of refuted claims of earlier nodes, {claim, evidence}, such as refuted[*]. Their cites have the same paths.",
+    ),
     min_supported: optional(z.int().min(0), "Minimum number of supported claims (default 1)"),
   }),
 );

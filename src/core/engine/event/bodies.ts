@@ -11,7 +11,7 @@ import {
   unroutedSchema,
   waitingSchema,
 } from "./end.ts";
-import { CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref } from "./node-result.ts";
+import { CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref, textFault } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
 import { changedSkillsSchema } from "./record.ts";
 import { part, purpose, stop, usageSchema } from "./reply.ts";
@@ -213,6 +213,18 @@ const modelEvents = lazy(
     ] as const,
 );
 
+const checkedCites = lazy(() =>
+  z.array(
+    z.object({
+      ref: z.string(),
+      quote: z.string(),
+      problem: optional(z.string(), "Why the cite does not hold. Absent if it holds."),
+      code: optional(z.enum(CITE_FAULTS), "The same as a code. Absent if the cite holds."),
+      nearest: optional(z.string(), "Text of the result that is most like a quote that was not found"),
+    }),
+  ),
+);
+
 const checkEvents = lazy(
   () =>
     [
@@ -235,16 +247,21 @@ const checkEvents = lazy(
             supported: z.boolean().describe("At least one cite holds"),
             partial: optional(z.literal(true), "Supported, but not all cites hold"),
             unbound: optional(z.array(z.string()), "Facts of the claim that no quoted record contains"),
-            cites: z.array(
-              z.object({
-                ref: z.string(),
-                quote: z.string(),
-                problem: optional(z.string(), "Why the cite does not hold. Absent if it holds."),
-                code: optional(z.enum(CITE_FAULTS), "The same as a code. Absent if the cite holds."),
-                nearest: optional(z.string(), "Text of the result that is most like a quote that was not found"),
-              }),
-            ),
+            cites: checkedCites(),
           }),
+        ),
+        texts: optional(z.array(textFault()), "Fields of the answer with facts that no claim shows"),
+        refuted: optional(
+          z.array(
+            z.object({
+              claim: z.string().describe("Claim of an earlier node, as the answer repeats it"),
+              nodes: z.array(z.string()).describe("Earlier nodes with this claim"),
+              holds: z.boolean().describe("An earlier node has the claim, and all cites hold. The claim is removed."),
+              reason: z.string().describe("The quotes that refute it, or why the refutation does not hold"),
+              cites: checkedCites(),
+            }),
+          ),
+          "Claims of earlier nodes that the answer refutes",
         ),
         missing: optional(z.string(), "Why there are no claims"),
         excerpts: z

@@ -46,6 +46,12 @@ export type FailureCause = (typeof FAILURE_CAUSES)[number];
 export const CITE_FAULTS = ["unknown_ref", "no_evidence", "bad_quote", "not_found", "crosses_records"] as const;
 export type CiteFault = (typeof CITE_FAULTS)[number];
 
+export const textFault = lazy(() =>
+  z.object({ path: z.string(), missing: z.array(z.string()).describe("Facts that no quoted record contains") }),
+);
+
+export type TextFault = Fitting<typeof textFault>;
+
 export const evidenceCountsSchema = lazy(() =>
   z.object({
     claims: z.int().describe("Number before any are removed"),
@@ -57,7 +63,11 @@ export const evidenceCountsSchema = lazy(() =>
     unbound: optional(z.int(), "Claims with facts that no quoted record contains. Absent if there are none."),
     dropped_claims: optional(
       z.array(z.object({ claim: z.string(), reason: z.string() })),
-      "Removed claims with reasons. Absent if there are none.",
+      "Removed and refuted claims with reasons. Absent if there are none.",
+    ),
+    texts: optional(
+      z.array(textFault()),
+      "Fields of the answer with facts that no claim shows. Absent if there are none.",
     ),
   }),
 );

@@ -1,22 +1,26 @@
+import { followPath } from "../../base/path.ts";
 import { cutText, shortText } from "../../base/preview.ts";
-import { groupBy, type Json, type JsonObject } from "../../base/values.ts";
+import { groupBy, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
-import type { CiteFault, EvidenceCounts } from "../event/node-result.ts";
+import type { EventOf } from "../event/event.ts";
+import type { CiteFault, EvidenceCounts, TextFault } from "../event/node-result.ts";
 import {
   type CheckedCite,
   type CheckedClaim,
+  type CheckedRefutation,
   type Cite,
   type ClaimModes,
   citesOf,
   claimsOf,
   claimText,
+  type EarlierClaim,
   factualText,
   isDropped,
   refsOf,
 } from "./claims.ts";
 import { createFactCheck, type FactCheck } from "./facts.ts";
+import { stringOf } from "./folded.ts";
 import { type Quote, readQuote } from "./quote.ts";
-import type { EvidenceRecord } from "./records.ts";
 import { type Found, findQuotes, nearestTo, type Source } from "./source.ts";
 
 /** Checks claims against the results that they cite, without asking a model. */
@@ -28,17 +32,30 @@ export type Evidence = ({ readonly source: Source } | { readonly problem: string
 
 export interface Examined {
   readonly claims: readonly CheckedClaim[];
+  readonly texts: readonly TextFault[];
+  readonly refuted: readonly CheckedRefutation[];
   /** Reason that there are no claims. */
   readonly missing?: string;
   /** Excerpts around the valid quotes, by result. */
   readonly excerpts: ReadonlyMap<string, string>;
 }
 
-/** Returns the distinct references in the claims, valid or not. */
-export function citedRefs(rule: EvidenceRule, data: JsonObject): Set<string> {
+/** Returns the distinct references that the check of an answer needs, valid or not. */
+export function citedRefs(rule: EvidenceRule, data: JsonObject, earlier: readonly EarlierClaim[]): Set<string> {
   const claims = claimsOf(rule, data);
   if ("missing" in claims) return new Set();
-  return new Set(claims.flatMap((claim) => citesOf(rule, claim).flatMap(refsOf)));
+  const cites = [...claims, ...refutationsOf(rule, data)].flatMap((claim) => citesOf(rule, claim));
+  return new Set([...cites, ...quotedIn(rule, earlier)].flatMap(refsOf));
+}
+
+function refutationsOf({ refutes }: EvidenceRule, data: JsonObject): readonly Json[] {
+  const found = refutes === undefined ? [] : followPath(refutes, data);
+  return "missing" in found ? [] : found;
+}
+
+/** Returns the citations of earlier nodes, if fields are compared with what they quote. */
+function quotedIn({ texts }: EvidenceRule, earlier: readonly EarlierClaim[]): readonly Cite[] {
+  return texts ? earlier.flatMap(({ cites }) => cites) : [];
 }
 
 interface Examination {
@@ -47,16 +64,22 @@ interface Examination {
   readonly evidenceOf: (ref: string) => Evidence;
   /** The run's input, whose facts count too. */
   readonly input: Json;
+  /** Claims of earlier nodes. */
+  readonly earlier: readonly EarlierClaim[];
   readonly mostOfExcerpt: number;
 }
 
-export function examine({ rule, data, evidenceOf, input, mostOfExcerpt }: Examination): Examined {
+export function examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt }: Examination): Examined {
   const claims = claimsOf(rule, data);
-  if ("missing" in claims) return { claims: [], missing: claims.missing, excerpts: new Map() };
-  const cited = claims.map((claim) =>
-    citesOf(rule, claim).map((cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] })),
-  );
-  const known = searchAll(cited.flat(), evidenceOf);
+  const excerpts: ReadonlyMap<string, string> = new Map();
+  if ("missing" in claims) return { claims: [], texts: [], refuted: [], missing: claims.missing, excerpts };
+  const openOf = (cite: Cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] });
+  const cited = claims.map((claim) => citesOf(rule, claim).map(openOf));
+  const refutations = refutationsOf(rule, data);
+  const said = groupBy(refutations.length > 0 ? earlier : [], ({ text }) => stringOf(text));
+  const refuting = refutations.map((entry) => citesOf(rule, entry).map(openOf));
+  const quoted = quotedIn(rule, earlier).map(openOf);
+  const known = searchAll([...cited.flat(), ...refuting.flat(), ...quoted], evidenceOf);
   const given: Given = {
     known,
     input: JSON.stringify(input),
@@ -65,7 +88,48 @@ export function examine({ rule, data, evidenceOf, input, mostOfExcerpt }: Examin
     nearestLeft: MOST_NEAREST,
   };
   const checked = claims.map((claim, index) => checkClaim(claim, cited[index] ?? [], given));
-  return { claims: checked, excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : new Map() };
+  const held = checked.flatMap(({ supported }, index) => (supported ? (cited[index] ?? []) : []));
+  return {
+    claims: checked,
+    texts: checkTexts({ rule, data }, recordsOf([...held, ...quoted]), given),
+    refuted: refutations.map((entry, index) => checkRefutation({ entry, opens: refuting[index] ?? [] }, said, given)),
+    excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : excerpts,
+  };
+}
+
+/** Returns the fields of the answer with facts that neither a quoted record nor the input contains. */
+function checkTexts(
+  { rule, data }: Pick<Examination, "rule" | "data">,
+  records: readonly string[],
+  { facts, input }: Given,
+): TextFault[] {
+  return (rule.texts ?? []).flatMap((path) => {
+    const values = followPath(path, data);
+    if ("missing" in values) return [];
+    const texts = values.flatMap((value) => (typeof value === "object" ? stringsIn(value) : [String(value)]));
+    const missing = facts.missing(texts.join("\n"), [...records, input]);
+    return missing.length > 0 ? [{ path, missing }] : [];
+  });
+}
+
+/** Checks a refutation: an earlier node has the claim, and each of its citations holds. */
+function checkRefutation(
+  { entry, opens }: { readonly entry: Json; readonly opens: readonly Open[] },
+  said: ReadonlyMap<string, readonly EarlierClaim[]>,
+  given: Given,
+): CheckedRefutation {
+  const claim = claimText(entry);
+  const nodes = [...new Set(said.get(stringOf(claim))?.map(({ node }) => node))];
+  const checked = opens.map((open) => checkCite(open, given));
+  const cites = checked.map(({ isTeam: _, ...cite }) => cite);
+  const problems = [
+    ...(nodes.length === 0 ? ["no earlier node has this claim, word for word"] : []),
+    ...problemsOf(cites),
+    ...(given.isIndependent && !checked.some(({ isTeam }) => isTeam) ? [FOREIGN] : []),
+  ];
+  const quotes = cites.map(({ ref, quote }) => `${ref}: ${JSON.stringify(shortText(quote, 200))}`);
+  const holds = problems.length === 0;
+  return { claim, nodes, holds, reason: shortText((holds ? quotes : problems).join("; "), 600), cites };
 }
 
 /** A citation and what was found for it in each of its results. */
@@ -109,13 +173,10 @@ function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedC
   const { input, facts, isIndependent } = given;
   const cites = opens.map((open) => checkCite(open, given));
   const holding = cites.filter(({ code }) => code === undefined);
-  const supported = holding.some((_, index) => !isIndependent || holding[index]?.isTeam);
+  const supported = holding.some(({ isTeam }) => !isIndependent || isTeam);
   const shown = cites.map(({ isTeam: _, ...cite }) => cite);
   if (!supported) return { claim, supported, cites: shown };
-  const records = opens.flatMap(({ finds }) =>
-    finds.flatMap(({ found }) => (found && "records" in found ? found.records : [])),
-  );
-  const unbound = facts.missing(factualText(claim), [...records.map(textOfRecord), input]);
+  const unbound = facts.missing(factualText(claim), [...recordsOf(opens), input]);
   return {
     claim,
     supported,
@@ -125,8 +186,12 @@ function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedC
   };
 }
 
-function textOfRecord({ text, columns = [] }: EvidenceRecord): string {
-  return columns.length > 0 ? `${text}\n${columns.join("\n")}` : text;
+/** Returns the texts of the records that contain the quotes. A row's text has the names of its columns too. */
+function recordsOf(opens: readonly Open[]): string[] {
+  const records = opens.flatMap(({ finds }) =>
+    finds.flatMap(({ found }) => (found && "records" in found ? found.records : [])),
+  );
+  return records.map(({ text, columns = [] }) => [text, ...columns].join("\n"));
 }
 
 /** Checks a citation. Of several results, one must contain the quote. */
@@ -170,7 +235,7 @@ function excerptsOf(opens: readonly Open[], most: number): ReadonlyMap<string, s
 /** Counts the evidence. `claims` and `cites` include what is removed later. */
 export function countEvidence(
   modes: ClaimModes,
-  claims: readonly CheckedClaim[],
+  { claims, texts = [] }: Pick<EventOf<"evidence:checked">, "claims" | "texts">,
   independent: boolean,
 ): EvidenceCounts {
   const cites = claims.flatMap((claim) => claim.cites);
@@ -189,12 +254,14 @@ export function countEvidence(
     ...(partial > 0 ? { partial } : {}),
     ...(unbound > 0 ? { unbound } : {}),
     ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
+    ...(texts.length > 0 ? { texts } : {}),
   };
 }
 
 export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
   const sum = (of: (counts: EvidenceCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
   const dropped = all.flatMap(({ dropped_claims = [] }) => dropped_claims);
+  const texts = all.flatMap((counts) => counts.texts ?? []);
   const partial = sum((counts) => counts.partial ?? 0);
   const unbound = sum((counts) => counts.unbound ?? 0);
   return {
@@ -206,14 +273,35 @@ export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
     ...(partial > 0 ? { partial } : {}),
     ...(unbound > 0 ? { unbound } : {}),
     ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
+    ...(texts.length > 0 ? { texts } : {}),
   };
+}
+
+/** Describes the citations that do not hold, with the nearest text. */
+function problemsOf(cites: readonly CheckedCite[]): string[] {
+  if (cites.length === 0) return ["it cites no result"];
+  return cites.flatMap(({ ref, problem, nearest }) => {
+    if (problem === undefined) return [];
+    const near = nearest === undefined ? "" : `; the nearest text there is: ${shortText(nearest, 200)}`;
+    return [`${ref || "no ref"}: ${problem}${near}`];
+  });
 }
 
 const MOST_LISTED = 50;
 
-/** Lists what is wrong with the claims, for the model's next attempt. */
-export function describeFaults(claims: readonly CheckedClaim[], independent: boolean): string[] {
-  const faults = complaintsOf(claims, independent);
+/** Lists the faults of an answer, for the model's next turn or attempt. */
+export function describeFaults(
+  { claims, texts = [], refuted = [] }: Pick<EventOf<"evidence:checked">, "claims" | "texts" | "refuted">,
+  independent: boolean,
+): string[] {
+  const faults = [
+    ...complaintsOf(claims, independent),
+    ...texts.map(({ path, missing }) => {
+      const facts = missing.slice(0, 10).join(", ");
+      return { claim: path, reason: `neither the records that claims quote nor the input contain: ${facts}` };
+    }),
+    ...refuted.flatMap(({ claim, holds, reason }) => (holds ? [] : [{ claim: `refutation of: ${claim}`, reason }])),
+  ];
   const lines = faults.slice(0, MOST_LISTED).map(({ claim, reason }) => `${shortText(claim, 160)} — ${reason}`);
   const left = faults.length - lines.length;
   return left > 0 ? [...lines, `and ${left} more`] : lines;
@@ -228,17 +316,14 @@ function complaintsOf(claims: readonly CheckedClaim[], independent: boolean) {
   });
 }
 
+const FOREIGN = "none of its evidence is from the team's own systems";
+
 function reasonsOf({ supported, cites, unbound = [] }: CheckedClaim, independent: boolean): string[] {
-  if (cites.length === 0) return ["it cites no result"];
-  const problems = cites.flatMap(({ ref, problem, nearest }) => {
-    if (problem === undefined) return [];
-    const near = nearest === undefined ? "" : `; the nearest text there is: ${shortText(nearest, 200)}`;
-    return [`${ref || "no ref"}: ${problem}${near}`];
-  });
+  const problems = problemsOf(cites);
   const isForeign = !supported && problems.length < cites.length && independent;
   return [
     ...problems.slice(0, 5),
-    ...(isForeign ? ["none of its evidence is from the team's own systems"] : []),
+    ...(isForeign ? [FOREIGN] : []),
     ...(unbound.length > 0 ? [`not in the records that it quotes: ${unbound.slice(0, 10).join(", ")}`] : []),
   ];
 }

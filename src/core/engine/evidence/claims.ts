@@ -2,6 +2,7 @@ import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { CiteFault } from "../event/node-result.ts";
+import { stringOf } from "./folded.ts";
 
 /** Claims of an answer and their citations. */
 
@@ -31,6 +32,25 @@ export interface CheckedClaim {
   readonly cites: readonly CheckedCite[];
 }
 
+/** Claim that an earlier node made. */
+export interface EarlierClaim {
+  readonly node: string;
+  readonly text: string;
+  /** Citations that hold, if the claim is supported. */
+  readonly cites: readonly Cite[];
+}
+
+/** Refutation of an earlier node's claim. */
+export interface CheckedRefutation {
+  readonly claim: string;
+  /** Earlier nodes with this claim. */
+  readonly nodes: readonly string[];
+  /** True if an earlier node has the claim and all cites hold. */
+  readonly holds: boolean;
+  readonly reason: string;
+  readonly cites: readonly CheckedCite[];
+}
+
 /** Returns the claims in order, or the missing part of the path. */
 export function claimsOf(rule: EvidenceRule, data: JsonObject): readonly Json[] | { readonly missing: string } {
   return followPath(rule.claims, data);
@@ -48,12 +68,25 @@ function scalarAt(path: string, cite: Json): string {
   return value === null || typeof value === "object" ? "" : String(value);
 }
 
-/** Returns a claim's text, or its JSON if it has none. */
+/** Returns a claim's text: its field `claim` or else its first string. Without one, returns its JSON. */
 export function claimText(claim: Json): string {
   if (typeof claim === "string") return claim;
   if (typeof claim !== "object" || claim === null) return String(claim);
-  const texts = Object.values(claim).filter((value) => typeof value === "string");
+  const texts = [(claim as JsonObject).claim, ...Object.values(claim)].filter((value) => typeof value === "string");
   return texts[0] ?? JSON.stringify(claim);
+}
+
+/** Removes the claims with this text from the lists in the data of an earlier node. */
+export function withoutClaim(data: JsonObject, text: string): JsonObject {
+  const wanted = stringOf(text);
+  const left = (value: Json): Json => {
+    if (Array.isArray(value)) {
+      return (value as readonly Json[]).filter((item) => stringOf(claimText(item)) !== wanted).map(left);
+    }
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value as JsonObject).map(([key, member]) => [key, left(member)]));
+  };
+  return left(data) as JsonObject;
 }
 
 /** Returns the text of a claim whose facts are compared with the records: its strings, without its citations. */

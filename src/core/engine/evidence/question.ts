@@ -6,6 +6,7 @@ import type { EventBody } from "../event/event.ts";
 import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/state.ts";
 import { type Evidence, examine } from "./check.ts";
+import type { EarlierClaim } from "./claims.ts";
 import { withoutEchoes } from "./echoes.ts";
 
 /** A check of one answer's claims, and its result. */
@@ -19,6 +20,7 @@ export interface EvidenceQuestion {
   readonly results: readonly CitedResult[];
   /** The run's input, which can be cited as `input`. */
   readonly input: Json;
+  readonly earlier: readonly EarlierClaim[];
   readonly mostOfExcerpt: number;
 }
 
@@ -34,7 +36,7 @@ export interface CitedResult {
 
 /** Checks the claims. `blobs` are the texts of the cited results' blobs, by id. */
 export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<string, string>): EventBody {
-  const { node, evaluator, data, results, input, mostOfExcerpt } = question;
+  const { node, evaluator, data, results, input, earlier, mostOfExcerpt } = question;
   const byRef = new Map(results.map((result) => [result.call.ref, result]));
   const evidenceOf = (ref: string): Evidence => {
     if (ref === "input") return { source: { texts: [resultText(input)] }, isTeam: false };
@@ -42,7 +44,9 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
     if (result) return evidenceIn(result, blobs);
     return { problem: `${ref || "nothing"} is not a result of this run`, code: "unknown_ref", isTeam: false };
   };
-  const { claims, missing, excerpts } = examine({ rule: evaluator.rule, data, evidenceOf, input, mostOfExcerpt });
+  const { rule } = evaluator;
+  const found = examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt });
+  const { claims, texts, refuted, missing, excerpts } = found;
   return {
     type: "evidence:checked",
     node,
@@ -52,6 +56,10 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
       ...(unbound ? { unbound: [...unbound] } : {}),
       cites: cites.map((cite) => ({ ...cite })),
     })),
+    ...(texts.length > 0 ? { texts: [...texts] } : {}),
+    ...(refuted.length > 0
+      ? { refuted: refuted.map((one) => ({ ...one, nodes: [...one.nodes], cites: [...one.cites] })) }
+      : {}),
     ...(missing === undefined ? {} : { missing }),
     excerpts: Object.fromEntries(excerpts),
   };

@@ -20,12 +20,12 @@ export interface Weighed {
 export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">): Weighed {
   const { rule, on_unsupported: mode = "fail", on_unbound = "mark" } = evaluator;
   const modes = { unsupported: mode, unbound: on_unbound };
-  const { claims, missing } = found;
-  const counts = countEvidence(modes, claims, rule.independent === true);
+  const { claims, missing, texts = [], refuted = [] } = found;
+  const counts = countEvidence(modes, found, rule.independent === true);
   const least = rule.min_supported ?? 1;
-  const unsupported = counts.claims - counts.supported;
+  const unsupported = counts.claims - counts.supported + texts.length + refuted.filter(({ holds }) => !holds).length;
   const pass = missing === undefined && counts.supported >= least && (mode !== "fail" || unsupported === 0);
-  const complaints = describeFaults(claims, rule.independent === true);
+  const complaints = describeFaults(found, rule.independent === true);
   const summary = missing ?? `quotes found for ${counts.supported} of ${counts.claims} claims`;
   const wanted = counts.supported < least && missing === undefined ? `, ${least} at least are wanted` : "";
   const reasoning = pass ? summary : [`${summary}${wanted}`, ...complaints].join("; ");

@@ -162,7 +162,7 @@ function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<
   step.result = result;
   markFailed(state, visit.key, result.status === "failed");
   step.cited = citedBy(state, visit);
-  step.checked = [...visit.examined.values()];
+  if (visit.examined.size > 0) step.checked = [...visit.examined.values()];
   keepResult(state, step);
   state.leaving = {
     node,

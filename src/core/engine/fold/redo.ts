@@ -1,7 +1,8 @@
-import { defined } from "../../base/values.ts";
+import { deepEqual, defined } from "../../base/values.ts";
 import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../event/prompt.ts";
+import { withoutClaim } from "../evidence/claims.ts";
 import { noteActive } from "./active.ts";
 import { isUnder } from "./limits.ts";
 import { shownSteps } from "./shown-results.ts";
@@ -96,7 +97,7 @@ export function markFailed({ run: { operations } }: State, key: string, hasFaile
 }
 
 /** Adds a result to the context. Appends in place, because pending prompts keep a length. Copies only to replace. */
-export function keepResult(state: State, { node, result, cited = [] }: PathStep): void {
+export function keepResult(state: State, { node, result, cited = [], checked = [] }: PathStep): void {
   if (!result) return;
   const { context } = state;
   const entries = state.results.has(node)
@@ -108,6 +109,31 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
   entries.push({ node, ...shown, ...(cited.length > 0 ? { cited } : {}), ...defined("dropped", dropped) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
+  if (result.status !== "success") return;
+  for (const { claim, nodes, holds, reason } of checked.flatMap(({ refuted = [] }) => refuted)) {
+    for (const earlier of holds ? nodes : [])
+      removeClaim(state, earlier, { claim, reason: `refuted by ${node}: ${reason}` });
+  }
+}
+
+/** Removes a refuted claim from the result of an earlier node and from the context. */
+function removeClaim(state: State, node: string, refuted: { readonly claim: string; readonly reason: string }): void {
+  const { context, results } = state;
+  const result = results.get(node);
+  if (!result?.evidence) return;
+  const { evidence } = result;
+  const data = withoutClaim(result.data, refuted.claim);
+  if (deepEqual(data, result.data)) return;
+  const dropped = [...(evidence.dropped_claims ?? []), refuted];
+  results.set(node, {
+    ...result,
+    data,
+    evidence: { ...evidence, dropped: evidence.dropped + 1, dropped_claims: dropped },
+  });
+  const entries = context.entries
+    .slice(0, context.length)
+    .map((entry) => (entry.node === node ? { ...entry, data, dropped } : entry));
+  state.context = { ...context, entries };
 }
 
 /** Returns the touches that were already saved, and those of the visits on the current path. */

@@ -108,10 +108,10 @@ function redactOpaque(value: Json, text: Redactor["text"]): Json {
   return Object.fromEntries(members);
 }
 
-type Examined = Pick<EventOf<"evidence:checked">, "claims" | "excerpts">;
+type Examined = Pick<EventOf<"evidence:checked">, "claims" | "texts" | "refuted" | "excerpts">;
 
-function examinedIn({ claims, excerpts }: Examined): Examined {
-  return { claims, excerpts };
+function examinedIn({ claims, texts, refuted, excerpts }: Examined): Examined {
+  return { claims, ...defined("texts", texts), ...defined("refuted", refuted), excerpts };
 }
 
 function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): Pick<EventOf<"inner:end">, "judged"> {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
+import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
 import { renderContext } from "../../../../src/core/engine/event/prompt.ts";
+import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import { begin } from "../../../../src/core/engine/fold/state.ts";
 import {
   calls,
   eventsOf,
@@ -271,6 +274,108 @@ describe("one correction", () => {
       expect(text).toContain(JSON.stringify(FALSE));
     }
     expect(retried).toContain("Look at the pool.\n");
+  });
+});
+
+describe("further fields", () => {
+  const rule = { claims: "claims[*]", texts: ["cause", "notes"] };
+  const answer = (cause: string) => gives({ claims: [TRUE], cause, notes: ["nothing"] });
+  const told = (cause: string, parts: Partial<Evidence> = {}) => {
+    return judged([], checks({ rule, ...parts }), { answers: [LOOK, "seen", answer(cause), answer(cause)] });
+  };
+
+  test("hold if a record that a claim quotes, or the input, has their facts", () => {
+    const played = told("The pool of `db-7` was empty after 1.5 s");
+    expect(resultAt(played, "a").evidence).not.toHaveProperty("texts");
+    expect(eventsOf(played.events, "reply:rejected")).toEqual([]);
+  });
+
+  test("are complaints and marked if not, and fail only where unsupported claims do", () => {
+    const played = told("The pool was empty after 1.8 s in `eu-west`");
+    const texts = [{ path: "cause", missing: ["1.8 s", "eu-west"] }];
+    expect(eventsOf(played.events, "evidence:checked").at(-1)).toMatchObject({ texts });
+    expect(resultAt(played, "a")).toMatchObject({ status: "success", evidence: { supported: 1, texts } });
+    expect(eventsOf(played.events, "reply:rejected")[0]?.reason).toContain("- cause — neither the records");
+    expect(resultAt(told("after 1.8 s", { on_unsupported: "fail" }), "a").status).toBe("failed");
+  });
+
+  test("may have facts of records that earlier nodes' claims quote", () => {
+    const workflow = workflowOf(
+      { look: { skills: ["ops"] }, a: node([checks()]), b: node([checks({ rule: { ...rule, min_supported: 0 } })]) },
+      ["look -> a", "a -> b"],
+    );
+    const later = { claims: [], cause: "after 1500 ms, order 4711", notes: [] };
+    const played = play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [calls("ops_logs"), "seen", gives({ claims: [TRUE] }), gives(later), gives(later)],
+      tools: () => ({ output: LOG }),
+    });
+    expect(resultAt(played, "b").evidence?.texts).toEqual([{ path: "cause", missing: ["4711"] }]);
+  });
+});
+
+describe("a refutation", () => {
+  const WRONG = claim("The pool ran dry: `1500 ms`", cite("r1", "pool exhausted after 1500 ms"));
+  const refuting = (text: string, quote: string) => {
+    const rule = { claims: "claims[*]", refutes: "refuted[*]", min_supported: 0 };
+    const answer = gives({ claims: [], refuted: [claim(text, cite("r1", quote))] });
+    const workflow = workflowOf(
+      { look: { skills: ["ops"] }, a: node([checks()]), b: node([checks({ rule })]), c: {} },
+      ["look -> a", "a -> b", "b -> c"],
+    );
+    return play(recordOf(workflow, { skills: [OPS] }), {
+      answers: [calls("ops_logs"), "seen", gives({ claims: [WRONG, TRUE] }), answer, answer, "done"],
+      tools: () => ({ output: LOG }),
+    });
+  };
+
+  test("that holds removes the claim from the earlier node, with the reason", () => {
+    const played = refuting("The pool  ran dry: “1500 ms”".replace(/[“”]/g, "`"), "payment declined for order 4711");
+    const [, found] = eventsOf(played.events, "evidence:checked");
+    expect(found?.refuted).toMatchObject([
+      { nodes: ["a"], holds: true, reason: 'r1: "payment declined for order 4711"' },
+    ]);
+    const { data, evidence } = resultAt(played, "a");
+    expect(data.claims).toEqual([TRUE]);
+    expect(evidence).toMatchObject({
+      claims: 2,
+      dropped: 1,
+      dropped_claims: [{ reason: 'refuted by b: r1: "payment declined for order 4711"' }],
+    });
+    const context = played.asks.at(-1)?.prompt.context;
+    const [before, after] = (context ? renderContext(context) : "").split('removed from "a"');
+    expect(before?.split('"b":')[0]).not.toContain("`1500 ms`");
+    expect(after).toContain('refuted by b: r1: "payment');
+  });
+
+  test.each([
+    [
+      "of a claim that no node made",
+      "The pool was full",
+      "payment declined for order 4711",
+      "no earlier node has this",
+    ],
+    ["without a quote that holds", "The pool ran dry: `1500 ms`", "the disk is full", "does not occur in r1"],
+  ])("%s is a complaint and removes nothing", (_, text, quote, reason) => {
+    const played = refuting(text, quote);
+    expect(eventsOf(played.events, "reply:rejected")[0]?.reason).toContain(reason);
+    expect(eventsOf(played.events, "evidence:checked").at(-1)?.refuted).toMatchObject([{ holds: false }]);
+    expect(resultAt(played, "a").data.claims).toEqual([WRONG, TRUE]);
+  });
+
+  test("is undone with the node that gave it", () => {
+    const played = refuting("The pool ran dry: `1500 ms`", "payment declined for order 4711");
+    const again = played.events.reduce(fold, begin(recordOf(workflowOf({ look: {} }))));
+    expect(again.results.get("a")?.data.claims).toEqual([TRUE]);
+    const resumed = {
+      type: "run:resume",
+      from: "b",
+      settings: {},
+      seq: 0,
+      time: "2026-01-01T00:00:00Z",
+      epoch: 1,
+      key: "r",
+    };
+    expect(fold(again, resumed as RunEvent).results.get("a")?.data.claims).toEqual([WRONG, TRUE]);
   });
 });
 

@@ -4,6 +4,7 @@ import { EXECUTOR } from "../../../skill/skill.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
+import { claimText, type EarlierClaim } from "../../evidence/claims.ts";
 import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { ask } from "../../fold/limits.ts";
@@ -95,13 +96,15 @@ function examineStep(
   const { visit, node } = scene;
   const key = `${checkKey(visit)}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
-  const results = [...citedRefs(evaluator.rule, data)].flatMap((ref) => citedResult(scene, ref));
+  const earlier = earlierClaims(scene);
+  const results = [...citedRefs(evaluator.rule, data, earlier)].flatMap((ref) => citedResult(scene, ref));
   const question = {
     node: visit.node,
     evaluator,
     data,
     results,
     input: scene.state.context.input,
+    earlier,
     mostOfExcerpt: isJudged ? MOST_OF_EXCERPT : 0,
   };
   if (results.some(({ blobs }) => blobs.length > 0)) return { kind: "examine", key, node: visit.node, question };
@@ -110,6 +113,20 @@ function examineStep(
 
 /** Longest excerpt of a result that a judge sees. */
 const MOST_OF_EXCERPT = 4096;
+
+/** Returns the claims of the latest visits of other nodes, with the quotes of those that are supported. */
+function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
+  const latest = new Map(state.path.map(({ node, checked = [] }) => [node, checked]));
+  latest.delete(visit.node);
+  return [...latest].flatMap(([node, checked]) => {
+    return checked
+      .flatMap(({ claims }) => claims)
+      .map(({ claim, supported, cites }) => {
+        const held = supported ? cites.filter(({ problem }) => problem === undefined) : [];
+        return { node, text: claimText(claim), cites: held };
+      });
+  });
+}
 
 function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
   const call = state.run.calls.get(ref);
