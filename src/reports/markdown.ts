@@ -1,5 +1,6 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { holds } from "../core/engine/finding/claims.ts";
 import { doctorCommand } from "../core/engine/result/signal-command.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
@@ -8,6 +9,7 @@ import { countStandings, openCount, viewReport } from "./model/plan.ts";
 import { endOf, type Report } from "./model/report.ts";
 import {
   awaitedSection,
+  claimWords,
   deedLists,
   droppedClaims,
   evidenceTitle,
@@ -40,7 +42,7 @@ import { planSection } from "./plan-markdown.ts";
 /** Summarizes a run: findings and actions first, then missing skills, nodes and next steps. */
 export function summaryMarkdown(report: Report): string {
   const account = accountOf(report);
-  const { finding, failure, evidence, result } = account;
+  const { finding, failure, evidence } = account;
   const lead = finding.headline === undefined ? [] : [text([strong(finding.headline)])];
   const parts = [
     heading(account),
@@ -51,7 +53,7 @@ export function summaryMarkdown(report: Report): string {
       ...lead,
       ...facts(findingFacts(account)),
       ...titled("What was done, and what was not", deedLists(account.deeds)),
-      ...titled(`Evidence: ${evidenceTitle(evidence)}`, [...claimRows(evidence), ...droppedClaims(result)]),
+      ...titled(`Evidence: ${evidenceTitle(evidence)}`, [...claimRows(evidence), ...droppedClaims(account)]),
       ...titled("⚠️ Left out", list(leftOutList(account))),
       ...findings(account.visits),
       ...nodes(account.visits),
@@ -97,11 +99,10 @@ function heading(account: Account): string {
 
 /** Claims that hold, with the references of the results that contain their quotes. */
 function claimRows({ claims }: Account["evidence"]): Block[] {
-  const held = claims.filter(({ supported }) => supported);
-  const rows = held.map(({ text: claim, cites }) => {
-    const refs = [...new Set(cites.flatMap(({ ref, problem }) => (problem === undefined ? [ref] : [])))];
+  const rows = claims.filter(holds).map((claim) => {
+    const refs = [...new Set(claim.cites.flatMap(({ ref, problem }) => (problem === undefined ? [ref] : [])))];
     return {
-      words: words`${claim}`,
+      words: claimWords(claim),
       why: joinWords(
         refs.map((ref) => [span("ref", ref)]),
         ", ",

@@ -1,10 +1,12 @@
 import { formatCost, formatDuration, formatTime, plural, shortText } from "../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { holds } from "../core/engine/finding/claims.ts";
+import { causeText } from "../core/engine/finding/finding.ts";
 import { unroutedText } from "../core/engine/result/unrouted.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
 import type { Report } from "./model/report.ts";
-import { droppedClaims, nextSteps, placesOf } from "./model/tree/run.ts";
+import { claimWords, droppedClaims, findingFacts, nextSteps } from "./model/tree/run.ts";
 import {
   type Block,
   code,
@@ -12,7 +14,6 @@ import {
   fact,
   facts,
   type Item,
-  joinWords,
   list,
   type Section,
   section,
@@ -27,7 +28,7 @@ import { lastVisits } from "./model/visits.ts";
 /** Drafts a blameless post-mortem from the record of a run. Contains nothing that is not in the record. */
 export function postmortemMarkdown(report: Report): string {
   const account = accountOf(report);
-  const { finding, result } = account;
+  const { finding } = account;
   const parts = [
     ...about(account),
     titled("Summary", summary(account)),
@@ -35,7 +36,7 @@ export function postmortemMarkdown(report: Report): string {
     titled("Timeline (UTC)", timeline(account)),
     titled("Root cause", cause(account)),
     titled("What went well", list(well(account).map(item))),
-    titled("What went badly", [...list(badly(account).map(item)), ...droppedClaims(result)]),
+    titled("What went badly", [...list(badly(account).map(item)), ...droppedClaims(account)]),
     titled("Action items", list(actions(account), { look: "tasks" })),
     titled("Evidence", evidence(account)),
   ];
@@ -61,9 +62,10 @@ function about({ record, result, standing, finding }: Account): Block[] {
 }
 
 function summary({ finding, failure }: Account): Block[] {
+  const cause = causeText(finding);
   return [
     ...(finding.headline === undefined ? [] : [text([span("verse", finding.headline)])]),
-    ...(finding.cause === undefined ? [] : [text([span("verse", finding.cause.text)])]),
+    ...(cause === undefined ? [] : [text([span("verse", cause)])]),
     ...(failure === undefined ? [] : [text(words`The investigation itself did not complete: ${failure.headline}`)]),
   ];
 }
@@ -78,8 +80,8 @@ interface Moment {
 /** Combines the timelines in results with the times in quotes of claims. */
 function timeline({ visits, evidence: { claims } }: Account): Block[] {
   const told = lastVisits(visits).flatMap(({ result }) => Object.values(result?.data ?? {}).flatMap(momentsIn));
-  const quoted = claims.flatMap(({ text: claim, supported, cites }) => {
-    const cite = supported ? cites.find(({ quote, problem }) => problem === undefined && ISO.test(quote)) : undefined;
+  const quoted = claims.filter(holds).flatMap(({ text: claim, cites }) => {
+    const cite = cites.find(({ quote, problem }) => problem === undefined && ISO.test(quote));
     const at = cite && ISO.exec(cite.quote)?.[0];
     return at === undefined || cite === undefined ? [] : [momentAt(at, `${claim} (${cite.ref})`)];
   });
@@ -115,33 +117,29 @@ function momentAt(text: string, what: string): Moment {
     : { time, at: formatTime(new Date(time).toISOString()), what };
 }
 
-function cause({ finding: { cause: found } }: Account): Block[] {
-  if (!found) return [];
-  const where = placesOf(found);
-  return [
-    text([span("verse", found.text)]),
-    ...facts([where.length === 0 ? undefined : ["Where", joinWords(where)], fact("Confidence", found.confidence)]),
-  ];
+function cause(account: Account): Block[] {
+  const said = causeText(account.finding);
+  if (said === undefined) return [];
+  const terms = ["Where", "Confidence", "Ruled out"];
+  return [text([span("verse", said)]), ...facts(findingFacts(account).filter(([term]) => terms.includes(term)))];
 }
 
-function well({ evidence: { claims, supported }, visits, result, deeds }: Account): Words[] {
+function well({ evidence: { claims, kept }, visits, result, deeds }: Account): Words[] {
   const evals = lastVisits(visits).flatMap((visit) => visit.result?.evals ?? []);
   const passed = evals.filter(({ pass }) => pass).length;
   const took = formatDuration(result.usage.durationMs);
   return [
     ...(result.status === "succeeded" ? [words`The investigation finished within ${took}.`] : []),
-    ...(claims.length > 0
-      ? [words`${supported} of ${plural(claims.length, "claim")} are shown by quoted results.`]
-      : []),
+    ...(claims.length > 0 ? [words`Quotes were found for ${kept} of ${plural(claims.length, "claim")}.`] : []),
     ...(evals.length > 0 ? [words`${passed} of ${plural(evals.length, "eval")} passed.`] : []),
     ...deeds.done.map((done) => words`Done: ${done.text}`),
   ];
 }
 
-function badly({ every, visits, evidence: { claims, supported }, failure, result, nameOf }: Account): Words[] {
+function badly({ every, visits, finding, evidence: { claims, kept }, failure, result, nameOf }: Account): Words[] {
   const { unrouted } = result;
   const retried = every.filter(({ retries }) => retries.length > 0);
-  const lost = claims.length - supported;
+  const lost = claims.length - kept;
   const then = failure?.end === undefined ? [] : words`; then ${failure.end}`;
   return [
     ...(failure ? [words`${failure.headline}${then}`] : []),
@@ -150,9 +148,9 @@ function badly({ every, visits, evidence: { claims, supported }, failure, result
     }),
     ...(unrouted ? [words`The run ${unroutedText(nameOf(unrouted.node), unrouted.edges.length)}.`] : []),
     ...visits.filter((visit) => statusOf(visit) === "skipped").map(({ name }) => words`${name} was skipped.`),
-    ...(lost > 0 ? [words`${plural(lost, "claim")} had no support.`] : []),
+    ...(lost > 0 ? [words`${plural(lost, "claim")} did not hold.`] : []),
     ...retried.map(({ name, retries }) => words`${name} needed ${plural(retries.length + 1, "attempt")}.`),
-    ...gapsIn(visits).map((gap) => words`Not known: ${gap}`),
+    ...[...new Set([...finding.missing, ...gapsIn(visits)])].map((gap) => words`Not known: ${gap}`),
   ];
 }
 
@@ -188,15 +186,13 @@ function evidence({
   recordingCost,
 }: Account): Block[] {
   const tools = new Map(every.flatMap(({ calls, name }) => calls.map(({ ref, tool }) => [ref, `${tool} in ${name}`])));
-  const rows = claims
-    .filter(({ supported }) => supported)
-    .map(({ text: claim, cites }): Item => {
-      const held = cites.filter(({ problem }) => problem === undefined);
-      const quotes = held.map(({ ref, quote }) => {
-        return item(words`${span("ref", ref)} (${tools.get(ref) ?? ""}): ${span("quote", quote)}`);
-      });
-      return { words: words`${claim}`, parts: list(quotes) };
+  const rows = claims.filter(holds).map((claim): Item => {
+    const held = claim.cites.filter(({ problem }) => problem === undefined);
+    const quotes = held.map(({ ref, quote }) => {
+      return item(words`${span("ref", ref)} (${tools.get(ref) ?? ""}): ${span("quote", quote)}`);
     });
+    return { words: claimWords(claim), parts: list(quotes) };
+  });
   const page = command(`report ${result.run} --report html=report.html`);
   const paid =
     answeredBy === undefined ? `cost ${formatCost(result.usage.costUsd)}` : paidWords(answeredBy, recordingCost);

@@ -150,7 +150,7 @@ describe("a finding whose claims were all dropped", () => {
     expect(html).toContain(`<h1 dir="auto">${title}</h1>`);
     for (const text of [ended.stderr, md, postmortem]) {
       expect(text).toContain(title);
-      expect(text).toContain("unsupported: The disk of the database is full");
+      expect(text).toContain("not shown by evidence: The disk of the database is full");
       expect(text).toMatch(/No space is left — r1: its quote does not\s+occur in r1/);
     }
   });

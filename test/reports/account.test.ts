@@ -81,7 +81,7 @@ describe("what a run found", () => {
     expect(checked(claim("The disk  is full", false), other)).toMatchObject({
       isUnshown: true,
       headline: "Cause not shown by evidence: Checkout fails",
-      cause: { text: "unsupported: The disk is full." },
+      cause: { text: "The disk is full." },
     });
     expect(checked(claim("The disk is full", true), other)).not.toHaveProperty("isUnshown");
     expect(checked(claim("The pool is empty", false), other)).not.toHaveProperty("isUnshown");

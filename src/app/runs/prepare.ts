@@ -32,6 +32,7 @@ import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
 import { type InnerWorkflow, type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
 import { recallMemory } from "./memory.ts";
+import { reportUrl } from "./report-url.ts";
 import {
   describeLikeSources,
   limitWarnings,
@@ -137,10 +138,11 @@ async function connectRun(workspace: Workspace, given: Read & Reach, request: Ru
 function recordOf(
   workspace: Workspace,
   run: Read & Reach & Connected,
-  { runId, choices }: Pick<RunRequest, "runId" | "choices">,
+  { runId, choices, recorded, stage }: Pick<RunRequest, "runId" | "choices" | "recorded" | "stage">,
 ): RunRecord {
   const { workflow, input, settings, redactor, entries } = run;
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
+  const address = recorded || stage ? recorded?.report_url : reportUrl(workspace.host.env);
   return {
     schema: "skillflow.run/1",
     run: runId ?? newRunId(),
@@ -148,6 +150,7 @@ function recordOf(
     at: new Date().toISOString(),
     ...defined("file", run.file),
     ...defined("commit", workspace.host.documents?.commit),
+    ...defined("report_url", address),
     workflow,
     input,
     sources: run.sources,

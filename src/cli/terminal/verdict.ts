@@ -134,7 +134,7 @@ function shortfalls(account: Account): Block[] {
   const short = result.degraded.filter(({ skill }) => skill === undefined);
   const redacted = Object.entries(result.redactions ?? {}).map(([name, count]) => `${name} (${count})`);
   return [
-    ...droppedClaims(result),
+    ...droppedClaims(account),
     ...list(short.map(({ node, reason }): Item => ({ words: words`${nameOf(node)}: ${reason}`, tone: "degraded" }))),
     ...failedCalls(account),
     ...(redacted.length === 0

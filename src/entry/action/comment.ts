@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { actionsRun } from "../../app/runs/report-url.ts";
 import { annotationsOfRefusal } from "../../cli/ci/github.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
@@ -34,7 +35,7 @@ export function openComment(
   const folder = mkdtempSync(join(env.RUNNER_TEMP || tmpdir(), "skillflow-comment-"));
   const reports = [`--report=json=${join(folder, RESULT)}`, `--report=md=${join(folder, SUMMARY)}`];
   const close = () => rmSync(folder, { recursive: true, force: true });
-  return { reports, place: placeOf(env), workflow, folder, address: addressOf(env), github, close };
+  return { reports, place: placeOf(env), workflow, folder, address: actionsRun(env), github, close };
 }
 
 const RESULT = "result.json";
@@ -134,13 +135,4 @@ function placeOf(env: Environment): Place | undefined {
   const number = typeof event === "string" ? undefined : valueAt(event, "pull_request", "number");
   if (repository === undefined || typeof number !== "number" || !Number.isSafeInteger(number)) return undefined;
   return { repository, number };
-}
-
-function addressOf({
-  GITHUB_SERVER_URL: server = "",
-  GITHUB_REPOSITORY: name = "",
-  GITHUB_RUN_ID: run = "",
-}: Environment) {
-  const isSound = /^https:\/\/[\w.-]+(?::\d+)?$/.test(server) && /^[\w.-]+\/[\w.-]+$/.test(name) && /^\d+$/.test(run);
-  return isSound ? `${server}/${name}/actions/runs/${run}` : undefined;
 }

@@ -4,9 +4,9 @@ import { isObject, type Json, type JsonObject } from "../../core/base/values.ts"
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
 import type { Account } from "../model/account.ts";
-import { type Quotes, quotesOf } from "../model/evidence.ts";
+import { claimsIn, type Quotes, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
-import { checkedClaims } from "../model/tree/run.ts";
+import { claimLists } from "../model/tree/run.ts";
 import { complaintOf, durationOf, statusOf, statusWord, type Visit, type VisitCall } from "../model/visit.ts";
 import { approvalHtml } from "./approval.ts";
 import { innerHtml } from "./inner.ts";
@@ -53,7 +53,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
     approvalHtml(visit, page.account),
     resultHtml(visit, page),
     evalsHtml(visit.result?.evals ?? []),
-    page.last.has(visit) ? undefined : claimsHtml(visit),
+    page.last.has(visit) ? undefined : claimsHtml(visit, page),
     turnsHtml(row, page),
     innerHtml(visit, (each) => visitHtml(each, page)),
     routeHtml(visit, page),
@@ -146,10 +146,10 @@ function turnsHtml(row: TimelineRow, page: VisitPage): Markup | undefined {
 }
 
 /** Shows the claims of an earlier visit of a node. The page's evidence shows only the last visits. */
-function claimsHtml({ evidence }: Visit): Markup | undefined {
-  const claims = evidence.flatMap((checked) => checked.claims);
+function claimsHtml(visit: Visit, { account }: VisitPage): Markup | undefined {
+  const claims = claimsIn(account.record, [visit]);
   if (claims.length === 0) return undefined;
-  return html`<section class="part"><h4>Claims checked by code</h4>${blocksHtml(checkedClaims(claims))}</section>`;
+  return html`<section class="part"><h4>Claims and their quotes</h4>${blocksHtml(claimLists({ claims, missing: [] }))}</section>`;
 }
 
 function callsHtml(calls: readonly VisitCall[], page: VisitPage): Markup | undefined {

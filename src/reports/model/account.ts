@@ -1,11 +1,12 @@
 import { formatCost, plural } from "../../core/base/preview.ts";
 import type { RunStatus } from "../../core/engine/event/end.ts";
+import { type Finding, findingOf } from "../../core/engine/finding/finding.ts";
 import { nameOfNode } from "../../core/engine/fold/documents.ts";
+import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { type Deeds, deedsOf } from "./deeds.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Failure, failureOf } from "./failure.ts";
-import { type Finding, findingOf } from "./finding.ts";
 import { endOf, type Report } from "./report.ts";
 import { statusOf, type Visit } from "./visit.ts";
 import { lastVisits, visitsOf } from "./visits.ts";
@@ -40,7 +41,8 @@ export type RunState = RunStatus | "degraded" | "running";
 export function accountOf(report: Report): Account {
   const { visits, every, remarks } = visitsOf(report);
   const failure = report.isUnderWay ? undefined : failureOf(report, visits);
-  const finding = findingOf(report, visits);
+  const { record } = report;
+  const finding = findingOf(stateAfter(report), { record, workflow: record.workflow });
   return {
     ...report,
     state: report.isUnderWay ? "running" : stateOf(report.result),
@@ -50,7 +52,7 @@ export function accountOf(report: Report): Account {
     failure,
     deeds: deedsOf(report, visits, every),
     awaited: awaitedIn(report),
-    evidence: evidenceOf(every),
+    evidence: evidenceOf(record, every),
     visits,
     every,
     remarks,

@@ -1,54 +1,38 @@
 import { nodePath } from "../../core/document/inner/place.ts";
-import type { CheckedClaim } from "../../core/engine/evidence/claims.ts";
-import { claimText } from "../../core/engine/evidence/claims.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "../../core/engine/finding/claims.ts";
+import { nodeAt } from "../../core/engine/fold/documents.ts";
 import type { Visit } from "./visit.ts";
 
 /** Result of the evidence check, for the claims of each node's last visit. */
 export interface Evidence {
-  readonly claims: readonly Claim[];
-  readonly supported: number;
+  /** Claims that hold come first. */
+  readonly claims: readonly JudgedClaim[];
+  /** Number of claims that hold. */
+  readonly kept: number;
   /** Nodes that had to make claims but made none, with the reason. */
   readonly missing: readonly { readonly visit: Visit; readonly why: string }[];
 }
 
-export interface Claim {
-  readonly text: string;
-  readonly supported: boolean;
-  readonly cites: CheckedClaim["cites"];
-  readonly visit: Visit;
-}
-
-export function evidenceOf(visits: readonly Visit[]): Evidence {
+export function evidenceOf(record: RunRecord, visits: readonly Visit[]): Evidence {
   const last = [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
-  const checked = last.flatMap((visit) => visit.evidence.map((found) => ({ visit, found })));
-  const claims = joined(
-    checked.flatMap(({ visit, found }) => {
-      return found.claims.map(({ claim, supported, cites }): Claim => {
-        return { text: claimText(claim), supported, cites, visit };
-      });
-    }),
-  );
+  const claims = mergeClaims(claimsIn(record, last));
+  const kept = claims.filter(holds);
   return {
-    claims: [...claims.filter(({ supported }) => supported), ...claims.filter(({ supported }) => !supported)],
-    supported: claims.filter(({ supported }) => supported).length,
-    missing: checked.flatMap(({ visit, found }) =>
-      found.missing === undefined ? [] : [{ visit, why: found.missing }],
-    ),
+    claims: [...kept, ...claims.filter((claim) => !holds(claim))],
+    kept: kept.length,
+    missing: last.flatMap((visit) => {
+      return visit.evidence.flatMap(({ missing: why }) => (why === undefined ? [] : [{ visit, why }]));
+    }),
   };
 }
 
-/** Merges identical claims of several nodes into one with the cites of all. */
-function joined(claims: readonly Claim[]): Claim[] {
-  const known = new Map<string, Claim>();
-  for (const claim of claims) {
-    const key = JSON.stringify([claim.text, claim.supported]);
-    const before = known.get(key);
-    const others = claim.cites.filter(
-      (cite) => !before?.cites.some(({ ref, quote }) => ref === cite.ref && quote === cite.quote),
-    );
-    known.set(key, before ? { ...before, cites: [...before.cites, ...others] } : claim);
-  }
-  return [...known.values()];
+/** Returns the checked claims of visits. */
+export function claimsIn(record: RunRecord, visits: readonly Visit[]): JudgedClaim[] {
+  const refuted = refutedIn(visits.flatMap(({ evidence }) => evidence));
+  return visits.flatMap(({ at, node, evidence }) => {
+    return evidence.flatMap((check) => judgeClaims(nodeAt(record, at, node), check, refuted));
+  });
 }
 
 /** Verified quotes by the reference of the result that contains them. */

@@ -34,7 +34,7 @@ const TEXTS: Texts = {
   "operation:resolved": ({ operation, applied, by }) =>
     `${operation} ${applied ? "applied" : "not applied"}, says ${by}`,
   "evidence:checked": ({ evaluator, claims }) => {
-    return `${evaluator}: ${claims.filter(({ supported }) => supported).length} of ${plural(claims.length, "claim")} supported`;
+    return `${evaluator}: ${claims.filter(({ supported }) => supported).length} of ${plural(claims.length, "claim")} with quotes found`;
   },
   "model:reply": ({ purpose, model, usage, parts }) => {
     const why = purpose === "route" ? reasonIn(parts) : undefined;

@@ -182,7 +182,8 @@ function describeOutcome({ data: given, inner, evals, evidence, route }: Visit, 
     const mark = pass ? paint("green", "✔") : paint("red", "✘");
     return `  ${mark} ${plainLine(name)} ${paint("dim", kind)}${reasoning ? `: ${plainLine(reasoning)}` : ""}`;
   });
-  const claims = evidence && `  evidence: ${evidence.supported} of ${plural(evidence.claims, "claim")} supported`;
+  const claims =
+    evidence && `  evidence: quotes found for ${evidence.supported} of ${plural(evidence.claims, "claim")}`;
   return [
     ...(data && Object.keys(data).length > 0
       ? [`  ${paint("bold", "result")}`, ...describeData(data, paint, width)]

@@ -4,9 +4,10 @@ import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
 import { valuesOf } from "../../document/inner/items.ts";
 import { isDryRun } from "../../document/inputs.ts";
-import type { RunError, RunStatus, Unrouted } from "../event/end.ts";
+import type { Degraded, RunError, RunStatus, Unrouted } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
+import { unshownCause } from "../finding/finding.ts";
 import { hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { degradedIn } from "../fold/degraded-in.ts";
 import { ask } from "../fold/limits.ts";
@@ -235,7 +236,7 @@ function end(program: Program, state: State, { status, reason, error, unrouted }
     status,
     reason,
     ...said,
-    degraded: degradedIn(state),
+    degraded: degradedWith(program, state),
     ...defined("unrouted", unrouted),
     ...defined("error", error),
   };
@@ -320,6 +321,14 @@ export function park(program: Program, state: State): SingleStep {
     error: { code: "run.waiting", message: reason },
   };
   return { kind: "decide", key: `wait/${state.entered}/${state.usage.modelCalls}/${waiting.length}`, bodies: [body] };
+}
+
+/** Adds the node with the cause to the degraded ones if evidence was checked there and no claim shows the cause. */
+function degradedWith(program: Program, state: State): Degraded[] {
+  const degraded = degradedIn(state);
+  const node = unshownCause(state, program);
+  const isKnown = node === undefined || degraded.some((each) => each.node === node && each.skill === undefined);
+  return isKnown ? degraded : [...degraded, { node, reason: "no claim shows its cause" }];
 }
 
 /** Returns the value at the first of the workflow's `verdict` paths that resolves. */

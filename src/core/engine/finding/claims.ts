@@ -19,18 +19,18 @@ export interface JudgedClaim extends Omit<CheckedClaim, "claim"> {
 
 /** Judges the claims of a check at a node. `refuted` are the refutations of the whole run. */
 export function judgeClaims(
-  { eval: evaluators = [] }: Pick<WorkflowNode, "eval">,
+  node: Pick<WorkflowNode, "eval"> | undefined,
   { evaluator: name, claims }: Checked,
   refuted: Refutations = new Map(),
 ): JudgedClaim[] {
-  const evaluator = evaluators.find((each): each is EvidenceEvaluator => {
+  const evaluator = node?.eval?.find((each): each is EvidenceEvaluator => {
     return each.kind === "evidence" && each.name === name;
   });
   const modes = { unsupported: evaluator?.on_unsupported ?? "fail", unbound: evaluator?.on_unbound ?? "mark" } as const;
   return claims.map((checked) => {
     const { claim, ...rest } = checked;
     const text = claimText(claim);
-    const why = rest.supported ? refuted.get(stringOf(text)) : undefined;
+    const why = rest.supported ? refuted.get(keyOf(text)) : undefined;
     if (why !== undefined) return { ...rest, text, status: "refuted", why };
     const isLost = rest.supported && isDropped(checked, modes);
     return { ...rest, text, status: isLost ? "dropped" : statusOf(rest) };
@@ -61,9 +61,14 @@ export function refutedIn(checks: readonly Checked[]): Refutations {
       const text = isObject(entry) ? entry.claim : entry;
       if (typeof text !== "string") return [];
       const why = isObject(entry) && typeof entry.reason === "string" ? entry.reason : "a later node refuted it";
-      return [[stringOf(text), why]];
+      return [[keyOf(text), why]];
     }),
   );
+}
+
+/** Folds a claim as quotes are folded, without backticks around it and one final full stop. */
+function keyOf(text: string): string {
+  return stringOf(text.trim().replace(/^`|`$|\.$/g, ""));
 }
 
 /** Merges equal claims into one with the cites of all, in the order of their first appearance. */
@@ -83,7 +88,9 @@ export function mergeClaims<Claim extends JudgedClaim>(claims: readonly Claim[])
 /** Describes what the check found of a claim: `1 of 2 quotes found, facts not found: 12%`. */
 export function foundWords({ status, cites, partial, unbound, why }: Omit<JudgedClaim, "text" | "supported">): string {
   const held = cites.filter(({ problem }) => problem === undefined).length;
-  if (status === "unsupported") return held > 0 ? "no quote from the team's own systems" : "quotes not found";
+  if (cites.length === 0) return "it cites no result";
+  if (status === "unsupported")
+    return held > 0 ? "none of its evidence is from the team's own systems" : "quotes not found";
   const quotes = partial ? `${held} of ${cites.length} quotes found` : held === 1 ? "quote found" : "quotes found";
   const facts = unbound ? `, facts not found: ${unbound.join(", ")}` : partial ? ", facts found" : "";
   return `${quotes}${facts}${why === undefined ? "" : `; refuted: ${why}`}`;

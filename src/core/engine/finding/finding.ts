@@ -7,7 +7,7 @@ import type { NodeResult } from "../event/node-result.ts";
 import type { RunRecord } from "../event/record.ts";
 import { evidenceOf } from "../fold/fold-inner.ts";
 import type { State } from "../fold/state.ts";
-import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "./claims.ts";
+import { holds, type JudgedClaim, judgeClaims, mergeClaims, type Refutations, refutedIn } from "./claims.ts";
 import { describeQuotes, type FoundQuote } from "./quotes.ts";
 
 /** Conclusions of a run as far as it has come, after its checks. Independent of the run's status. */
@@ -104,26 +104,36 @@ export function unshownCause(state: State, { workflow }: Investigated): string |
 }
 
 /** Checks whether evidence was checked at the node of a finding, and no claim of it holds. */
-function isBare(state: State, { nodes }: Pick<Workflow, "nodes">, { node, cause }: Found): boolean {
-  const checks = node === undefined ? [] : (lastChecks(state).get(node) ?? []);
-  if (checks.length === 0 || node === undefined) return false;
-  const claims = claimsOf(state, { nodes: { [node]: nodes[node] ?? { name: node } } }, node);
+function isBare(state: State, workflow: Pick<Workflow, "nodes">, { node, cause }: Found): boolean {
+  const checks = checksIn(state);
+  if (node === undefined || !checks.last.get(node)?.length) return false;
+  const claims = judgeAt(node, checks, workflow);
   return (cause !== undefined || claims.length > 0) && !claims.some(holds);
 }
 
 /** Judges the claims of each node's last visit, those of one node first. */
-function claimsOf(state: State, { nodes }: Pick<Workflow, "nodes">, first: string | undefined): JudgedClaim[] {
-  const checks = lastChecks(state);
-  const refuted = refutedIn([...checks.values()].flat());
-  const ids = [...checks.keys()].filter((id) => Object.hasOwn(nodes, id));
+function claimsOf(state: State, workflow: Pick<Workflow, "nodes">, first: string | undefined): JudgedClaim[] {
+  const checks = checksIn(state);
+  const ids = [...checks.last.keys()];
   const inOrder = [...ids.filter((id) => id === first), ...ids.filter((id) => id !== first)];
-  return inOrder.flatMap((id) => {
-    return (checks.get(id) ?? []).flatMap((check) => judgeClaims(nodes[id] ?? {}, check, refuted));
+  return inOrder.flatMap((id) => judgeAt(id, checks, workflow));
+}
+
+/** Evidence checks of each node's last visit, and the refutations in them. */
+interface Checks {
+  readonly last: ReadonlyMap<string, readonly EventOf<"evidence:checked">[]>;
+  readonly refuted: Refutations;
+}
+
+function judgeAt(node: string, { last, refuted }: Checks, { nodes }: Pick<Workflow, "nodes">): JudgedClaim[] {
+  return (last.get(node) ?? []).flatMap((check) => {
+    return judgeClaims(Object.hasOwn(nodes, node) ? nodes[node] : undefined, check, refuted);
   });
 }
 
-function lastChecks({ path }: State): ReadonlyMap<string, readonly EventOf<"evidence:checked">[]> {
-  return new Map(path.map(({ node, checked = [] }) => [node, checked]));
+function checksIn({ path }: State): Checks {
+  const last = new Map(path.map(({ node, checked = [] }) => [node, checked]));
+  return { last, refuted: refutedIn([...last.values()].flat()) };
 }
 
 function rootIn({ results, context }: State): JsonObject {

@@ -1,6 +1,6 @@
 import { formatTime, plural } from "../../../core/base/preview.ts";
-import type { CheckedClaim } from "../../../core/engine/evidence/claims.ts";
-import { claimText } from "../../../core/engine/evidence/claims.ts";
+import { foundWords, holds } from "../../../core/engine/finding/claims.ts";
+import { type Place, sectionsOf } from "../../../core/engine/finding/sections.ts";
 import type { Answers } from "../../../core/engine/result/signal-command.ts";
 import { unroutedText } from "../../../core/engine/result/unrouted.ts";
 import type { Account } from "../account.ts";
@@ -14,7 +14,6 @@ import {
   codeIn,
   command,
   type Fact,
-  fact,
   type Item,
   joinWords,
   list,
@@ -75,28 +74,24 @@ export function answerLines({ approve, deny }: Answers): Block[] {
   return [text(words`approve: ${command(approve)}`), text(words`deny: ${command(deny)}`)];
 }
 
-/** Lists the findings of the run, without the headline. */
+/** Lists what the run found, without the headline and the claims. */
 export function findingFacts({ finding }: Pick<Account, "finding">): Fact[] {
-  const { verdict, severity, impact, cause, action } = finding;
-  const where = cause ? placesOf(cause) : [];
-  const rows = [
-    fact("Verdict", verdict),
-    fact("Severity", severity),
-    fact("Impact", impact),
-    fact("Cause", cause?.text),
-    where.length === 0 ? undefined : (["Where", joinWords(where)] as const),
-    fact("Confidence", cause?.confidence),
-    fact("First step", action),
-  ];
-  return rows.filter((row) => row !== undefined);
+  return sectionsOf(finding).flatMap((section): Fact[] => {
+    if (section.kind === "list") return section.items.map((item) => [section.term, excludedWords(item)]);
+    if (section.kind !== "fact") return [];
+    const where = placeWords(section.places);
+    const fact: Fact = [section.term, words`${section.text}`];
+    return where.length === 0 ? [fact] : [fact, ["Where", where]];
+  });
 }
 
-/** Returns the place of the cause: its file with the line, and its commit. */
-export function placesOf({ file, line, commit }: NonNullable<Account["finding"]["cause"]>): Words[] {
-  return [
-    ...(file === undefined ? [] : [words`${code(line === undefined ? file : `${file}:${line}`)}`]),
-    ...(commit === undefined ? [] : [words`commit ${code(commit)}`]),
-  ];
+function excludedWords({ text: excluded, why }: Account["finding"]["ruledOut"][number]): Words {
+  return why === undefined ? words`${excluded}` : words`${excluded}: ${why}`;
+}
+
+/** Describes the place of the cause: its file with the line, and its commit. */
+export function placeWords(places: readonly Place[]): Words {
+  return joinWords(places.map(({ before, code: place }) => words`${span("own", before)}${code(place)}`));
 }
 
 /** Lists the writes and nodes that were done, that wait for a person, and that were not done. */
@@ -113,36 +108,35 @@ function deedItem({ text: done, why, link, at }: Deed): Item {
   return { words: [span("text", done, at), ...where], ...(why === undefined ? {} : { why: codeIn(why) }) };
 }
 
-/** Returns a title such as `5 of 6 claims supported by results`. */
-export function evidenceTitle({ claims, supported }: Account["evidence"]): string {
-  const shown =
-    claims.length === supported ? plural(supported, "claim") : `${supported} of ${plural(claims.length, "claim")}`;
-  return `${shown} supported by results`;
+/** Returns a title such as `quotes found for 5 of 6 claims`. */
+export function evidenceTitle({ claims, kept }: Account["evidence"]): string {
+  const unbound = claims.filter(({ status }) => status === "unbound").length;
+  const facts = unbound === 0 ? "" : `, facts not found for ${unbound}`;
+  return `quotes found for ${kept} of ${plural(claims.length, "claim")}${facts}`;
 }
 
 type Claim = Account["evidence"]["claims"][number];
 
-/** Lists claims with the quotes that were found, and those that were not with the reason. */
-export function claimLists({ claims, missing }: Account["evidence"]): Block[] {
+/** Lists claims with the quotes that were found, and those that do not hold with the reason. */
+export function claimLists({ claims, missing }: Pick<Account["evidence"], "claims" | "missing">): Block[] {
   const none = missing.map(({ visit, why }) => text(words`${visit.name}: ${why}`, "failed"));
-  return [...none, ...list(claims.map(claimItem), { look: "claims" })];
+  const inOrder = [...claims.filter(holds), ...claims.filter((claim) => !holds(claim))];
+  return [...none, ...list(inOrder.map(claimItem), { look: "claims" })];
 }
 
-/** Lists the claims of one visit. */
-export function checkedClaims(claims: readonly CheckedClaim[]): Block[] {
-  const items = claims.map(({ claim, ...checked }) => claimItem({ text: claimText(claim), ...checked }));
-  return list([...items.filter(isHeld), ...items.filter((item) => !isHeld(item))], { look: "claims" });
+function claimItem(claim: Claim): Item {
+  const parts = list(claim.cites.map(citeItem), { look: "cites" });
+  if (!holds(claim)) {
+    const { text: said, status } = claim;
+    const why = status === "dropped" ? `dropped: ${foundWords(claim)}` : foundWords(claim);
+    return { words: words`${span("struck", said)} ${badge(why, "failed")}`, tone: "failed", parts };
+  }
+  return { words: claimWords(claim), tone: "success", parts };
 }
 
-const isHeld = ({ tone }: Item) => tone === "success";
-
-function claimItem({ text: claim, supported, cites }: Pick<Claim, "text" | "supported" | "cites">): Item {
-  const parts = list(cites.map(citeItem), { look: "cites" });
-  if (supported) return { words: words`${claim}`, tone: "success", parts };
-  const line = words`${span("struck", claim)} ${badge("unsupported", "failed")}`;
-  if (cites.some(({ problem }) => problem !== undefined)) return { words: line, tone: "failed", parts };
-  const why = cites.length === 0 ? "it cites no result" : "none of its evidence is from the team's own systems";
-  return { words: line, tone: "failed", why: words`${why}`, parts };
+/** Describes a claim that holds, with what was not found. */
+export function claimWords(claim: Claim): Words {
+  return claim.status === "found" ? words`${claim.text}` : words`${claim.text} ${badge(foundWords(claim), "degraded")}`;
 }
 
 function citeItem({ ref, quote, problem }: Claim["cites"][number]): Item {
@@ -150,11 +144,21 @@ function citeItem({ ref, quote, problem }: Claim["cites"][number]): Item {
   return { words: words`${span("ref", ref)} ${span("struck", quote)} ${span("dim", problem)}` };
 }
 
-/** Lists claims that were dropped from an answer, with the reason. */
-export function droppedClaims({ evidence }: Pick<Account["result"], "evidence">): Block[] {
-  const dropped = evidence?.dropped_claims ?? [];
-  const items = dropped.map(({ claim, reason }) => ({ words: words`${claim}`, why: words`${reason}` }));
-  return list(items, { title: "Dropped as unsupported" });
+/** Lists claims that were dropped from an answer or refuted, with the reason. */
+export function droppedClaims({ evidence, result }: Pick<Account, "evidence" | "result">): Block[] {
+  const dropped = result.evidence?.dropped_claims ?? [];
+  const refuted = evidence.claims.filter(({ status }) => status === "refuted");
+  const item = (claim: string, reason: string): Item => ({ words: words`${claim}`, why: words`${reason}` });
+  return [
+    ...list(
+      dropped.map(({ claim, reason }) => item(claim, reason)),
+      { title: "Dropped" },
+    ),
+    ...list(
+      refuted.map(({ text: claim, why = "" }) => item(claim, why)),
+      { title: "Refuted" },
+    ),
+  ];
 }
 
 /** Lists skills that the run continued without, and the nodes that list them. */

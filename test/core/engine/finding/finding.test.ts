@@ -1,7 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
+import { judgeClaims, refutedIn } from "../../../../src/core/engine/finding/claims.ts";
 import { findingSchema } from "../../../../src/core/engine/finding/json.ts";
+import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import {
   calls,
   gives,
@@ -9,6 +12,7 @@ import {
   type PlayOptions,
   play,
   recordOf,
+  resultAt,
   skillOf,
   toolOf,
   workflowOf,
@@ -83,7 +87,7 @@ function filed(answer: Json, { node, with: given, workflow: parts, url, ...optio
     ...options,
   });
   const input = played.called.findLast(({ tool }) => tool.name === "file")?.input as JsonObject | undefined;
-  return { played, input, finding: input?.body as { readonly [name: string]: Json } };
+  return { played: { ...played, record }, input, finding: input?.body as { readonly [name: string]: Json } };
 }
 
 describe("the finding in templates", () => {
@@ -288,5 +292,101 @@ describe("the finding in templates", () => {
         "verdict": "deploy_regression",
       }
     `);
+  });
+
+  test("gives the same bytes for the same record", () => {
+    expect(JSON.stringify(filed(ANSWER).finding)).toBe(JSON.stringify(filed(ANSWER).finding));
+  });
+
+  test("can be inserted in parts, and leaves out what does not resolve", () => {
+    const body = { url: "{{run.report_url}}", text: "{{finding.title}} ({{finding.json.counts.kept}})" };
+    const { input } = filed(ANSWER, { with: { ...body, "url?": "{{run.report_url}}" }, url: "https://ci.example/1" });
+    expect(input).toEqual({ url: "https://ci.example/1", text: "Checkout fails (4)" });
+    const unknown = filed(ANSWER, { with: { url: "{{run.report_url}}" } });
+    expect(resultAt(unknown.played, "file").data.error).toContain("with.url: run.report_url does not resolve");
+    const nothing = filed(
+      { claims: ANSWER.claims },
+      { workflow: { report: { headline: "look.none" }, verdict: "look.no" } },
+    );
+    expect(nothing.finding).not.toHaveProperty("title");
+  });
+
+  test("shows a cause without a claim that holds as not shown by evidence", () => {
+    const rule = { claims: "claims[*]", min_supported: 0 };
+    const claims = [claim("the disk is full", ["r1", "the disk is full"])];
+    const evaluator = { ...EVIDENCE, rule } as Evaluator;
+    const { finding, played } = filed({ ...ANSWER, claims }, { node: { eval: [evaluator] } });
+    expect(finding.title).toBe("Cause not shown by evidence: Checkout fails");
+    expect(finding.markdown).toContain("**Cause:** not shown by evidence: The pool is too small");
+    expect(finding.markdown).toContain("0 of 1 claim kept: no quotes found in the results");
+    expect(finding.json).toMatchObject({ cause: { shown: false, text: "The pool is too small" }, claims: [] });
+    expect(describeResult(played.record, played.state).degraded).toHaveLength(1);
+    const none = filed({ ...ANSWER, claims: [] }, { node: { eval: [evaluator] } });
+    expect(none.finding.title).toBe("Cause not shown by evidence: Checkout fails");
+    expect(describeResult(none.played.record, none.played.state).degraded).toEqual([
+      { node: "look", reason: "no claim shows its cause" },
+    ]);
+    const unchecked = filed({ ...ANSWER, claims: [] }, { node: { eval: undefined } });
+    expect(unchecked.finding.title).toBe("Checkout fails");
+  });
+
+  test.each([
+    ["a claim", "the pool ran dry after 1500 ms"],
+    [{ claim: "the pool ran dry after 1500 ms", reason: "it was full" }, "the pool ran dry after 1500 ms"],
+  ])("reads refutations: %j", (entry, text) => {
+    const check = {
+      type: "evidence:checked",
+      node: "b",
+      evaluator: "e",
+      claims: [],
+      excerpts: {},
+      refuted: [entry, 7, {}],
+    };
+    const refuted = refutedIn([check as never]);
+    const cites = [{ ref: "r1", quote: "pool" }];
+    const claims = [{ claim: `\`${text}\``, supported: true, cites }];
+    const [judged] = judgeClaims(undefined, { ...check, type: "evidence:checked", claims } as never, refuted);
+    expect(judged?.status).toBe(typeof entry === "string" ? "found" : "refuted");
+  });
+
+  test("keeps within its limits, and loses whole claims from the end", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: "grapheme", maxLength: 900 }), { minLength: 1, maxLength: 40 }),
+        (texts) => {
+          const claims = texts.map((text) => claim(text, ["r1", "ERROR pool exhausted after 1500 ms"]));
+          const impact = texts.join(" ");
+          const { finding } = filed({ ...ANSWER, headline: impact, impact, cause: impact, ruled_out: texts, claims });
+          const { title = "", text = "", slack = "", markdown = "" } = finding as Readonly<Record<string, string>>;
+          expect(title.length).toBeLessThanOrEqual(120);
+          expect(title).not.toMatch(/[\n\r]/);
+          expect(text.length).toBeLessThanOrEqual(1500);
+          expect(slack.length).toBeLessThanOrEqual(2900);
+          expect(markdown.length).toBeLessThanOrEqual(60_000);
+        },
+      ),
+      { numRuns: 40 },
+    );
+    const claims = Array.from({ length: 60 }, (_, index) => {
+      return claim(`claim ${"x".repeat(40)} ${index}`, ["r1", "ERROR pool exhausted after 1500 ms"]);
+    });
+    const { finding } = filed({ ...ANSWER, claims });
+    for (const text of [finding.text, finding.slack]) expect(text).toMatch(/\nand \d+ more\n/);
+    expect(finding.markdown).toContain("**60.** claim");
+  });
+
+  test("puts every quote into a fence that is longer than any inside it", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 12 }), fc.string({ maxLength: 40 }), (ticks, rest) => {
+        const quote = `quoted line ${"`".repeat(ticks)} ${rest.replace(/[\s.,\u2026[\]]/g, "-")} end`;
+        const log = `first\n${quote}\nlast`;
+        const tools: PlayOptions["tools"] = () => ({ output: log });
+        const { finding } = filed({ ...ANSWER, claims: [claim("it is there", ["r1", quote])] }, { tools });
+        const [, fence = "", inside] = /^(`{3,})text\n([\s\S]*?)\n\1$/m.exec(String(finding.markdown)) ?? [];
+        expect(inside).toBe(quote);
+        for (const [run] of quote.matchAll(/`+/g)) expect(fence.length).toBeGreaterThan(run.length);
+      }),
+      { numRuns: 60 },
+    );
   });
 });
