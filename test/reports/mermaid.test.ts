@@ -15,7 +15,7 @@ describe("a workflow's graph", () => {
   it("is a Mermaid flowchart of its nodes and its conditions", () => {
     const lines = workflowMermaid(record.workflow).split("\n");
     expect(lines[0]).toBe("flowchart TD");
-    expect(lines).toContain('  n0(["Gather evidence"]):::plain');
+    expect(lines).toContain('  n0("Gather evidence"):::plain');
     expect(lines).toContain("  n0 --> n1");
     expect(lines).toContain('  n2 -->|"no cause survives"| n7');
   });
@@ -24,6 +24,25 @@ describe("a workflow's graph", () => {
     const dot = workflowDot(record.workflow);
     expect(dot).toContain('n2 [label="Challenge the cause" class="plain"');
     expect(dot).toContain('n2 -> n7 [label=" no cause survives " class="open"]');
+  });
+
+  it("draws steps as code, with their tools, and marks the entry", () => {
+    const ids = ["a", "b", "c", "d", "e", "f"];
+    const steps = [
+      { id: "first", first_of: [{ tool: "linear_find" }, { tool: "github_find" }] },
+      ...ids.map((id) => ({ id, tool: `logs_${id}` })),
+    ];
+    const { nodes, ...rest } = graphOf(["look", "judge"], [""]);
+    const workflow = { ...rest, nodes: { ...nodes, look: { name: "Look", steps } } } as Workflow;
+    const lines = workflowMermaid(workflow).split("\n");
+    const tools = ["linear_find", "github_find", "logs_a", "logs_b", "logs_c"];
+    const entry = Object.keys(workflow.nodes).indexOf(workflow.entry);
+    expect(lines.join("\n")).toContain(
+      `[["Look<br/>${tools.join("<br/>").replaceAll("_", "#95;")}<br/>and 3 more"]]:::plain`,
+    );
+    expect(lines).toContain(`  class n${entry} entry`);
+    expect(workflowDot(workflow)).toMatch(/label="Look\\nlinear_find.* style="filled/);
+    expect(workflowDot(workflow)).toMatch(/label="judge".* style="rounded,filled/);
   });
 
   it("says how often an edge may be followed", () => {
@@ -60,9 +79,9 @@ describe("a workflow's graph with its taint", () => {
       ["c", { private: true }],
     );
     const lines = workflowMermaid(workflow, { taint }).split("\n");
-    expect(lines).toContain('  n0(["a<br/>tainted"]):::tainted');
-    expect(lines).toContain('  n1["b<br/>tainted · private<br/>writes at once · private to public"]:::tainted_private');
-    expect(lines).toContain('  n2["c<br/>private"]:::private');
+    expect(lines).toContain('  n0("a<br/>tainted"):::tainted');
+    expect(lines).toContain('  n1("b<br/>tainted · private<br/>writes at once · private to public"):::tainted_private');
+    expect(lines).toContain('  n2("c<br/>private"):::private');
     expect(lines).toContain('  n0 -->|"bad #40;by free text#41;"| n1');
     expect(lines).toContain("  class n1 flagged");
     expect(lines).toContain("  linkStyle 0 stroke:#b3261e,stroke-width:3px");
@@ -88,10 +107,10 @@ describe("a workflow's graph with its taint", () => {
 describe("a run's graph", () => {
   it("shows outcomes, visits, and the path that was taken", () => {
     const lines = runMermaid(record, result).split("\n");
-    expect(lines).toContain('  n0(["Gather evidence ×2<br/>#9650; degraded"]):::degraded');
-    expect(lines).toContain('  n3["Ask the owner"]:::skipped');
-    expect(lines).toContain('  n4["Page the on-call engineer"]:::failed');
-    expect(lines).toContain('  n7["Escalate"]:::unvisited');
+    expect(lines).toContain('  n0("Gather evidence ×2<br/>#9650; degraded"):::degraded');
+    expect(lines).toContain('  n3("Ask the owner"):::skipped');
+    expect(lines).toContain('  n4("Page the on-call engineer"):::failed');
+    expect(lines).toContain('  n7("Escalate"):::unvisited');
     expect(lines).toContain('  n0 ==>|"2×"| n1');
     expect(lines).toContain('  n2 -->|"no cause survives"| n7');
     expect(lines).toContain("  linkStyle 0,1,2,3,5,6,8 stroke-width:3px");
@@ -156,8 +175,9 @@ const LABEL = String.raw`"(?:[\p{L}\p{N}\p{M} .,×·…-]|#\d+;)+"`;
 const MERMAID = new RegExp(
   [
     "flowchart TD",
-    String.raw`  n\d+(?:\[${LABEL}\]|\(\[${LABEL}\]\)):::\w+`,
+    String.raw`  n\d+\(${LABEL}\):::\w+`,
     String.raw`  n\d+ (?:-->|==>)(?:\|${LABEL}\|)? n\d+`,
+    String.raw`  class n[\d,n]+ entry`,
     String.raw`  classDef \w+ [\w#:, -]+`,
     String.raw`  linkStyle [\d,]+ stroke-width:3px`,
   ]

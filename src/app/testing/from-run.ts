@@ -37,7 +37,12 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   }
   const result = describeResult(record, stateOf({ record, events }));
   const exposed = (skill: string, tool: string) => exposedName(skill, tool);
-  const { status, verdict, path: way, called } = outcomeOf({ events, result, exposed, changedPrompts: undefined });
+  const {
+    status,
+    verdict,
+    path: way,
+    called,
+  } = outcomeOf({ record, events, result, exposed, changedPrompts: undefined });
   const approvals = recordedApprovals(events);
   const tools = await recordedTools(events, store.blobs(record.run));
   const document: TestFile = {

@@ -58,11 +58,12 @@ const DOT_SHAPES: Readonly<Record<Kind, string>> = {
   map: " peripheries=2",
   call: " peripheries=2",
   approval: ' shape="hexagon"',
+  steps: "",
 };
 
 function dotNode({ id, label, lines, entry, kind, look, flagged }: DrawnNode): string {
   const { fill, line, text } = COLOURS[look];
-  const style = `rounded,filled${entry ? ",bold" : ""}${look === "unvisited" ? ",dashed" : ""}`;
+  const style = `${kind === "steps" ? "" : "rounded,"}filled${entry ? ",bold" : ""}${look === "unvisited" ? ",dashed" : ""}`;
   const outline = flagged ? `color="${FLAG}" penwidth=3` : `color="${line}"`;
   const paint = `fillcolor="${fill}" ${outline} fontcolor="${text}" style="${style}"`;
   const told = lines.map((line) => `\\n${wrapped(line, 40)}`).join("");

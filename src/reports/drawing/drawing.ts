@@ -3,6 +3,7 @@ import { parseCondition, showCondition } from "../../core/document/condition.ts"
 import { documentOf } from "../../core/document/inner/place.ts";
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
 import type { Condition } from "../../core/document/workflow/rule.ts";
+import { callsOf } from "../../core/document/workflow/step.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
@@ -48,7 +49,7 @@ export interface DrawnNode extends NodeMarks {
   readonly look: Outcome | Mark;
 }
 
-export type Kind = "instruction" | "map" | "call" | "approval";
+export type Kind = "instruction" | "map" | "call" | "approval" | "steps";
 
 export interface DrawnEdge {
   readonly from: string;
@@ -101,7 +102,8 @@ function drawPart(workflow: Workflow, known: Known, path: string, prefix: string
   const shown = Object.entries(workflow.nodes).slice(0, path === "" ? undefined : MOST_INNER);
   const ids = new Map(shown.map(([node], index) => [node, `${prefix}${index}`]));
   const went = path === "" ? ownWay(result) : innerWay(result, path);
-  const nodes = shown.map(([node, { name, map, call, approval }]): DrawnNode => {
+  const nodes = shown.map(([node, parts]): DrawnNode => {
+    const { name, map, call, approval, steps } = parts;
     const own = path === "" ? node : `${path}/${node}`;
     const times = went.visits.get(node) ?? 0;
     const marks = marksOf(taint?.nodes.get(own));
@@ -110,10 +112,10 @@ function drawPart(workflow: Workflow, known: Known, path: string, prefix: string
       id: ids.get(node) ?? "",
       label: shortText(name, LONGEST_LABEL) + (times > 1 ? ` ×${times}` : ""),
       entry: node === workflow.entry,
-      kind: map ? "map" : call !== undefined ? "call" : approval ? "approval" : "instruction",
+      kind: map ? "map" : call !== undefined ? "call" : approval ? "approval" : steps ? "steps" : "instruction",
       flagged: marks.flagged,
       lines: [
-        ...kindLines({ map, call, approval }),
+        ...kindLines(parts),
         ...(came === "degraded" ? ["▲ degraded"] : []),
         ...(result?.waiting?.some((waiting) => documentOf(waiting.node) === own) ? ["◆ waiting"] : []),
         ...marks.lines,
@@ -152,10 +154,16 @@ function drawInner(node: string, from: string, known: Known, path: string): Inne
   return [{ ...part, id: `in_${from}`, label, from, to }];
 }
 
-function kindLines({ map, call, approval }: Pick<WorkflowNode, "map" | "call" | "approval">): string[] {
+/** Maximum number of tools to name at a steps node. */
+const MOST_TOOLS = 5;
+
+function kindLines({ map, call, approval, steps = [] }: WorkflowNode): string[] {
   if (map) return [`for each ${map.as} of ${map.over}`];
   if (call !== undefined) return [`runs ${call}`];
-  return approval ? ["asks for approval"] : [];
+  if (approval) return ["asks for approval"];
+  const tools = [...new Set(steps.flatMap(callsOf).map(({ tool }) => shortText(tool, LONGEST_LABEL)))];
+  const left = tools.length - MOST_TOOLS;
+  return [...tools.slice(0, MOST_TOOLS), ...(left > 0 ? [`and ${left} more`] : [])];
 }
 
 function shownCondition(written: Condition): string {

@@ -28,10 +28,11 @@ export function runMermaid(record: Recorded, result: RunResult): string {
 
 /** Brackets around a node's text, by kind. */
 const SHAPES: Readonly<Record<Kind, readonly [string, string]>> = {
-  instruction: ["[", "]"],
+  instruction: ["(", ")"],
   map: ["[[", "]]"],
   call: ["[[", "]]"],
   approval: ["{{", "}}"],
+  steps: ["[[", "]]"],
 };
 
 function mermaidOf(drawing: Drawing): string {
@@ -39,6 +40,7 @@ function mermaidOf(drawing: Drawing): string {
   const { legend } = drawing;
   const followed = edges.flatMap(({ follows }, index) => (follows > 0 ? [index] : []));
   const routes = edges.flatMap(({ flagged }, index) => (flagged ? [index] : []));
+  const entries = nodes.flatMap(({ id, entry }) => (entry ? [id] : []));
   const flags = nodes.flatMap(({ id, flagged }) => (flagged ? [id] : []));
   const used = [...new Set(nodes.map((node) => node.look))];
   return [
@@ -58,6 +60,7 @@ function mermaidOf(drawing: Drawing): string {
       const dash = look === "unvisited" ? ",stroke-dasharray:4 3" : "";
       return `  classDef ${look} fill:${fill},stroke:${line},color:${text}${dash}`;
     }),
+    ...(entries.length > 0 ? ["  classDef entry stroke-width:3px", `  class ${entries.join(",")} entry`] : []),
     ...(followed.length > 0 ? [`  linkStyle ${followed.join(",")} stroke-width:3px`] : []),
     ...(flags.length + routes.length > 0 ? [`  classDef flagged stroke:${FLAG},stroke-width:3px`] : []),
     ...(flags.length > 0 ? [`  class ${flags.join(",")} flagged`] : []),
@@ -66,9 +69,9 @@ function mermaidOf(drawing: Drawing): string {
   ].join("\n");
 }
 
-function mermaidNode({ id, label, lines, entry, kind, look }: DrawnNode): string {
+function mermaidNode({ id, label, lines, kind, look }: DrawnNode): string {
   const told = lines.map((line) => `<br/>${mermaidLabel(line)}`).join("");
-  const [open, close] = entry && kind === "instruction" ? ["([", "])"] : SHAPES[kind];
+  const [open, close] = SHAPES[kind];
   return `${id}${open}"${mermaidLabel(label)}${told}"${close}:::${look}`;
 }
 

@@ -19,7 +19,7 @@ export interface CaseFailure {
 
 /** Lists all differences from the expectations. By default, a run is expected to succeed. */
 export function checkExpectations(expected: Expected, outcome: CaseOutcome): CaseFailure[] {
-  const { status = "succeeded", verdict, path, data = {}, evidence = {}, cost_usd, tokens } = expected;
+  const { status = "succeeded", verdict, path, data = {}, evidence = {}, steps = {}, cost_usd, tokens } = expected;
   const { error } = outcome;
   const why =
     error && outcome.status !== "succeeded" ? ` (${error.node ? `${error.node}: ` : ""}${error.message})` : "";
@@ -30,6 +30,7 @@ export function checkExpectations(expected: Expected, outcome: CaseOutcome): Cas
     ...Object.entries(data).flatMap(([at, wanted]) => checkMember(at, wanted, outcome)),
     ...checkCalled(expected, outcome),
     ...checkPlanned(expected, outcome),
+    ...Object.entries(steps).flatMap(([step, wanted]) => compare(["steps", step], wanted, outcome.steps.get(step))),
     ...Object.entries(evidence).flatMap(([name, wanted]) =>
       compare(["evidence", name], wanted as Json, outcome.evidence[name]),
     ),

@@ -1,8 +1,9 @@
 import { checkPath, followPath, parsePath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
-import { nodePath } from "../../document/inner/place.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { RunError } from "../../engine/event/end.ts";
-import type { RunEvent } from "../../engine/event/event.ts";
+import type { EventOf, RunEvent } from "../../engine/event/event.ts";
+import type { RunRecord } from "../../engine/event/record.ts";
 import type { RunResult } from "../../engine/result/result.ts";
 import { noFixture } from "./fixtures.ts";
 
@@ -22,6 +23,8 @@ export interface CaseOutcome {
   /** Reasons for calls that were rejected, by tool. */
   readonly refused: ReadonlyMap<string, string>;
   readonly planned: readonly JsonObject[];
+  /** Results of the steps of `steps` nodes at their last visits: `look.logs`, `each[fp-81]/look.logs`. */
+  readonly steps: ReadonlyMap<string, StepOutcome>;
   readonly evidence: JsonObject;
   readonly costUsd: number | null;
   readonly tokens: number;
@@ -32,7 +35,10 @@ export interface CaseOutcome {
   readonly error: RunError | undefined;
 }
 
+type StepOutcome = "success" | "failed" | "skipped" | "planned";
+
 export interface CaseRun {
+  readonly record: RunRecord;
   readonly events: readonly RunEvent[];
   readonly result: RunResult;
   /** Returns the exposed name of a skill's tool. */
@@ -42,7 +48,7 @@ export interface CaseRun {
   readonly changedPrompts: readonly string[] | undefined;
 }
 
-export function outcomeOf({ events, result, exposed, ...rest }: CaseRun): CaseOutcome {
+export function outcomeOf({ record, events, result, exposed, ...rest }: CaseRun): CaseOutcome {
   const { status, verdict, results, plan, evidence, usage, error } = result;
   return {
     status,
@@ -57,6 +63,7 @@ export function outcomeOf({ events, result, exposed, ...rest }: CaseRun): CaseOu
       ...operation,
       tool: exposed(operation.skill, operation.tool),
     })) as JsonObject[],
+    steps: new Map(events.flatMap((event) => (event.type === "node:exit" ? stepsOf(record, event) : []))),
     evidence: evidence ?? { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 },
     costUsd: rest.costUsd === undefined ? usage.costUsd : rest.costUsd,
     tokens: usage.inputTokens + usage.outputTokens,
@@ -64,6 +71,16 @@ export function outcomeOf({ events, result, exposed, ...rest }: CaseRun): CaseOu
     unanswered: unansweredIn(events),
     error,
   };
+}
+
+function stepsOf({ workflow, inner = {} }: RunRecord, event: RunEvent & EventOf<"node:exit">): [string, StepOutcome][] {
+  const { at, node, result } = event;
+  const { nodes } = (at === undefined ? undefined : inner[documentOf(at)]?.workflow) ?? workflow;
+  return (nodes[node]?.steps ?? []).map(({ id }) => {
+    const call = result.toolCalls.find(({ step }) => step === id);
+    const came = call?.error === undefined ? (call?.planned ? "planned" : "success") : "failed";
+    return [`${nodePath(at, node)}.${id}`, call ? came : "skipped"];
+  });
 }
 
 function dataInside(events: readonly RunEvent[]): ReadonlyMap<string, JsonObject> {

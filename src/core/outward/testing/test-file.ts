@@ -101,6 +101,18 @@ const expected = lazy(() =>
       ),
       "Writes that must be planned. An empty list means that none was planned.",
     ),
+    steps: optional(
+      z.record(
+        z
+          .string()
+          .regex(
+            /^(?:[^[\]/.]+(?:\[[^\]]*\])?\/)*[^/.]+\.[a-z][a-z0-9_]*$/,
+            "is not a step: node.step, or each[KEY]/node.step",
+          ),
+        z.enum(["success", "failed", "skipped", "planned"]),
+      ),
+      "Results of steps, such as look.logs: success. The last visit of a node counts.",
+    ),
     evidence: optional(
       z.strictObject({
         claims: optional(amount(), "Number before any are removed"),

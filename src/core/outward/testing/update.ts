@@ -25,12 +25,17 @@ export function updateOf({ path, accept }: CaseFailure, expected: Expected): Upd
 
 /** Statuses from best to worst. */
 const STATES: readonly Json[] = ["succeeded", "skipped", "waiting", "interrupted", "stopped", "failed"];
+const STEPS: readonly Json[] = ["success", "planned", "skipped", "failed"];
 const FEWER_IS_BETTER = ["dropped", "cost_usd", "tokens"];
 
 function weakness([field, name]: readonly string[], before: Json | undefined, after: Json): string | undefined {
   if (field === "status") {
     const [was, is] = [STATES.indexOf(before ?? "succeeded"), STATES.indexOf(after)];
     return is > was ? `accepts "${String(after)}", which is worse than "${String(before ?? "succeeded")}"` : undefined;
+  }
+  if (field === "steps") {
+    const isWorse = STEPS.indexOf(after) > STEPS.indexOf(before ?? "failed");
+    return isWorse ? `accepts "${String(after)}", which is worse than "${String(before)}"` : undefined;
   }
   if (typeof before === "number" && typeof after === "number") {
     const isFewer = FEWER_IS_BETTER.includes(name ?? field ?? "");

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import { checkExpectations } from "../../../../src/core/outward/testing/expectations.ts";
 import { outcomeOf } from "../../../../src/core/outward/testing/outcome.ts";
+import { updateOf } from "../../../../src/core/outward/testing/update.ts";
 import { calls, gives, OPS, play, recordOf, says, workflowOf } from "../../../harness/harness.ts";
 
 const strict = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
@@ -15,7 +16,7 @@ function played(node: object, answers: readonly ReturnType<typeof says>[]) {
   const tools = () => ({ error: "no fixture for ops_look", code: "tool.failed", acted: "no" }) as const;
   const { events, state } = play(record, { answers, tools });
   const exposed = (skill: string, tool: string) => `${skill}_${tool}`;
-  return outcomeOf({ events, result: describeResult(record, state), exposed, changedPrompts: undefined });
+  return outcomeOf({ record, events, result: describeResult(record, state), exposed, changedPrompts: undefined });
 }
 
 it("a call that no fixture answers fails its case", () => {
@@ -30,4 +31,36 @@ it("a call that no fixture answers is expected where an edge leads on from the n
   const outcome = played({ output: strict }, answers);
   expect(outcome.path).toEqual(["a", "b"]);
   expect(outcome.unanswered).toEqual([]);
+});
+
+it("the steps of the last visit have results that expectations name", () => {
+  const failed = { error: "gone", code: "tool.failed", acted: "no" } as const;
+  const steps = [
+    { id: "one", tool: "look" },
+    { id: "two", tool: "peek", on_error: "skip" as const },
+    { id: "three", tool: "look", if: "input.none exists" },
+    { id: "four", tool: "act" },
+  ];
+  const record = recordOf(workflowOf({ a: { skills: ["ops"], steps } }), {
+    skills: [OPS],
+    settings: { writes: "plan" },
+  });
+  const { events, state } = play(record, { tools: ({ tool }) => (tool.name === "peek" ? failed : { output: 1 }) });
+  const exposed = (skill: string, tool: string) => `${skill}_${tool}`;
+  const outcome = outcomeOf({
+    record,
+    events,
+    result: describeResult(record, state),
+    exposed,
+    changedPrompts: undefined,
+  });
+  const expected = { "a.one": "success", "a.two": "failed", "a.three": "skipped", "a.four": "planned" } as const;
+  expect(checkExpectations({ steps: expected }, outcome)).toEqual([]);
+  expect(checkExpectations({ steps: { "a.one": "failed", "a.five": "skipped" } }, outcome)).toMatchObject([
+    { path: "steps.a.one", actual: "success" },
+    { path: "steps.a.five", actual: undefined },
+  ]);
+  const [worse, missing] = checkExpectations({ steps: { "a.two": "success", "b.one": "success" } }, outcome);
+  expect(worse && updateOf(worse, { steps: { "a.two": "success" } })?.weaker).toMatch(/worse than "success"/);
+  expect(missing?.accept).toBeUndefined();
 });
