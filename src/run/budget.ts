@@ -93,26 +93,29 @@ export function endedAlready(run: Timed, state: State): Entry | undefined {
 function nearestDeadline(run: Timed, state: State): Deadline | undefined {
   const sinceMs = sinceLastEvent(run, state);
   const { at } = state.inside ?? {};
-  const found = deadlines(run.program.inside(at), state).map((deadline) => {
+  let nearest: Deadline | undefined;
+  for (const deadline of deadlines(run.program.inside(at), state)) {
     const ofRun = deadline.prefix === "" ? (run.spentMs ?? 0) : 0;
-    return { ...deadline, leftMs: Math.max(0, deadline.leftMs - sinceMs - ofRun) };
-  });
-  return found.reduce<Deadline | undefined>(
-    (best, each) => (best && best.leftMs <= each.leftMs ? best : each),
-    undefined,
-  );
+    const leftMs = Math.max(0, deadline.leftMs - sinceMs - ofRun);
+    if (!nearest || leftMs < nearest.leftMs) nearest = { ...deadline, leftMs };
+  }
+  return nearest;
 }
 
 /** Returns the time since the last record of this process, which the state's clock does not include. */
-function sinceLastEvent({ journal }: Timed, { run: { lastEvent } }: State): number {
+function sinceLastEvent({ journal }: Timed, { run }: State): number {
+  const { lastEvent } = run;
   if (lastEvent?.epoch !== journal.epoch) return 0;
-  const heardAt = heard.get(lastEvent) ?? performance.now();
-  heard.set(lastEvent, heardAt);
-  return performance.now() - heardAt;
+  const last = heard.get(run);
+  if (last?.event === lastEvent) return performance.now() - last.at;
+  const now = { event: lastEvent, at: performance.now() };
+  if (last) Object.assign(last, now);
+  else heard.set(run, now);
+  return 0;
 }
 
-/** Time when this process first saw an event, by the monotonic clock. */
-const heard = new WeakMap<object, number>();
+/** Last event of each run, and when this process first saw it, by the monotonic clock. */
+const heard = new WeakMap<object, { readonly event: object; readonly at: number }>();
 
 /** Redacts and shortens the reason, which the caller can choose freely. */
 function interruption({ signal, redactor }: Timed): EventBody {

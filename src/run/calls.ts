@@ -6,7 +6,6 @@ import type { Outcome } from "../core/skill/skill.ts";
 import type { Budget } from "./budget.ts";
 import type { CallTool } from "./call.ts";
 import { Stop } from "./stop.ts";
-import { nextTurn } from "./turns.ts";
 
 /** Runs the tool calls of a turn in parallel. */
 
@@ -88,16 +87,20 @@ function startCall(run: Calling, call: Call, running: Running): void {
   );
 }
 
-/** Waits for a call. Calls that finish in the same turn of the event loop are recorded together. */
+/** Waits for a call, and until the end of that turn of the event loop or for all calls, to record them together. */
 async function oneOver(running: Running): Promise<void> {
   const entries = [...running.calls.values()];
-  const isOver = () => entries.some(({ outcome, defect }) => outcome || defect);
-  if (!isOver()) {
-    await new Promise<void>((resolve) => {
-      running.onOver = resolve;
-    });
-  }
-  await nextTurn();
+  const isOver = ({ outcome, defect }: RunningCall) => outcome !== undefined || defect !== undefined;
+  await new Promise<void>((resolve) => {
+    let turn: NodeJS.Immediate | undefined;
+    running.onOver = () => {
+      if (entries.every(isOver)) {
+        clearImmediate(turn);
+        resolve();
+      } else if (entries.some(isOver)) turn ??= setImmediate(resolve);
+    };
+    running.onOver();
+  });
   const broken = entries.find(({ defect }) => defect);
   if (broken) throw broken.defect?.error;
 }

@@ -95,7 +95,7 @@ async function driveSteps(run: Drive): Promise<State> {
 }
 
 /** Longest time in ms without yielding to the event loop, so that signals and timers are handled. */
-const MOST_DEAF_MS = 1;
+const MOST_DEAF_MS = 5;
 
 function endsRun(step: Step): boolean {
   return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";

@@ -83,7 +83,7 @@ const MOST_DEPTH = 500;
 export function parseJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
-    return isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
+    return text.length > MOST_DEPTH && isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
   } catch {
     return undefined;
   }

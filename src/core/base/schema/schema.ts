@@ -111,6 +111,7 @@ function isLighterThan(most: number, value: unknown): boolean {
 }
 
 function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] {
+  if (problems.length === 0) return problems;
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 

@@ -9,7 +9,7 @@ import { answerFromAbove, instructionRead, isReadSkill } from "../tools/disclosu
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/results.ts";
 import { isStateTool, recall } from "../tools/state.ts";
 import { madeFor, makingEvents } from "../tools/tool-maker.ts";
-import { admit } from "./admit.ts";
+import { type Admission, admit } from "./admit.ts";
 import { evaluateFirst } from "./judging/judgement.ts";
 import { leaveFailed } from "./leave.ts";
 import { memoryOf, planCall } from "./planning.ts";
@@ -51,7 +51,7 @@ export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep
     const call = { key: first.key, tool: admission.tool, input: first.input };
     return { kind: "reach", key: `${first.key}/audience`, node: visit.node, call };
   }
-  if (first) return announce(scene, unannounced, tools);
+  if (admission) return announce(scene, unannounced, [tools, admission]);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same in both cases, so that a later process finds what was recorded here.
@@ -92,15 +92,19 @@ function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): Pend
 }
 
 /** Announces calls. Rejected calls are announced and answered without a handler. Repeated calls are only answered. */
-function announce(scene: Scene, calls: readonly PendingCall[], tools: ToolSet): SingleStep {
+function announce(
+  scene: Scene,
+  calls: readonly PendingCall[],
+  [tools, first]: readonly [ToolSet, Admission],
+): SingleStep {
   const { state, visit } = scene;
   const { node } = visit;
   const announced: (PendingCall & { readonly ref: string })[] = [];
   const results: EventBody[] = [];
   const sound: PendingCall[] = [];
-  for (const pending of calls) {
+  for (const [index, pending] of calls.entries()) {
     const { tool: name, input, key } = pending;
-    const admission = admit(scene, pending, tools);
+    const admission = index === 0 ? first : admit(scene, pending, tools);
     const tool = tools.find(name, input);
     if (tool && isReadResult(tool)) {
       const failure = admission.kind === "refuse" ? admission.failure : unknownRef(scene, input);

@@ -5,6 +5,7 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
 import { closingTurns, type Prompt, sectioned } from "../event/prompt.ts";
 import { ask } from "../fold/limits.ts";
+import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Visit } from "../fold/visit.ts";
 import { readAnswer } from "./judging/answer.ts";
@@ -55,21 +56,33 @@ function mayCite({ program, state, visit, node }: Scene): boolean {
 
 /** Builds the prompt: the sections, the run's context and the turns so far. */
 function workPrompt(scene: Scene): Prompt {
-  const { program, state, visit, node } = scene;
-  const { lesson } = visit;
+  const { state, visit, node } = scene;
   const most = mostTurns(scene);
   const isLast = visit.replies >= most;
+  const tools = toolsHere(scene);
+  const { text, sections } = openingHere(scene, tools);
+  const turns = isLast ? closingTurns(visit.turns, most) : [...visit.turns];
+  const prompt = { text, sections, context: state.context, turns, tools: isLast ? [] : tools.told };
+  return node.output ? { ...prompt, output: node.output } : prompt;
+}
+
+type Opening = ReturnType<typeof sectioned> & Pick<Visit, "lesson"> & { readonly tools: ToolSet };
+
+/** Latest opening of each visit. It changes only with the lesson, or with what decides the tools. */
+const openings = new WeakMap<Visit, Opening>();
+
+function openingHere(scene: Scene, tools: ToolSet): Opening {
+  const { program, state, visit } = scene;
+  const { lesson } = visit;
+  const known = openings.get(visit);
+  if (known?.tools === tools && known.lesson === lesson) return known;
   const past = lesson ? [{ text: previousAttempt(lesson), trusted: false }] : [];
   const notes = [planNote(scene), mayCite(scene) ? CITE : undefined].filter((note) => note !== undefined);
   const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
-  return {
-    ...sectioned([...past, ...program.preface(visit.node, offeringOf(program, state)), instruction]),
-    context: state.context,
-    ...(isLast
-      ? { turns: closingTurns(visit.turns, most), tools: [] }
-      : { turns: [...visit.turns], tools: toolsHere(scene).told }),
-    ...(node.output ? { output: node.output } : {}),
-  };
+  const sections = [...past, ...program.preface(visit.node, offeringOf(program, state)), instruction];
+  const opening = { ...sectioned(sections), lesson, tools };
+  openings.set(visit, opening);
+  return opening;
 }
 
 function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): SingleStep {
