@@ -3,19 +3,35 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { Environment } from "../../core/document/config.ts";
 
 /** Returns the `fetch` for runs and calls: through a proxy, or with `--offline` limited to this machine. */
-export async function openFetch(env: Environment, offline: boolean | undefined): Promise<typeof fetch> {
-  return offline ? loopbackOnly() : proxiedFetch(env);
+export function openFetch(env: Environment, offline: boolean | undefined): typeof fetch {
+  return offline ? lazily(loopbackOnly) : proxiedFetch(env);
 }
 
 /** Returns a `fetch` that uses HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Node's own `fetch` ignores. */
-export async function proxiedFetch(env: Environment): Promise<typeof fetch> {
+export function proxiedFetch(env: Environment): typeof fetch {
+  const proxy = proxyOf(env);
+  if (!proxy) return fetch;
+  return lazily(async () => {
+    const { EnvHttpProxyAgent, fetch: fetchWith } = await import("undici");
+    const noProxy = env.NO_PROXY ?? env.no_proxy ?? "localhost,127.0.0.1,::1";
+    return through(fetchWith, new EnvHttpProxyAgent({ ...proxy, noProxy }));
+  });
+}
+
+/** Returns the proxies that the environment names, or undefined if it names none. */
+export function proxyOf(env: Environment) {
   const httpProxy = env.HTTP_PROXY ?? env.http_proxy;
   const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy;
-  if (!httpProxy && !httpsProxy) return fetch;
-  const { EnvHttpProxyAgent, fetch: fetchWith } = await import("undici");
-  const noProxy = env.NO_PROXY ?? env.no_proxy ?? "localhost,127.0.0.1,::1";
-  const dispatcher = new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy });
-  return through(fetchWith, dispatcher);
+  return httpProxy || httpsProxy ? { httpProxy, httpsProxy } : undefined;
+}
+
+/** Opens a `fetch` on its first request, because undici takes long to load. */
+function lazily(open: () => Promise<typeof fetch>): typeof fetch {
+  let opened: Promise<typeof fetch> | undefined;
+  return async (...asked) => {
+    opened ??= open();
+    return (await opened)(...asked);
+  };
 }
 
 /** Checks every connection, not only the first URL, so that redirects cannot leave this machine. */
@@ -42,10 +58,10 @@ function through(fetchWith: typeof import("undici").fetch, dispatcher: Dispatche
   return (input, init) => fetchWith(input as never, { ...(init as object), dispatcher }) as Promise<never>;
 }
 
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(hostname);
 }
 
-function refusal(hostname: string): SkillflowError {
+export function refusal(hostname: string): SkillflowError {
   return new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
 }

@@ -47,7 +47,7 @@ export async function exportSpans(env: Environment, run: StoredRun, wanted: Expo
   const all = spansOf({ ...run, content: wanted.content });
   const last = all.at(-1)?.part;
   const spans = wanted.isLast ? all.filter(({ part }) => part === last) : all;
-  const send = await openFetch(env, false);
+  const send = openFetch(env, false);
   const signal = AbortSignal.timeout(MOST_MS);
   for (const body of otlpRequests(run.record, spans, VERSION)) await post({ address, send, signal, env }, body);
   return spans.length;

@@ -49,7 +49,7 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
   const find = async (reference: string) => {
     const entry = await skills.find(reference);
     if (!entry?.skill.mcp) return entry;
-    const fetch = await openFetch(host.env, options.offline === true);
+    const fetch = openFetch(host.env, options.offline === true);
     const connecting = {
       host,
       fetch,
@@ -80,7 +80,7 @@ export async function listServerTools(
 ): Promise<SkillEntry> {
   const { host } = workspace;
   const redactor = createRedactor(secretsOf(host.env, [entry], workspace));
-  const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal };
+  const connecting = { host, fetch: openFetch(host.env, false), redactor, offline: false, signal };
   const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
   await servers.close();
   return servers.entries.get(entry.skill.id) ?? entry;
@@ -98,7 +98,7 @@ async function callTool(
     run: "invoke",
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     workDir: host.cwd,
-    fetch: await openFetch(host.env, offline),
+    fetch: openFetch(host.env, offline),
     offline,
     ...options,
   });
@@ -126,7 +126,7 @@ export async function offeredSkills(
   const { host } = workspace;
   const found = (await allSkills(workspace)).filter(({ skill }) => skill.id !== TOOL_MAKER);
   const usable = found.filter(({ unavailable }) => unavailable === undefined);
-  const fetch = await openFetch(host.env, offline);
+  const fetch = openFetch(host.env, offline);
   const redactor = createRedactor(secretsOf(host.env, usable, workspace));
   const { entries, warnings, close } = await connectServers(new Map(usable.map((entry) => [entry.skill.id, entry])), {
     host,

@@ -75,7 +75,7 @@ export async function lockServers(
   const asked = entries.filter((entry) => whyNot(entry) === undefined);
   const redactor = runRedactor(secretsOf(host.env, asked, workspace), undefined);
   const warnings: string[] = [];
-  const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal, person };
+  const connecting = { host, fetch: openFetch(host.env, false), redactor, offline: false, signal, person };
   const answers = await Promise.all(
     asked.map(async (entry): Promise<Missed | { id: string; server: LockedServer }> => {
       const { id, mcp = {} } = entry.skill;

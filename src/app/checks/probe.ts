@@ -24,7 +24,7 @@ async function probeServer({ host }: Workspace, entry: SkillEntry): Promise<Outc
   const { skill } = entry;
   const { signal } = new AbortController();
   const redactor = createRedactor(skillSecrets(host.env, entry));
-  const fetch = await proxiedFetch(host.env);
+  const fetch = proxiedFetch(host.env);
   const { entries, warnings, close } = await connectServers(new Map([[skill.id, entry]]), {
     host,
     fetch,
@@ -52,7 +52,7 @@ async function runProbe(workspace: Workspace, entry: SkillEntry, timeoutMs: numb
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     timeoutMs,
     workDir: workspace.host.cwd,
-    fetch: await proxiedFetch(workspace.host.env),
+    fetch: proxiedFetch(workspace.host.env),
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
     redactor: createRedactor(skillSecrets(workspace.host.env, entry)),
     blobs: memoryBlobs(),

@@ -163,7 +163,7 @@ function callerOf(
       findHandler: (call) => findHandler(call, { workspace, record, entries, blobs }),
       timeoutMs,
       workDir: workspace.host.cwd,
-      fetch: await openFetch(workspace.host.env, false),
+      fetch: openFetch(workspace.host.env, false),
       loggerFor,
       redactor,
       blobs,

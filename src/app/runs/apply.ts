@@ -118,7 +118,7 @@ export async function prepareApply(
   refuseMissing(workspace, found, wanted);
   const servers = await connectServers(found, {
     host,
-    fetch: await openFetch(host.env, false),
+    fetch: openFetch(host.env, false),
     redactor,
     offline: false,
     frozen: request.frozen,

@@ -27,6 +27,7 @@ import { blobText, imageBytes } from "../../run/results/blob-tools.ts";
 import { blobsOfRun } from "../../stores/file/store.ts";
 import { passRecorded } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
+import { modelFetch } from "../adapters/model-fetch.ts";
 import { modelFinder } from "../adapters/models.ts";
 import { exportEnded } from "../adapters/otlp.ts";
 import { findHandler } from "../calls/own-tools.ts";
@@ -271,13 +272,12 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     ...recordedSettings(record.settings, opened.events),
     ...settingChanges(opened.afterwards.map(({ body }) => body)),
   };
-  const limitedFetch = await openFetch(host.env, choices.offline);
   let changes = 0;
   const findModel = modelFinder({
     workspace,
     model: settings.model,
     serving: prepared.serving,
-    fetch: limitedFetch,
+    fetch: modelFetch(host.env, choices.offline),
     past: opened.events,
     onPromptChanged: (changed) => {
       changes += 1;
@@ -297,7 +297,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
   const observers = [keep, ...watch.observers];
   const { callTool, askReach } = toolCaller(workspace, prepared, {
     settings,
-    fetch: limitedFetch,
+    fetch: openFetch(host.env, choices.offline),
     loggerFor: watch.loggerFor,
   });
   const driven = await driveRun({

@@ -333,7 +333,7 @@ export async function openServers(
   const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
   if (isDryRun(input)) return { entries: withoutServers(gathered), ...unopened };
   if (!connect) return { entries: gathered, ...unopened };
-  const fetch = await openFetch(host.env, choices.offline);
+  const fetch = openFetch(host.env, choices.offline);
   const began = performance.now();
   const linked = stored && recordedLinks(stored.record, stored.events);
   const servers = await connectServers(gathered, {

@@ -34,11 +34,11 @@ afterAll(async () => {
 
 describe("fetch behind a proxy", () => {
   it("is the system's own where no proxy is named", async () => {
-    expect(await proxiedFetch({})).toBe(fetch);
+    expect(proxiedFetch({})).toBe(fetch);
   });
 
   it("goes through the proxy", async () => {
-    const proxied = await proxiedFetch({ HTTP_PROXY: address });
+    const proxied = proxiedFetch({ HTTP_PROXY: address });
     const response = await proxied("http://model.example.test/v1");
     expect(await response.json()).toEqual({ hello: "there" });
     expect(tunnels).toEqual(["model.example.test:80"]);
@@ -46,7 +46,7 @@ describe("fetch behind a proxy", () => {
 
   it("reaches this machine, and what NO_PROXY names, directly", async () => {
     tunnels.length = 0;
-    const proxied = await proxiedFetch({ HTTP_PROXY: address });
+    const proxied = proxiedFetch({ HTTP_PROXY: address });
     expect((await proxied(service.url)).status).toBe(200);
     expect(tunnels).toEqual([]);
   });
@@ -65,14 +65,14 @@ describe("fetch while offline", () => {
   afterAll(() => hops.close());
 
   it("reaches this machine, also by a redirect", async () => {
-    const local = await openFetch({ HTTP_PROXY: address }, true);
+    const local = openFetch({ HTTP_PROXY: address }, true);
     const sent = await local(`${hops.url}/here`, { method: "POST", body: "b" });
     expect(await sent.json()).toEqual({ sent: "b" });
     expect(await (await local(`${hops.url}/home`)).json()).toEqual({ hello: "there" });
   });
 
   it.each(["/away", "/post"])("is refused where a redirect leads to another machine: %s", async (path) => {
-    const local = await openFetch({}, true);
+    const local = openFetch({}, true);
     const refused = { code: "offline.refused", message: "203.0.113.7 was not contacted: the run is offline" };
     const options = path === "/post" ? { method: "POST", body: "b" } : {};
     await expect(local(`${hops.url}${path}`, options)).rejects.toMatchObject(refused);

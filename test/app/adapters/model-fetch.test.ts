@@ -1,0 +1,173 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { deflateSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { modelFetch } from "../../../src/app/adapters/model-fetch.ts";
+import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";
+
+/** What the SDKs of models need of a `fetch`, against a server on loopback. */
+
+let server: Loopback;
+const sockets: Socket[] = [];
+const arrived = new Map<string, (response: ServerResponse) => void>();
+const closed = new Map<string, () => void>();
+
+const ANSWERS: Readonly<Record<string, (response: ServerResponse, request: { readonly body: string }) => void>> = {
+  "/echo": (response, { body }) => sendJson(response, 200, { body }, { "x-many": "one" }),
+  "/failed": (response) => sendJson(response, 529, { error: "busy" }, { "retry-after": "7" }),
+  "/empty": (response) => void response.writeHead(204).end(),
+  "/gzip": (response) => void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("packed")),
+  "/broken-gzip": (response) =>
+    void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("packed".repeat(999)).subarray(0, 30)),
+  "/deflate": (response) => void response.writeHead(200, { "content-encoding": "deflate" }).end(deflateSync("packed")),
+  "/redirect": (response) => void response.writeHead(307, { location: "/echo?token=secret" }).end("moved"),
+  "/not-modified": (response) => void response.writeHead(304).end(),
+  "/cut-at-once": (response) => void response.socket?.destroy(),
+  "/half": (response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write("half of it", () => response.socket?.destroy());
+  },
+  "/half-chunked": (response) => {
+    response.writeHead(200);
+    response.write("half of it", () => response.socket?.destroy());
+  },
+  "/odd-status": (response) => void response.writeHead(799).end(),
+};
+
+beforeAll(async () => {
+  server = await startLoopback((request, response) => {
+    const { url = "" } = request;
+    sockets.push(response.socket as Socket);
+    response.once("close", () => closed.get(url)?.());
+    const answer = ANSWERS[url];
+    if (answer) answer(response, request);
+    else arrived.get(url)?.(response);
+  });
+});
+afterAll(() => server.close());
+
+const post = (path: string, init: RequestInit = {}) =>
+  modelFetch({}, false)(`${server.url}${path}`, { method: "POST", body: "{}", ...init });
+
+/** Answers a path by hand. */
+function held(path: string) {
+  const response = new Promise<ServerResponse>((resolve) => arrived.set(path, resolve));
+  const isClosed = new Promise<void>((resolve) => closed.set(path, resolve));
+  return { response, isClosed };
+}
+
+async function textOf(chunk: Promise<{ readonly value?: Uint8Array | undefined }> | undefined) {
+  return new TextDecoder().decode((await chunk)?.value);
+}
+
+describe("the fetch for model requests", () => {
+  it("sends method, headers and body, and returns status, headers and body", async () => {
+    const response = await post("/echo", { headers: new Headers({ "X-Api-Key": "k" }), body: "Grüße" });
+    expect(response).toMatchObject({ ok: true, status: 200, statusText: "OK" });
+    expect(response.headers.get("x-many")).toBe("one");
+    expect(await response.json()).toEqual({ body: "Grüße" });
+    const { headers, method } = server.requests.at(-1) as unknown as IncomingMessage;
+    expect(method).toBe("POST");
+    expect(headers).toMatchObject({ "x-api-key": "k", "content-length": "7", "accept-encoding": "gzip" });
+  });
+
+  it.each([
+    ["/failed", 529, '{"error":"busy"}'],
+    ["/empty", 204, ""],
+    ["/not-modified", 304, ""],
+  ])("returns an answer without success as it is: %s", async (path, status, text) => {
+    const response = await post(path);
+    expect([response.status, await response.text()]).toEqual([status, text]);
+  });
+
+  it("hands on each part of a stream when it arrives", async () => {
+    const { response } = held("/stream");
+    const asked = post("/stream");
+    const sending = await response;
+    sending.writeHead(200, { "content-type": "text/event-stream" });
+    sending.write("data: 1\n\n");
+    const reader = (await asked).body?.getReader();
+    expect(await textOf(reader?.read())).toBe("data: 1\n\n");
+    sending.end("data: 2\n\n");
+    expect(await textOf(reader?.read())).toBe("data: 2\n\n");
+    expect((await reader?.read())?.done).toBe(true);
+  });
+
+  it("unpacks gzip, and rejects what is damaged or was not requested", async () => {
+    expect(await (await post("/gzip")).text()).toBe("packed");
+    await expect((await post("/broken-gzip")).text()).rejects.toThrow("unexpected end of file");
+    await expect(post("/deflate")).rejects.toThrow("has the encoding deflate, which was not requested");
+  });
+
+  it("keeps the connection for the next request", async () => {
+    const send = modelFetch({}, false);
+    const before = sockets.length;
+    for (let round = 0; round < 3; round++) await (await send(`${server.url}/echo`)).text();
+    expect(new Set(sockets.slice(before)).size).toBe(1);
+  });
+
+  it("recovers on the next request when the server cut the kept connection", async () => {
+    const send = modelFetch({}, false);
+    await (await send(`${server.url}/echo`)).text();
+    const [kept] = sockets.slice(-1);
+    await expect(send(`${server.url}/cut-at-once`)).rejects.toThrow();
+    expect(kept?.destroyed).toBe(true);
+    expect((await send(`${server.url}/echo`)).status).toBe(200);
+  });
+
+  it.each(["/half", "/half-chunked"])("rejects a body that ends early: %s", async (path) => {
+    await expect((await post(path)).text()).rejects.toThrow("aborted");
+  });
+
+  it("rejects when nothing listens, when the connection is cut, and on a status that no response may have", async () => {
+    await expect(modelFetch({}, false)("http://127.0.0.1:9/")).rejects.toThrow("ECONNREFUSED");
+    await expect(post("/cut-at-once")).rejects.toThrow("socket hang up");
+    await expect(post("/odd-status")).rejects.toThrow(RangeError);
+  });
+
+  it("aborts before, during and after the start of the answer", async () => {
+    await expect(post("/echo", { signal: AbortSignal.abort() })).rejects.toThrow("aborted");
+    const silent = held("/silent");
+    const first = new AbortController();
+    const waiting = post("/silent", { signal: first.signal });
+    await silent.response;
+    first.abort();
+    await expect(waiting).rejects.toThrow("aborted");
+    await silent.isClosed;
+
+    const begun = held("/begun");
+    const second = new AbortController();
+    const asked = post("/begun", { signal: second.signal });
+    (await begun.response).writeHead(200).write("first");
+    const reader = (await asked).body?.getReader();
+    expect(await textOf(reader?.read())).toBe("first");
+    second.abort();
+    await expect(reader?.read()).rejects.toThrow("aborted");
+    await begun.isClosed;
+  });
+
+  it("closes the connection of a body that is not read to its end", async () => {
+    const { response, isClosed } = held("/left");
+    const asked = post("/left");
+    (await response).writeHead(200).write("first");
+    await (await asked).body?.cancel();
+    await isClosed;
+  });
+
+  it("does not follow a redirect, and does not show its query", async () => {
+    const refused = {
+      code: "model.rejected",
+      message: `${new URL(server.url).host} redirects to ${server.url}/echo, which is not followed`,
+    };
+    await expect(post("/redirect")).rejects.toMatchObject(refused);
+    await expect(
+      modelFetch({ HTTPS_PROXY: "http://127.0.0.1:9" }, false)(`${server.url}/redirect`),
+    ).rejects.toMatchObject(refused);
+  });
+
+  it("contacts only this machine while offline", async () => {
+    const local = modelFetch({ HTTP_PROXY: "http://127.0.0.1:9" }, true);
+    expect((await local(`${server.url}/echo`)).status).toBe(200);
+    await expect(local("http://203.0.113.7/v1")).rejects.toMatchObject({ code: "offline.refused" });
+  });
+});
