@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
+  accessSync,
   closeSync,
   constants,
   fstatSync,
@@ -10,9 +11,11 @@ import {
   readSync,
   realpathSync,
   type Stats,
+  statSync,
 } from "node:fs";
 import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { attempt } from "../core/base/errors.ts";
 
 /** Safe opening of files that others may have replaced, and safe writing of our own. */
 
@@ -42,6 +45,17 @@ export function openPlainNow(path: string, access: "r" | "r+" = "r"): { readonly
   } catch (error) {
     closeSync(file);
     throw error;
+  }
+}
+
+/** Reads a regular file that is not a link. Throws for a file of more than `most` bytes. */
+export function readPlainNow(path: string, most = Number.POSITIVE_INFINITY): Buffer {
+  const { file, stats } = openPlainNow(path);
+  try {
+    if (stats.size > most) throw new Error(`it is larger than ${most / 1024 / 1024} MB`);
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -76,11 +90,7 @@ const SMALL = 1024 * 1024;
 
 /** Reads a regular file of at most 1 MB. Returns undefined if that fails. */
 export function readSmall(path: string): string | undefined {
-  try {
-    return readRegular(path, SMALL).toString("utf8");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readRegular(path, SMALL).toString("utf8"));
 }
 
 function openDescriptor(path: string, access: number): number {
@@ -98,6 +108,15 @@ function refuseLink(path: string, error: unknown): never {
 
 function checkPlain(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
+}
+
+/** Checks for a file that this process may run, or use in another `mode`. */
+export function isProgram(path: string, mode = constants.X_OK): boolean {
+  const isFile = attempt(() => {
+    accessSync(path, mode);
+    return statSync(path).isFile();
+  });
+  return isFile === true;
 }
 
 interface FolderOptions {

@@ -1,8 +1,8 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { platform } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
 import type { Sandbox } from "../core/skill/sandbox.ts";
+import { isProgram } from "../files/files.ts";
 import type { SandboxHost } from "./host.ts";
 import { bubblewrapSandbox } from "./isolation/bubblewrap.ts";
 import { unshareSandbox } from "./isolation/unshare.ts";
@@ -28,16 +28,7 @@ function candidates(host: SandboxHost): readonly Sandbox[] {
 
 function findProgram(name: string, path: string): string | undefined {
   const places = path.split(":").filter((folder) => isAbsolute(folder));
-  return places.map((folder) => join(folder, name)).find(isProgram);
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return places.map((folder) => join(folder, name)).find((file) => isProgram(file));
 }
 
 /** Returns the first sandbox that completes a trial. Exported for the test in which none does. */

@@ -1,4 +1,5 @@
 import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { attempt } from "../core/base/errors.ts";
 
 /** Live process as listed in /proc. */
 interface LivingProcess {
@@ -16,11 +17,7 @@ export function livingProcesses(): readonly LivingProcess[] {
 }
 
 function processIds(proc: string): number[] {
-  try {
-    return readdirSync(proc).map(Number).filter(Number.isInteger);
-  } catch {
-    return [];
-  }
+  return (attempt(() => readdirSync(proc)) ?? []).map(Number).filter(Number.isInteger);
 }
 
 /** Reads one process. Returns undefined for dead processes, including zombies. */
@@ -119,27 +116,15 @@ export function inheritedFiles(): { readonly places: readonly number[]; readonly
 }
 
 function isInherited(place: number): boolean {
-  const told = infoOf(place);
+  const told = attempt(() => readFileSync(`/proc/self/fdinfo/${place}`, "latin1"));
   if (told === undefined) return false; // the directory handle of the listing itself, or a file closed since
   const flags = /^flags:\s+(\d+)$/m.exec(told)?.[1] ?? "0";
   return (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
-}
-
-function infoOf(place: number): string | undefined {
-  try {
-    return readFileSync(`/proc/self/fdinfo/${place}`, "latin1");
-  } catch {
-    return undefined;
-  }
 }
 
 type ProcessFile = "stat" | "status" | "environ" | "smaps_rollup" | "io";
 
 /** Reads a file in /proc. Returns an empty string if the process is gone or not readable. */
 function readProcess(pid: number, file: ProcessFile, proc = "/proc"): string {
-  try {
-    return readFileSync(`${proc}/${pid}/${file}`, "latin1");
-  } catch {
-    return "";
-  }
+  return attempt(() => readFileSync(`${proc}/${pid}/${file}`, "latin1")) ?? "";
 }

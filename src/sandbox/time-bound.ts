@@ -1,4 +1,5 @@
 import { createContext, Script } from "node:vm";
+import { hasCode } from "../core/base/errors.ts";
 import type { TimeBound } from "../core/base/schema/time-bound.ts";
 
 const MOST_MS = 1000;
@@ -33,15 +34,11 @@ export function createTimeBound(): TimeBound {
     try {
       return script.runInContext(context, { timeout }) as Value;
     } catch (error) {
-      if (!isTimeout(error)) throw error;
+      if (!hasCode(error, "ERR_SCRIPT_EXECUTION_TIMEOUT")) throw error;
       return undefined;
     } finally {
       room.work = outer;
       spend(performance.now() - began);
     }
   };
-}
-
-function isTimeout(error: unknown): boolean {
-  return (error as { readonly code?: unknown } | null)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SkillflowError } from "../core/base/errors.ts";
+import { hasCode, SkillflowError } from "../core/base/errors.ts";
 import type { ProcessMark } from "../core/engine/ports.ts";
-import { hasCode, storeError } from "./store-error.ts";
+import { storeError } from "./store-error.ts";
 
 export interface LockOptions {
   readonly self: ProcessMark;

@@ -11,7 +11,3 @@ export function storeError(error: unknown, what: string): SkillflowError {
   }
   return new SkillflowError("store.failed", `${what}: ${message}`, { cause: error });
 }
-
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return codes.includes((error as NodeJS.ErrnoException).code ?? "");
-}

@@ -152,11 +152,21 @@ const UNSENT: ReadonlySet<string> = new Set([
 
 /** Reads a property of any thrown value, even of one that throws when it is read. */
 function propertyOf(thrown: unknown, name: string): unknown {
+  return attempt(() => (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name]);
+}
+
+/** Returns the result of the work, or undefined if it throws. Only for work that needs no reason when it fails. */
+export function attempt<Value>(work: () => Value): Value | undefined {
   try {
-    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+    return work();
   } catch {
     return undefined;
   }
+}
+
+/** Checks whether an error has one of the codes, such as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes(String(propertyOf(error, "code")));
 }
 
 /**

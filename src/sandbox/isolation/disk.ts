@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync, readdirSync, statfsSync } from "node:fs";
+import { lstatSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../../core/base/errors.ts";
 
 /**
  * Returns a check for more than `most` bytes written to the folders since the call. The kernel's write counters miss
@@ -28,20 +29,11 @@ function freeBytes(folder: string): number {
 /** Sums the disk usage of files that changed since a time. */
 function changedBytes(folder: string, since: number): number {
   let bytes = 0;
-  for (const entry of entriesOf(folder)) {
+  for (const entry of attempt(() => readdirSync(folder, { withFileTypes: true })) ?? []) {
     const path = join(folder, entry.name);
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found && found.ctimeMs >= since) bytes += found.blocks * 512;
     if (entry.isDirectory()) bytes += changedBytes(path, since);
   }
   return bytes;
-}
-
-/** Lists a folder. Returns nothing if it is gone or cannot be read. */
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }

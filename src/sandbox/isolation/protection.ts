@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { hasCode, SkillflowError } from "../../core/base/errors.ts";
 import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
 import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
@@ -93,6 +93,7 @@ function makePlaceholder(path: string): void {
 }
 
 function isPlaceholder(path: string, found: Stats): boolean {
+  const isMark = (name: string) => name.startsWith(`skillflow-${KIND}-`);
   return found.isDirectory() && (found.mode & 0o1777) === MODE && namesIn(path).every(isMark);
 }
 
@@ -109,10 +110,6 @@ function letGo(host: SandboxHost, { path, mark }: Held): void {
 
 const KIND = "kept";
 
-function isMark(name: string): boolean {
-  return name.startsWith(`skillflow-${KIND}-`);
-}
-
 /** Returns true if the mark's process is dead. Marks of other machines are kept. */
 function isLeft(name: string, { self }: SandboxHost): boolean {
   const owner = temporaryOwner(name, self);
@@ -127,8 +124,4 @@ function namesIn(path: string): string[] {
     if (hasCode(error, "ENOENT")) return [];
     throw error;
   }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return codes.includes((error as NodeJS.ErrnoException).code ?? "");
 }

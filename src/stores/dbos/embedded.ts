@@ -15,11 +15,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { ProcessMark } from "../../core/engine/ports.ts";
 import { makeFolder } from "../../files/files.ts";
 import { lock } from "../lock.ts";
-import { hasCode } from "../store-error.ts";
 import { findPostgres, loadPostgres, type PostgresPrograms } from "./packages.ts";
 
 /** Private Postgres server, for trying out the engine. */
@@ -132,7 +132,7 @@ async function setUp(place: EmbeddedPlace, programs: PostgresPrograms): Promise<
   rmSync(draft, { recursive: true, force: true });
   writeFileSync(secret, randomBytes(24).toString("hex"), { mode: 0o600 });
   mkdirSync(draft, { mode: 0o700 });
-  if (isRoot(place)) for (const path of [draft, secret]) chownSync(path, NOBODY, NOBODY);
+  if (place.uid === 0) for (const path of [draft, secret]) chownSync(path, NOBODY, NOBODY);
   const args = ["-D", draft, "-U", "skillflow", "-A", "scram-sha-256", `--pwfile=${secret}`, "-E", "UTF8"];
   const [command = "", ...rest] = commandOf(place, programs.initdb, [...args, "--no-locale"]);
   const child = spawn(command, rest, { env: environmentOf(place, programs), cwd: "/", stdio: logged(folder) });
@@ -223,13 +223,9 @@ async function freePort(): Promise<number> {
 
 const NOBODY = 65_534;
 
-function isRoot({ uid }: EmbeddedPlace): boolean {
-  return uid === 0;
-}
-
 /** Drops root privileges except file access, because projects and packages are often readable only by root. */
 function commandOf(place: EmbeddedPlace, program: string, args: readonly string[]): string[] {
-  if (!isRoot(place)) return [program, ...args];
+  if (place.uid !== 0) return [program, ...args];
   const rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
   return ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", ...rights, "--", program, ...args];
 }
@@ -251,9 +247,7 @@ interface Link {
 
 const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-type Streams = ["ignore", number, number];
-
-function logged(folder: string): Streams {
+function logged(folder: string): ["ignore", number, number] {
   const file = openSync(join(folder, "log"), "w", 0o600);
   return ["ignore", file, file];
 }
@@ -274,8 +268,4 @@ function failed({ folder }: Pick<EmbeddedPlace, "folder">, why: string): Skillfl
   return new SkillflowError("store.failed", `the embedded Postgres in ${folder}: ${why}`, {
     hint: `see ${join(folder, "log")}`,
   });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "./database.ts";
 import type { Client } from "./packages.ts";
 
@@ -106,7 +107,3 @@ const OWNER = `
   select a.application_name as owner from pg_locks l join pg_stat_activity a using (pid)
   where l.locktype = 'advisory' and l.granted and l.objsubid = 1
     and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended($1, 0) limit 1`;
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

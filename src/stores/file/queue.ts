@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hasCode } from "../../core/base/errors.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Intake } from "../../core/engine/ports.ts";
 import { storeError } from "../store-error.ts";
@@ -26,9 +27,7 @@ export function fileQueue({ directory, taken, prepare, isRecorded, create }: Que
     try {
       writeFileSync(markOf(directory, run), "", { flag: "wx", mode: 0o600 });
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) {
-        throw storeError(error, `run ${run} cannot be queued`);
-      }
+      if (!hasCode(error, "EEXIST")) throw storeError(error, `run ${run} cannot be queued`);
     }
   };
   const push = (run: string) => {
@@ -124,7 +123,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (hasCode(error, "ENOENT")) return [];
     throw storeError(error, `the run directory ${directory} cannot be read`);
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
 import type { Intake, Journal, Store, StoredRun } from "../../core/engine/ports.ts";
 import { makeFolder, realFolder } from "../../files/files.ts";
@@ -8,7 +8,7 @@ import { fileBlobs } from "../blobs.ts";
 import { digestOf } from "../chain.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { type LockOptions, lock } from "../lock.ts";
-import { hasCode, storeError } from "../store-error.ts";
+import { storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
 import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, verifyBytes } from "./run-lines.ts";

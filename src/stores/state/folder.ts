@@ -3,12 +3,12 @@ import { existsSync, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { makeFolder, openPlain, realFolder, replaceFile } from "../../files/files.ts";
 import { type LockOptions, lock } from "../lock.ts";
-import { hasCode, storeError } from "../store-error.ts";
+import { storeError } from "../store-error.ts";
 import { fileOf, MOST_BYTES, readLines, stateOf, tooLarge, writeLines } from "./lines.ts";
 import { stateStore } from "./table.ts";
 
@@ -126,15 +126,11 @@ function makeDirectory({ directory, root, isPrivate = false }: FolderOptions): v
   checkDirectory(directory, root);
   try {
     makeFolder(directory, { root });
-    if (isPrivate) ignore(join(directory, ".gitignore"));
+    if (isPrivate) writeFileSync(join(directory, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch (error) {
     if (hasCode(error, "EEXIST")) return;
     throw storeError(error, `the state directory ${directory} cannot be created`);
   }
-}
-
-function ignore(place: string): void {
-  if (!existsSync(place)) writeFileSync(place, "*\n", { flag: "wx", mode: 0o600 });
 }
 
 const MOST_WAIT_MS = 30_000;

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { attempt, SkillflowError } from "../../core/base/errors.ts";
 import { isWithin } from "../../files/files.ts";
 import { gitIn } from "./git-command.ts";
 
@@ -85,7 +85,8 @@ function addressOf(url: string, root: string): string {
   const path = pathOf(url);
   if (path === undefined) return url;
   const place = isAbsolute(path) ? path : resolve(root, path);
-  if (isWithin(real(root), real(place))) throw unreachable("origin is a folder inside the checkout");
+  const [within = root, real = place] = [root, place].map((each) => attempt(() => realpathSync.native(each)));
+  if (isWithin(within, real)) throw unreachable("origin is a folder inside the checkout");
   return place;
 }
 
@@ -93,14 +94,6 @@ function addressOf(url: string, root: string): string {
 function pathOf(url: string): string | undefined {
   if (url.startsWith("file:")) return fileURLToPath(url);
   return /^[\w.+-]+:\/\//.test(url) || /^[^/]+:/.test(url) ? undefined : url;
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
 }
 
 function authorOf(named: ReadonlyMap<string, string>, env: Checkout["env"]): [string, string][] {
