@@ -70,7 +70,7 @@ export function readArguments(
     if (kind === "flagifboolean") return [{ kind: "boolean", mapping, isOn: isOn(mapping, input) }];
     const given = own(input, mapping.param);
     const value = given ?? mapping.absentDefault ?? given;
-    const isAbsent = isLeftOut(mapping, value);
+    const isAbsent = (value ?? null) === null && (kind === "flag" || optional === true);
     if (isAbsent && !(resolveCommand && optional)) {
       isSkipped ||= kind === "positional";
       return [];
@@ -78,7 +78,7 @@ export function readArguments(
     if (!isAbsent && value === undefined)
       throw new SkillflowError("input.invalid", `missing parameter: ${mapping.param}`);
     if (!isAbsent && profile === "current" && given === value) refuseStrayPath(mapping, value as Json);
-    const text = asText(mapping, isAbsent ? "" : textOf(mapping, value as Json));
+    const text: TextValue = { kind: "text", mapping, text: isAbsent ? "" : textOf(mapping, value as Json) };
     if (kind !== "positional") return [text];
     const separates = isSkipped && disambiguateAfterSkippedPositionals === true;
     isSkipped = false;
@@ -114,14 +114,6 @@ function isOn(mapping: Argument, input: JsonObject): boolean {
   if (typeof value === "string") return value.toLowerCase() === "true";
   if (typeof value === "number") return Number.isInteger(value) && value !== 0;
   return value === true;
-}
-
-function isLeftOut({ kind, optional }: Argument, value: Json | undefined): boolean {
-  return (value ?? null) === null && (kind === "flag" || optional === true);
-}
-
-function asText(mapping: Argument, text: string): ArgumentValue {
-  return { kind: "text", mapping, text };
 }
 
 function textOf({ param, normalizeNewlines }: Argument, value: Json): string {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { attempt } from "../../base/errors.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
 import { toolEffect, toolReach, toolTargets } from "../field.ts";
@@ -13,13 +14,14 @@ export const UNSUPPORTED = { unsupported: true } as const;
 
 export const texts = lazy(() => z.array(z.string()));
 
-const helperFields = lazy(() => ({
-  script: z.string().optional(),
-  binary: z.string().optional(),
-  subcommand: z.string().optional(),
-}));
-const seedHelper = lazy(() => z.strictObject({ ...helperFields(), args: texts().default([]) }));
-const helper = lazy(() => z.strictObject({ ...helperFields(), args: texts().default([]) }));
+const helper = lazy(() =>
+  z.strictObject({
+    script: z.string().optional(),
+    binary: z.string().optional(),
+    subcommand: z.string().optional(),
+    args: texts().default([]),
+  }),
+);
 const postProcess = lazy(() => z.strictObject({ ...helper().shape, emptyIsResult: z.boolean().optional() }));
 /** Script of the skill, or allowlisted command, that converts a text. */
 export type Helper = Fitting<typeof helper>;
@@ -33,7 +35,7 @@ const seedArgument = lazy(() =>
     flagIfTrue: z.string().optional(),
     flagIfFalse: z.string().optional(),
     normalizeNewlines: z.boolean().optional(),
-    resolveCommand: seedHelper().optional(),
+    resolveCommand: helper().optional(),
   }),
 );
 
@@ -45,13 +47,15 @@ const argument = lazy(() =>
       kind: z
         .enum(["positional", "flag", "flagifboolean", "stdin", "workingdir", "tempfile", "literal"])
         .default("positional"),
-      resolveCommand: helper().optional(),
       value: z.string().optional(),
       optional: z.boolean().optional(),
       split: z.boolean().optional(),
       absentDefault: z.union([z.string(), z.number(), z.boolean()]).optional(),
       subcommandOverride: z.string().optional(),
-      denyPattern: z.string().refine(isPattern, "is not a regular expression").optional(),
+      denyPattern: z
+        .string()
+        .refine((text) => attempt(() => new RegExp(text, "u")), "is not a regular expression")
+        .optional(),
       readPath: z.boolean().optional(),
       writePath: z.boolean().optional(),
       unsafePath: z.boolean().optional(),
@@ -161,12 +165,3 @@ export const schemasOf = (profile: DescriptorProfile) => ({
   tool: (profile === "seed" ? seedTool() : tool()) as z.ZodType<ToolEntry>,
   execution: (profile === "seed" ? seedExecution() : execution()) as z.ZodType<Execution>,
 });
-
-function isPattern(text: string): boolean {
-  try {
-    new RegExp(text, "u");
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -155,14 +155,11 @@ function describeIssue(part: DescriptorPart, index: number, issue: z.core.$ZodIs
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => invalid(part, [...path, key], "is not a key of the format"));
   }
-  const finding = invalid(part, path, lowerFirst(issue.message));
+  const { message } = issue;
+  const finding = invalid(part, path, message.charAt(0).toLowerCase() + message.slice(1));
   return [
     issue.code === "custom" && issue.params === UNSUPPORTED ? { ...finding, code: "DESCRIPTOR_UNSUPPORTED" } : finding,
   ];
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 function invalid(part: DescriptorPart, path: DescriptorFinding["path"], message: string): DescriptorFinding {

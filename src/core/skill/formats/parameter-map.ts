@@ -35,7 +35,7 @@ export function translateParameters(parameters: unknown): {
   if (sound.length < entries.length) return { schema: undefined, diagnostics };
   const whole = schemaOf(sound, (parameter) => ({ ...parameter.own, ...parameter.more }));
   const isPlain = sound.every(({ more }) => Object.keys(more).length === 0);
-  if (isPlain || isSchema(whole)) return { schema: whole, diagnostics };
+  if (isPlain || checkJsonSchema(whole, []).length === 0) return { schema: whole, diagnostics };
   const left = doubtful(
     [],
     "all keys except type, description and enum are ignored: together they are not a JSON Schema",
@@ -59,10 +59,6 @@ function schemaOf(parameters: readonly Parameter[], propertyOf: (parameter: Para
     properties: Object.fromEntries(parameters.map((parameter) => [parameter.name, propertyOf(parameter)])),
     ...(required.length > 0 ? { required } : {}),
   };
-}
-
-function isSchema(schema: JsonSchema): boolean {
-  return checkJsonSchema(schema, []).length === 0;
 }
 
 /** Parameter that every handler receives from the program. */

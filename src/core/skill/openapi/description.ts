@@ -58,11 +58,12 @@ export function describeApi(document: unknown): ApiDescription | string {
   if (!isObject(document.paths)) return "it has no paths";
   const { title } = isObject(document.info) ? document.info : {};
   const operations = Object.entries(document.paths).flatMap(([path, item]) => operationsAt(document, path, item));
+  const taken: Names = new Map();
   return {
     title: said(title, 80) || "API",
     address: version === "2.0" ? oldAddress(document) : addressOf(document),
     access: accessOf(document),
-    operations: distinct(operations),
+    operations: operations.map((operation) => ({ ...operation, name: freeName(operation.name, taken) })),
   };
 }
 
@@ -110,11 +111,6 @@ function toolName(text: string): string {
       .slice(0, 50)
       .replace(/_$/, "") || "operation"
   );
-}
-
-function distinct(operations: readonly ApiOperation[]): ApiOperation[] {
-  const taken: Names = new Map();
-  return operations.map((operation) => ({ ...operation, name: freeName(operation.name, taken) }));
 }
 
 /** Taken names, each with the number at which to start looking for a free one. */
