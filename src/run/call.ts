@@ -207,7 +207,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
     stop.abort(() => reason);
     fail(reason);
   };
-  const onStopped = () => end(outer.reason, stopped(outer.reason));
+  const onStopped = () => end(outer.reason, { error: messageOf(outer.reason), code: "run.interrupted" });
   const onLate = () => {
     const reason = new SkillflowError("tool.timeout", `the call took longer than ${timeoutMs / 1000} s`);
     end(reason, { error: reason.message, code: "tool.timeout" });
@@ -237,10 +237,6 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
       stop.abort(() => new Error("the call has ended"));
     },
   };
-}
-
-function stopped(reason: unknown): Ended {
-  return { error: messageOf(reason), code: "run.interrupted" };
 }
 
 /** Returns the result as JSON, or a message if it is invalid. */

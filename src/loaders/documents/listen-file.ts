@@ -1,5 +1,5 @@
 import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
-import { messageOf } from "../../core/base/errors.ts";
+import { hasCode, messageOf } from "../../core/base/errors.ts";
 import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkListenFile } from "../../core/document/listen/check.ts";
 import { type ListenFile, listenFileSchema } from "../../core/document/listen/listen-file.ts";
@@ -27,7 +27,7 @@ export function loadListenFile(path: string, shownAs: string): LoadedListenFile 
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(readRegular(path));
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const isMissing = hasCode(error, "ENOENT");
     const hint = isMissing ? nearFile(path, shownAs) : undefined;
     const message = isMissing ? `there is no file ${shownAs}` : `${shownAs} cannot be read: ${messageOf(error)}`;
     return failed({ code: "IO", message, ...(hint === undefined ? {} : { hint }) });

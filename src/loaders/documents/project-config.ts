@@ -6,7 +6,7 @@ import { isObject, nearest, PARSED_ONCE } from "../../core/base/values.ts";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
 import { parseDocument, problemOf } from "./document-text.ts";
-import { describeIssue, type Issue } from "./schema-findings.ts";
+import { describeIssue } from "./schema-findings.ts";
 
 /** Config file and its folder, which is the base of its relative paths. */
 export interface LoadedConfig {
@@ -92,8 +92,10 @@ function readConfig(path: string): ProjectConfig {
   if (checked.success) return checked.data;
   const wrong = checked.error.issues.flatMap((issue) => {
     const at = issue.path as (string | number)[];
-    if (issue.code !== "unrecognized_keys")
-      return [{ path: at, tell: () => (at.length === 0 ? "the file " : "") + messageAt(issue, value) }];
+    if (issue.code !== "unrecognized_keys") {
+      const described = () => describeIssue(issue, { schema: projectConfigSchema(), value })[0] ?? issue;
+      return [{ path: at, tell: () => (at.length === 0 ? "the file " : "") + described().message }];
+    }
     return issue.keys.map((key) => {
       const path = [...at, key];
       return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key)}` };
@@ -104,11 +106,6 @@ function readConfig(path: string): ProjectConfig {
     told.map((each) => problemOf("SCHEMA", each.path, { message: each.tell(), ...position(each.path) })),
     wrong.length - told.length,
   );
-}
-
-function messageAt(issue: Issue, value: unknown): string {
-  const [found] = describeIssue(issue, { schema: projectConfigSchema(), value });
-  return found?.message ?? issue.message;
 }
 
 function readText(path: string): string {

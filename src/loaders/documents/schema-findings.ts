@@ -61,14 +61,11 @@ function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, documen
   );
   const [closest] = inside.sort((a, b) => a.length - b.length);
   if (closest && closest.length > 0) return closest.flatMap((inner) => describeIssue(inner, document, path));
-  if (branches.length === 0) return [finding(path, oneOf(value, quoted(issue.message)))];
+  const quoted = [...issue.message.matchAll(/'([^']+)'/g)].map(([, text = ""]) => text);
+  if (branches.length === 0) return [finding(path, oneOf(value, quoted))];
   const wanted = branches.flat().flatMap((found) => (found.code === "invalid_type" ? [article(found.expected)] : []));
   if (wanted.length === 0) return [finding(path, issue.message)];
   return [finding(path, `must be ${[...new Set(wanted)].join(" or ")}, not ${nameOf(value)}`)];
-}
-
-function quoted(text: string): string[] {
-  return [...text.matchAll(/'([^']+)'/g)].map((match) => match[1] ?? "");
 }
 
 function issueText(issue: Issue, value: unknown): string {

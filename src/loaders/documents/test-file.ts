@@ -1,4 +1,4 @@
-import { closeSync, existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
@@ -7,7 +7,7 @@ import { isObject, type Json, parseJson } from "../../core/base/values.ts";
 import { matcherProblems } from "../../core/outward/testing/matcher.ts";
 import { type Script, scriptSchema } from "../../core/outward/testing/script.ts";
 import { type TestFile, testFileSchema } from "../../core/outward/testing/test-file.ts";
-import { isWithin, openPlainNow } from "../../files/files.ts";
+import { isWithin, readPlainNow } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { parseDocument } from "./document-text.ts";
 import { nearFile } from "./near-file.ts";
@@ -256,20 +256,12 @@ function readNamed(
 ): { readonly text: string; readonly path: string } | Problem {
   const place = placeNamed(path, named, root);
   if ("code" in place) return place;
-  const unreadable = (why: string): Problem => ({
-    code: "SOURCE_FILE_READ_FAILED",
-    message: `${named} cannot be read: ${why}`,
-  });
   try {
-    const { file, stats } = openPlainNow(place.path);
-    try {
-      if (stats.size > MOST_BYTES) return unreadable("it is larger than 20 MB");
-      return { text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)), path: place.path };
-    } finally {
-      closeSync(file);
-    }
+    const bytes = readPlainNow(place.path, MOST_BYTES);
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), path: place.path };
   } catch (error) {
-    return unreadable(error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error));
+    const why = error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error);
+    return { code: "SOURCE_FILE_READ_FAILED", message: `${named} cannot be read: ${why}` };
   }
 }
 

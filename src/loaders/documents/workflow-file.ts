@@ -122,7 +122,8 @@ function otherDocument(value: Readonly<Record<string, unknown>>): Diagnostic | u
  */
 function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: KnownSkills): Diagnostic[] {
   if (!isObject(value) || !isObject(value.nodes)) return [];
-  const ids = Object.keys(value.nodes);
+  const nodes = Object.entries(value.nodes);
+  const ids = nodes.map(([id]) => id);
   const refused = new Set(issues.map(({ path }) => fieldPath(path.slice(0, 2) as (string | number)[])));
   const kept = (field: string) => {
     const members = isObject(value[field]) ? Object.entries(value[field]) : [];
@@ -135,7 +136,7 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Know
   const sketchedEdges = edges.map((edge, index) => (refused.has(`edges[${index}]`) ? standIn : edge));
   const sketch: object = {
     entry: entry ?? ids[0],
-    nodes: { ...mapValues(value.nodes, soundParts), ...Object.fromEntries(kept("nodes")) },
+    nodes: Object.fromEntries([...nodes.map(([id, node]) => [id, soundParts(node)]), ...kept("nodes")]),
     edges: sketchedEdges,
     skills: Object.fromEntries(kept("skills")),
   };
@@ -154,10 +155,6 @@ function soundParts(node: unknown): object {
   if (!isObject(node)) return {};
   const skills = Array.isArray(node.skills) && node.skills.every((skill) => typeof skill === "string");
   return { ...(skills ? { skills: node.skills } : {}), ...(isObject(node.output) ? { output: node.output } : {}) };
-}
-
-function mapValues(record: { readonly [key: string]: unknown }, change: (value: unknown) => object) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
 /** Checks for findings about `verify`, which `verifyFindings` reports. */

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { parseJson } from "../../core/base/values.ts";
 
 /**
  * Files and modules that a program's text names, found without running it. Errs on the side of too many: names in
@@ -115,7 +116,7 @@ function filesIn(path: string): readonly string[] {
 
 /** Returns a package's entry files and scripts. For an installed package, also its dependencies. */
 function namesInManifest(text: string, path: string): CodeNames {
-  const manifest = parsed(text);
+  const manifest = Object(parseJson(text)) as Readonly<Record<string, unknown>>;
   const { main, bin, exports, imports, scripts } = manifest;
   const isInstalled = /[/\\]node_modules[/\\]/.test(path);
   const packages = isInstalled ? NEEDS.flatMap((key) => Object.keys(Object(manifest[key]) as object)) : [];
@@ -129,14 +130,6 @@ function namesInManifest(text: string, path: string): CodeNames {
 }
 
 const NEEDS = ["dependencies", "optionalDependencies", "peerDependencies"];
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
-  } catch {
-    return {};
-  }
-}
 
 /** Returns the quoted text of each match. */
 function captured(text: string, pattern: RegExp): string[] {

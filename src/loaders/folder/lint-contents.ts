@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { attempt } from "../../core/base/errors.ts";
 import { isWithin } from "../../files/files.ts";
 import { SKIPPED, type SkillFolder } from "./skill-folder.ts";
 
@@ -25,18 +26,10 @@ export function checkContents({ directory }: SkillFolder): Diagnostic[] {
 }
 
 function checkLink(directory: string, file: string): Diagnostic[] {
-  const real = realpathOf(file);
+  const real = attempt(() => realpathSync(file));
   if (real !== undefined && isWithin(directory, real)) return [];
   const message = real === undefined ? "the link leads nowhere" : "the link leads out of the skill's folder";
   return [{ severity: "error", code: "SKILL_LINK_OUTSIDE", path: [], message, file }];
-}
-
-function realpathOf(file: string): string | undefined {
-  try {
-    return realpathSync(file);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Pattern that requires the start of the key: a header alone, or with dots, is a placeholder. */
@@ -73,7 +66,7 @@ export function faultOfFile({ directory }: SkillFolder, path: string): "outside"
   if (isOdd || path.split("/").includes("..")) return "outside";
   const file = join(directory, path);
   if (!lstatSync(file, { throwIfNoEntry: false })) return "missing";
-  const real = realpathOf(file);
+  const real = attempt(() => realpathSync(file));
   if (real === undefined || !isWithin(directory, real)) return "outside";
   return statSync(real).isFile() ? undefined : "missing";
 }

@@ -1,5 +1,6 @@
 import { constants, lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { attempt } from "../../core/base/errors.ts";
 
 /**
  * View of the file system that remembers every question. As long as the answers would be the same, nothing that was
@@ -135,12 +136,4 @@ function ownOf(path: string): Stats | undefined {
 
 function targetOf(path: string): Stats | undefined {
   return attempt(() => statSync(path, { throwIfNoEntry: false }));
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

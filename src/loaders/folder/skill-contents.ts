@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { type BigIntStats, lstatSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { attempt } from "../../core/base/errors.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
 import { openSight, type Sight } from "./sight.ts";
@@ -186,21 +187,18 @@ const MOST_READ = 4 * 1024 * 1024;
 
 function readFile(file: string, known: Known) {
   const stats = lstatSync(file, { bigint: true });
-  const stamp = stampOf(stats);
+  const { dev, ino, size, mode, mtimeNs, ctimeNs } = stats;
+  const stamp = [dev, ino, size, mode, mtimeNs, ctimeNs].join(" ");
   const before = known.get(file);
   if (before?.stamp === stamp) return before;
   const content = contentOf(file);
   const text = content.length > MOST_READ ? "" : content.toString("utf8");
   const language = languageOf(file, text);
   const names = language && namesIn(language, text, file);
-  const found = { stamp, hash: `${stats.mode & 0o111n ? "program" : "file"} ${sha256(content)}`, names };
+  const found = { stamp, hash: `${mode & 0o111n ? "program" : "file"} ${sha256(content)}`, names };
   // A write within the clock's resolution would leave the stamp unchanged, so recent files are not cached.
   if (Date.now() - Number(stats.ctimeMs) > 2000) known.set(file, found);
   return found;
-}
-
-function stampOf({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mode, mtimeNs, ctimeNs].join(" ");
 }
 
 /** Returns a file's content, or the error code if it cannot be read, because then it cannot run either. */
@@ -261,21 +259,13 @@ const ENDINGS = ["ts", "mts", "cts", "js", "mjs", "cjs", "json", "tsx", "jsx", "
 
 /** Lists files that an import may mean. It may omit the extension, name a folder, or name the output of a .ts file. */
 function candidates(from: string, written: string, sight: Sight): string[] {
-  const path = written.startsWith("file:") ? pathOf(written) : resolve(from, written.replace(/[?#].*/s, ""));
-  if (path === "") return [];
+  const isAddress = written.startsWith("file:");
+  const path = isAddress ? attempt(() => fileURLToPath(written)) : resolve(from, written.replace(/[?#].*/s, ""));
+  if (path === undefined) return [];
   const stem = path.replace(/\.([cm]?)js$/, ".$1ts");
   const all = [path, stem, ...ENDINGS.map((ending) => `${path}.${ending}`)].filter(sight.exists);
   const inside = ["package.json", ...ENDINGS.map((ending) => `index.${ending}`)].map((name) => join(path, name));
   return sight.isFolder(path) ? [...all.filter((found) => found !== path), ...inside.filter(sight.exists)] : all;
-}
-
-/** Returns the path of a file: address, or an empty string if it is malformed. */
-function pathOf(address: string): string {
-  try {
-    return fileURLToPath(address);
-  } catch {
-    return "";
-  }
 }
 
 /** The program provides these modules itself. */

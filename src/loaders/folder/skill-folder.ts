@@ -1,7 +1,7 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../core/base/diagnostic.ts";
-import { messageOf } from "../../core/base/errors.ts";
+import { attempt, messageOf } from "../../core/base/errors.ts";
 import { defined, isObject } from "../../core/base/values.ts";
 import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
 import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
@@ -31,11 +31,7 @@ export interface SkillFolder {
 
 /** Returns a file's text, or undefined if it is missing or unreadable. */
 export function readIfPossible({ read }: SkillFolder, path: string): string | undefined {
-  try {
-    return read(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => read(path));
 }
 
 /** Checks whether a readable file does not contain a word. */

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { attempt } from "../../core/base/errors.ts";
 import type { ProcessMark } from "../../core/engine/ports.ts";
 import { isWithin } from "../../files/files.ts";
 import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
@@ -18,7 +19,7 @@ export function sweepTemporaries(sweeper: Sweeper): void {
 }
 
 export function sweepFolder(directory: string, { self, isAlive, uid }: Sweeper): void {
-  const left = namesIn(directory).filter((name) => {
+  const left = (attempt(() => readdirSync(directory)) ?? []).filter((name) => {
     const owner = temporaryOwner(name, self);
     return owner !== undefined && !isAlive(owner);
   });
@@ -26,14 +27,6 @@ export function sweepFolder(directory: string, { self, isAlive, uid }: Sweeper):
     const path = join(directory, name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory() && (uid === undefined || uid === 0 || stats.uid === uid)) remove(path);
-  }
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
   }
 }
 

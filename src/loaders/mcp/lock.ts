@@ -1,11 +1,11 @@
-import { closeSync, lstatSync, readFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { deepEqual, type Fitting, lazy } from "../../core/base/values.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
-import { openPlainNow, replaceFile } from "../../files/files.ts";
+import { readPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { quote } from "./offer/tools.ts";
 
@@ -46,13 +46,7 @@ export function readLock(root: string): Lock | undefined {
 
 function readText(path: string): string {
   try {
-    const { file, stats } = openPlainNow(path);
-    try {
-      if (stats.size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES / 1024 / 1024} MB`);
-      return readFileSync(file, "utf8");
-    } finally {
-      closeSync(file);
-    }
+    return readPlainNow(path, MOST_BYTES).toString("utf8");
   } catch (error) {
     throw broken(path, {}, messageOf(error));
   }

@@ -92,15 +92,12 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
     },
     close,
     describe() {
-      return describeLoss(fault, words.text(), noise.text());
+      const [last, other] = [words.text(), noise.text()];
+      const said = [fault, last && `its last output: ${last}`, other && `on its standard output it printed: ${other}`];
+      return said.filter((part) => part !== "").join("; ");
     },
   };
   return transport;
-}
-
-function describeLoss(fault: string, words: string, noise: string): string {
-  const said = [fault, words && `its last output: ${words}`, noise && `on its standard output it printed: ${noise}`];
-  return said.filter((part) => part !== "").join("; ");
 }
 
 /** Keeps the end of the output, for one line without stack frames. `count` is the total number of characters. */

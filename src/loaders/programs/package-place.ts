@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmdirSync, statSync } from "node:f
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attempt } from "../../core/base/errors.ts";
 import type { ForeignCommand, ForeignResult, Turn } from "../../core/skill/sandbox.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
 import type { RunnablePackage } from "../folder/format.ts";
@@ -93,7 +94,8 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
       const [first] = waiting.keys();
       if (first && waiting.size >= MOST) end(pick(first));
       const shows = identityOf(target);
-      const place = shows === undefined ? undefined : startIfPossible(host, commandIn);
+      // The next run needs the same things and reports what is wrong with them.
+      const place = shows === undefined ? undefined : attempt(() => startPlace(host, commandIn));
       if (shows === undefined || !place) return;
       waiting.set(target, { place, shows, stop: later(() => end(pick(target)), IDLE_MS) });
       void place.over.then(() => {
@@ -119,15 +121,6 @@ interface Waiting {
 interface WaitingPlace extends PackagePlace {
   /** Settles when the sandbox is gone, used or not. */
   readonly over: Promise<unknown>;
-}
-
-/** Ignores errors: the next run needs the same things and reports them. */
-function startIfPossible(...parts: Parameters<typeof startPlace>): WaitingPlace | undefined {
-  try {
-    return startPlace(...parts);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Starts the command now. `run` only supplies stdin, the signal and the time limit. */
@@ -157,12 +150,8 @@ function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignComma
 
 /** Returns the folder's device and inode, to detect a replaced folder. Undefined if it cannot be read. */
 function identityOf({ directory }: RunnablePackage): string | undefined {
-  try {
-    const { dev, ino } = statSync(directory, { bigint: true });
-    return `${dev}:${ino}`;
-  } catch {
-    return undefined;
-  }
+  const stats = attempt(() => statSync(directory, { bigint: true }));
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
 const afterWhile: Later = (work, ms) => {

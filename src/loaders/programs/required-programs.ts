@@ -1,7 +1,8 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { isObject } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
+import { isProgram } from "../../files/files.ts";
 import { isTexts } from "../folder/skill-folder.ts";
 
 /** Result of looking for the programs that a skill requires. */
@@ -23,7 +24,7 @@ export function findRequiredPrograms(
   const bins = [isObject(metadata) ? metadata.requires : undefined, frontmatter.requires]
     .map((requires) => (isObject(requires) ? requires.bins : undefined))
     .find((each) => (each ?? null) !== null);
-  const lacking = (names: readonly string[]) => names.filter((name) => !isProgram(name, env));
+  const lacking = (names: readonly string[]) => names.filter((name) => !isInstalled(name, env));
   if (bins === undefined) return {};
   if (isTexts(bins)) return lacking(bins).length === 0 ? {} : { missing: lacking(bins).map(describe).join("; ") };
   if (!Array.isArray(bins) || !bins.every(isTexts)) return { malformed: true };
@@ -40,17 +41,8 @@ function isPath(name: string): boolean {
   return /[\\/]/.test(name);
 }
 
-function isProgram(name: string, env: Environment): boolean {
-  if (isPath(name)) return isFile(name);
+function isInstalled(name: string, env: Environment): boolean {
+  if (isPath(name)) return isProgram(name, constants.F_OK);
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  return name !== "" && folders.some((folder) => isFile(join(folder, name), constants.X_OK));
-}
-
-function isFile(path: string, mode = constants.F_OK): boolean {
-  try {
-    accessSync(path, mode);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return name !== "" && folders.some((folder) => isProgram(join(folder, name)));
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
-import { actedOf, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
+import { actedOf, hasCode, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { quoteTheirs } from "../../core/base/voice.ts";
 import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
+import { isProgram } from "../../files/files.ts";
 import { ownPath } from "../../files/own-files.ts";
 import { resolveInside } from "../folder/contain.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -66,7 +66,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     signal,
   };
   const result = await start(host, command, { file: script.file, program: runner.program }).catch((error: unknown) => {
-    if (!isMissingSandbox(error) || !/\.m?js$/.test(path)) throw error;
+    if (!hasCode(error, "sandbox.missing") || !/\.m?js$/.test(path)) throw error;
     return undefined;
   });
   if (!result) return interpretScript(host, { ...script, path }, command);
@@ -74,7 +74,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
   try {
     return resultOf(result, script.file, mark);
   } catch (error) {
-    const isReadOnly = !host.writable && (error as NodeJS.ErrnoException).code === "EROFS";
+    const isReadOnly = !host.writable && hasCode(error, "EROFS");
     throw isReadOnly ? reportedError(`${messageOf(error)} (${WHERE})`, actedOf(error)) : error;
   }
 }
@@ -147,21 +147,12 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
     case ".sh":
       return { program: "sh", argv: ["sh", path], needs: [] };
     default:
-      if (isExecutable(path)) return { program: "the program that its first line names", argv: [path], needs: [] };
+      if (isProgram(path)) return { program: "the program that its first line names", argv: [path], needs: [] };
       throw new Error(`the script ${file} cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file`);
   }
 }
 
 export const runnersFolder = (): string => ownPath("runners", "src/loaders/programs/runners");
-
-export function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Mounts private copies over folders that could change between the check and the start. */
 function copiesOf(host: LoaderHost, { directory, contents }: Script): readonly Mount[] {
@@ -182,10 +173,6 @@ function readOnly(path: string): Mount {
 function outerFirst(mounts: readonly Mount[]): readonly Mount[] {
   const byTarget = new Map(mounts.map((mount) => [mount.target, mount]));
   return [...byTarget.values()].sort((a, b) => a.target.length - b.target.length);
-}
-
-function isMissingSandbox(error: unknown): boolean {
-  return error instanceof SkillflowError && error.code === "sandbox.missing";
 }
 
 /** Runs the module in an interpreter without files, network or variables. Used if there is no sandbox. */

@@ -3,11 +3,12 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
+import { isProgram } from "../../files/files.ts";
 import { resolveInside } from "../folder/contain.ts";
 import { readNetwork } from "../folder/declared-network.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Contents } from "../folder/skill-contents.ts";
-import { declaredEnv, isExecutable, SCRIPT_LIMITS } from "./script-handler.ts";
+import { declaredEnv, SCRIPT_LIMITS } from "./script-handler.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
 /** Scripts that a skill bundles and its instructions ask the model to run: the third tier of Agent Skills. */
@@ -84,7 +85,7 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
     case ".bash":
       return ["bash", path];
     default:
-      if (isExecutable(path)) return [path];
+      if (isProgram(path)) return [path];
       throw new SkillflowError(
         "input.invalid",
         `the script ${name} cannot be run: it is not a .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,

@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { messageOf } from "../../core/base/errors.ts";
+import { attempt, messageOf } from "../../core/base/errors.ts";
 import { describeReserved, isReservedTool } from "../../core/engine/tools/own-tools.ts";
 import type { Skill } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
@@ -114,7 +114,8 @@ function almostSkill({ names }: SkillFolder): string | undefined {
 /** Finds skills, and folders that resemble one, sorted by name. Does not search inside skills. */
 export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
   const folders: SkillFolder[] = [];
-  const root = level.root === undefined ? undefined : realpathOf(level.root);
+  const { root: given } = level;
+  const root = given === undefined ? undefined : (attempt(() => realpathSync.native(given)) ?? given);
   let seen = 0;
   const visit = (open: () => SkillFolder | undefined, path: string, depth: number) => {
     if (++seen > MOST_FOLDERS) return;
@@ -150,14 +151,6 @@ function tryOpen(
   } catch (error) {
     diagnostics.push(skipped(path, messageOf(error)));
     return undefined;
-  }
-}
-
-function realpathOf(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
   }
 }
 

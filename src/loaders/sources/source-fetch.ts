@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { connect as connectSecurely } from "node:tls";
 import { isLocalName, isRefusedAddress } from "../../core/base/address/address.ts";
 import type { SourceProblem } from "../../core/document/check/sources.ts";
+import { readCapped } from "../text/capped.ts";
 
 /** DNS lookups and connections, separate from the rules that restrict them. */
 export interface Network {
@@ -167,7 +168,7 @@ async function readAnswer(url: URL, answer: IncomingMessage, hadToken: boolean):
       hint,
     );
   }
-  const content = Number(headers["content-length"]) > MAX_BYTES ? undefined : await readBody(answer);
+  const content = Number(headers["content-length"]) > MAX_BYTES ? undefined : await readCapped(answer, MAX_BYTES);
   if (content !== undefined) return { content };
   return problem("SOURCE_URL_TOO_LARGE", `${place} is larger than 5 MiB`, "Point to the part that the model needs.");
 }
@@ -182,18 +183,6 @@ function authHint(url: URL, hadToken: boolean): string {
   if (hadToken) return `The token of ${url.host} was not accepted: check its variable under fetch.auth.`;
   const clear = url.protocol === "http:" ? " Tokens are sent only over https." : "";
   return `Under fetch.auth in your own config file, name the variable that holds a token for ${url.host}.${clear}`;
-}
-
-/** Reads the body. Stops and returns undefined if it is too large. */
-async function readBody(answer: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 const REACH_HINT = "Check the address and the network, or keep a copy as a file.";

@@ -59,7 +59,7 @@ async function loadFields(fields: readonly SourceField[], options: SourceOptions
     options,
     locate: once(locate),
     read: once(readText),
-    fetch: once((url) => fetchDated(url, options)),
+    fetch: once(async (url) => ({ fetchedAt: new Date().toISOString(), ...(await fetchText(url, options)) })),
   };
   const outcomes = await mapSome(fields, (field) => resolveSource(field, outside));
   const sources: [string, ResolvedSource][] = [];
@@ -144,11 +144,6 @@ async function resolveUrl(field: SourceField, { url }: UrlForm, outside: Outside
   if ("problem" in fetched) return fetched.problem;
   const { content, fetchedAt } = fetched;
   return resolved(content, { kind: "url", resolver: "fetch", origin: field.value as Json, fetchedAt });
-}
-
-async function fetchDated(url: string, options: SourceOptions) {
-  const fetchedAt = new Date().toISOString();
-  return { ...(await fetchText(url, options)), fetchedAt };
 }
 
 async function resolveFile(field: SourceField, form: FileForm, outside: Outside): Promise<Outcome> {

@@ -56,7 +56,7 @@ function replacing(node: Node, value: Json, text: string): Splice[] {
   const to = from + text.slice(from, end).trimEnd().length;
   const comments = commentsIn(node);
   const isFlow = !(isMap(node) || isSeq(node)) || node.flow === true;
-  const put = isFlow ? flow(value) : [...comments, block(value)].join("\n");
+  const put = isFlow ? flow(value) : [...comments, stringify(value, { lineWidth: 0 }).trimEnd()].join("\n");
   const column = from - (text.lastIndexOf("\n", from - 1) + 1);
   return [{ from, to, text: put.split("\n").join(`\n${" ".repeat(column)}`) }];
 }
@@ -75,10 +75,6 @@ function flow(value: Json): string {
   const text = stringify(value, { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
   // A multi-line string has no flow style of its own.
   return /^[|>]/.test(text) ? JSON.stringify(value) : text;
-}
-
-function block(value: Json): string {
-  return stringify(value, { lineWidth: 0 }).trimEnd();
 }
 
 /** Collects the comments inside a value that is being replaced. */

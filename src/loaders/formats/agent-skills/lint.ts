@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseDocument, visit } from "yaml";
 import * as z from "zod";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { isObject } from "../../../core/base/values.ts";
+import { isObject, percentDecoded } from "../../../core/base/values.ts";
 import { REACH_MAPS, readReachMaps } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
 import { CATEGORIES, type Format } from "../../../core/skill/skill.ts";
@@ -93,8 +93,11 @@ const AGENT_SKILLS_KEYS = ["name", "description", "license", "compatibility", "m
 const EXTENSION_KEYS = ["category", "config", "mcp", ...REACH_MAPS];
 
 function checkFields(document: Document): Diagnostic[] {
-  const { format, fields } = document;
-  if (format === "skills-protocol") return checkProtocolFields(document);
+  const { format, fields, problem } = document;
+  if (format === "skills-protocol") {
+    const found = checkShape({ value: fields, problem }, protocolFields);
+    return found.map((each) => ({ ...each, code: "SKILL_KEY_TYPE" }));
+  }
   return [
     ...checkKeys(document),
     ...checkName(document),
@@ -237,25 +240,17 @@ function checkServer({ fields: { mcp }, problem }: Document): Diagnostic[] {
   if (command !== undefined && url !== undefined) return refuse("url", "mcp has a command and a url: remove one");
   if (type === "stdio" && command === undefined) return refuse("type", "a stdio server needs a command");
   if (type === "http" && url === undefined) return refuse("type", "an http server needs a url");
-  if (typeof url === "string" && !/^https?:$/.test(protocolOf(url)))
+  if (typeof url === "string" && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
     return refuse("url", `"${url}" is not an http address`);
   return [];
 }
 
-function protocolOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).protocol : "";
-}
-
+/** Keys of a Skills Protocol document. They differ from Agent Skills: the name is a title. */
 const protocolFields = z.looseObject({
   name: z.string().min(1),
   short_description: z.string().min(1),
   tags: z.array(z.string()).optional(),
 });
-
-/** Checks the keys of a Skills Protocol document. They differ from Agent Skills: the name is a title. */
-function checkProtocolFields({ fields, problem }: Document): Diagnostic[] {
-  return checkShape({ value: fields, problem }, protocolFields).map((found) => ({ ...found, code: "SKILL_KEY_TYPE" }));
-}
 
 const MOST_LINES = 500;
 const MOST_TOKENS = 5000;
@@ -329,20 +324,11 @@ function referencesIn(body: string) {
 function fileNamed(reference: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:|^#|^\/\//i.test(reference) || /[*{}$]/.test(reference)) return undefined;
   const path = reference.replace(/[#?].*/s, "").replace(/^(?:\.\/)+/, "");
-  try {
-    return path === "" ? undefined : decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return path === "" ? undefined : percentDecoded(path);
 }
 
 function faultOfReference(folder: SkillFolder, path: string) {
   const fault = faultOfFile(folder, path.replace(/\/$/, ""));
-  return fault === "missing" && folder.names.has(path.replace(/\/.*/s, "")) && isFolder(folder, path)
-    ? undefined
-    : fault;
-}
-
-function isFolder({ directory }: SkillFolder, path: string): boolean {
-  return statSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === true;
+  if (fault !== "missing" || !folder.names.has(path.replace(/\/.*/s, ""))) return fault;
+  return statSync(join(folder.directory, path), { throwIfNoEntry: false })?.isDirectory() ? undefined : fault;
 }

@@ -3,6 +3,7 @@ import { messageOf, NothingDone, refusalOf, SkillflowError } from "../../../core
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
+import { readCapped } from "../../text/capped.ts";
 
 /** Reason why an agent cannot be called without a connection. */
 export const UNASKED = "a dry run does not call agents";
@@ -64,7 +65,9 @@ async function post(call: AgentInvocation, body: JsonObject, context: ToolContex
     redirect: "manual",
     signal: context.signal,
   });
-  const text = await readCapped(skill, response);
+  const text = await readCapped(response.body, MOST_BYTES);
+  if (text === undefined)
+    throw new SkillflowError("server.failed", `the agent of ${skill} sent more than ${MOST_BYTES / 1024 / 1024} MB`);
   if (response.ok || isObject(parseJson(text))) return text;
   const acted = refusalOf({ status: response.status }) ? "no" : "unknown";
   throw new SkillflowError("server.failed", `the agent of ${skill} answered ${response.status}`, { acted });
@@ -100,18 +103,6 @@ async function visit({ skill, url }: AgentInvocation, context: ToolContext, init
 const MOST_REDIRECTS = 5;
 /** Redirects that keep the method. The others turn a POST into a GET. */
 const KEEPS_POST = new Set([307, 308]);
-
-async function readCapped(skill: string, { body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MOST_BYTES)
-      throw new SkillflowError("server.failed", `the agent of ${skill} sent more than ${MOST_BYTES / 1024 / 1024} MB`);
-    chunks.push(chunk);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
-}
 
 const MOST_BYTES = 10 * 1024 * 1024;
 

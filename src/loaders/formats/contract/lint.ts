@@ -1,4 +1,5 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { attempt } from "../../../core/base/errors.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../../../core/base/values.ts";
 import {
@@ -55,11 +56,7 @@ function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnost
 
 /** Ignores schemas that do not compile, which another check reports. */
 function misfits(schema: JsonSchema): readonly string[] {
-  try {
-    return compileSchema(schema)(schema.default as Json).slice(0, 1);
-  } catch {
-    return [];
-  }
+  return attempt(() => compileSchema(schema)(schema.default as Json).slice(0, 1)) ?? [];
 }
 
 /** Checks what no run needs to know of a binding. */

@@ -85,7 +85,9 @@ function modulePackage(name: string, from: string): ModulePlace | NoModule {
   }
   const path = realpathSync(found);
   const entry = packageEntry(path) ?? codeNamed(path, "index") ?? skillFile(path);
-  return entry === undefined ? noCode(path) : { path, entry, name: bareName(name) };
+  // `@acme/skillflow-pager` -> `pager`
+  const bare = name.replace(/^@[^/]+\//, "").replace(/^skillflow-(?=.)/, "");
+  return entry === undefined ? noCode(path) : { path, entry, name: bare };
 }
 
 function nodeModulesAbove(directory: string): string[] {
@@ -99,11 +101,6 @@ function installedIn(folder: string, name: string): string[] {
   const directory = join(folder, scope);
   if (!existsSync(directory)) return [];
   return readdirSync(directory).map((entry) => (scope === "" ? entry : `${scope}/${entry}`));
-}
-
-/** `@acme/skillflow-pager` -> `pager` */
-function bareName(name: string): string {
-  return name.replace(/^@[^/]+\//, "").replace(/^skillflow-(?=.)/, "");
 }
 
 /** Returns the file that a package.json names for import, if it is inside the package's folder. */

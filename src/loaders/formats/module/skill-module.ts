@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { toJSONSchema } from "zod";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { attempt, messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { checkSkillDefinition, isZod } from "../../../core/skill/formats/skill-definition.ts";
 import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../../../core/skill/skill.ts";
@@ -75,7 +75,11 @@ async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: 
   const handler: Tool["handler"] = (input, context) => carry.call(tool, input, context);
   const told = typeof audience === "function" ? audience.bind(tool) : audience;
   const built = { ...tool, ...defined("audience", told), effect };
-  if (!isZod(schema)) return { ...built, input_schema: copyOf(schema as JsonSchema), handler };
+  if (!isZod(schema)) {
+    const given = schema as JsonSchema;
+    // A schema that is not JSON stays as it is: compiling it reports the error.
+    return { ...built, input_schema: attempt(() => structuredClone(given)) ?? given, handler };
+  }
   try {
     const input_schema = await toJsonSchema(schema as object);
     if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is not an object");
@@ -83,15 +87,6 @@ async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: 
   } catch (error) {
     const problem = `the input_schema of tool ${tool.name} cannot be written as JSON Schema: ${messageOf(error)}`;
     throw new SkillflowError("skill.invalid", `${file}: skill ${skill.id}: ${problem}`);
-  }
-}
-
-/** Copies a schema. One that is not JSON stays as it is: compiling it reports the error. */
-function copyOf(schema: JsonSchema): JsonSchema {
-  try {
-    return structuredClone(schema);
-  } catch {
-    return schema;
   }
 }
 

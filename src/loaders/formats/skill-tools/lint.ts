@@ -1,12 +1,12 @@
 import { extname, join, posix } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import type { Hint } from "../../../core/base/options.ts";
-import { isObject } from "../../../core/base/values.ts";
+import { isObject, typeOf } from "../../../core/base/values.ts";
 import { TOOL_REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
+import { isProgram } from "../../../files/files.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, type Manifest, type Path, unknownKeys } from "../../folder/manifest.ts";
 import { type OpenDocument, readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
-import { isExecutable } from "../../programs/script-handler.ts";
 
 const TOOL_KEYS = ["name", "description", "script", "parameters", "effect", ...TOOL_REACH_KEYS];
 const PARAMETER_KEYS = ["type", "description", "enum", "optional"];
@@ -48,16 +48,12 @@ function checkParameters(problem: Complain, parameters: unknown, base: Path): Di
   });
 }
 
-function typeOf(value: unknown): string {
-  return Array.isArray(value) ? "array" : typeof value;
-}
-
 /** Checks a script that exists. Reading the tool reports one that does not. */
 function checkScript(place: Place, script: string): Diagnostic[] {
   const { folder, problem, path } = place;
   if (faultOfFile(folder, script.replace(/^\.\//, "")) !== undefined) return [];
   const extension = extname(script);
-  if (!EXTENSIONS.includes(extension) && !isExecutable(join(folder.directory, script))) {
+  if (!EXTENSIONS.includes(extension) && !isProgram(join(folder.directory, script))) {
     const message = `no program is known to run "${extension}" files, and ${script} is not executable`;
     return [problem("error", "TOOL_SCRIPT", path, { message, hint: `use one of ${EXTENSIONS.join(", ")}` })];
   }

@@ -47,6 +47,7 @@ function withTools(
 ): LoadedSkill | Diagnostic {
   if ("severity" in loaded) return loaded;
   const scripts = tools.filter(({ script }) => script !== undefined);
+  const network = networkOf(loaded.frontmatter);
   return {
     ...loaded,
     format: "skill-tools",
@@ -54,7 +55,7 @@ function withTools(
     skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
     runsCode: scripts.length > 0,
     effects: claimedEffects(scripts, loaded.frontmatter),
-    code: reachOf(loaded.frontmatter),
+    code: network === false ? [] : [`its scripts with ${describeNetwork(network)}`],
     mounts: mountsOf(loaded.skill.id, tools, folder),
     diagnostics: [...loaded.diagnostics, ...diagnostics],
   };
@@ -111,12 +112,6 @@ const NO_NETWORK =
 
 const HOW_TO_DECLARE =
   'the skill has no network: write "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md';
-
-/** Describes the network access, for the prompt that asks the user to trust the skill. */
-function reachOf(frontmatter: LoadedSkill["frontmatter"]): readonly string[] {
-  const network = networkOf(frontmatter);
-  return network === false ? [] : [`its scripts with ${describeNetwork(network)}`];
-}
 
 /** Returns the result of a tool without a script. */
 function readInstructions(skill: string): string {

@@ -34,6 +34,7 @@ import {
   unreadable,
 } from "../../folder/manifest.ts";
 import {
+  isTexts,
   lacksWord,
   looseParts,
   type OpenDocument,
@@ -87,7 +88,8 @@ function readOpen(folder: SkillFolder, { manifest, document: open }: OpenPackage
   const { name, version, description, kind } = value;
   if (!isPackageName(name)) {
     const what = name === undefined ? "it has no name" : `${JSON.stringify(name)} is not the name of a package`;
-    return skippedAt(finding(["name"], `skipped: ${what}: use lowercase letters, digits and dots`));
+    const found = finding(["name"], `skipped: ${what}: use lowercase letters, digits and dots`);
+    return { ...found, severity: "warning", code: "SKILL_SKIPPED" };
   }
   const runtime = kind === "action" ? readRuntime(folder, manifest) : undefined;
   const permissions = readPermissions(manifest);
@@ -186,10 +188,6 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
 /** Backstop only: the caller's signal ends a call much earlier. */
 const MOST_MS = 3_600_000;
 
-function skippedAt(finding: Diagnostic): Diagnostic {
-  return { ...finding, severity: "warning", code: "SKILL_SKIPPED" };
-}
-
 function checkFields({ value, finding }: Manifest<Fields>): Diagnostic[] {
   const { version, description, kind, namespace } = value;
   const found: Diagnostic[] = [];
@@ -265,7 +263,7 @@ function readPermissions({ value, finding }: Manifest<Fields>): Permissions & Fa
   const areSecrets = Array.isArray(secrets) && secrets.every(isName);
   if (!areSecrets)
     findings.push(finding(["permissions", "secrets"], "has secrets that are not a list of variable names"));
-  const areHosts = areTexts(network);
+  const areHosts = isTexts(network);
   if (!areHosts && network !== false) {
     findings.push(finding(["permissions", "network"], "has a network that is neither a list of hosts nor false"));
   }
@@ -273,10 +271,6 @@ function readPermissions({ value, finding }: Manifest<Fields>): Permissions & Fa
   if (stray !== undefined) findings.push(finding(["permissions", "network"], `has ${faultOfHost(stray)}`));
   const declared = areSecrets ? (secrets as readonly string[]) : [];
   return { secrets: [...new Set(declared)], network: areHosts && network.length > 0 && network, findings };
-}
-
-function areTexts(list: unknown): list is readonly string[] {
-  return Array.isArray(list) && list.every((text) => typeof text === "string" && text !== "");
 }
 
 function readInput({ value, finding }: Manifest<Fields>) {

@@ -1,11 +1,6 @@
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
 import { isObject, type Json, parseJson } from "../../../core/base/values.ts";
-import {
-  type Descriptor,
-  type DescriptorFinding,
-  type DescriptorPart,
-  parseDescriptor,
-} from "../../../core/skill/formats/descriptor.ts";
+import { type Descriptor, type DescriptorPart, parseDescriptor } from "../../../core/skill/formats/descriptor.ts";
 import type { FormatOptions } from "../../folder/host.ts";
 import { type Manifest, openManifest, type Unreadable } from "../../folder/manifest.ts";
 import { readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
@@ -117,10 +112,11 @@ export function readDescriptor(
   const { descriptor, findings } = parseDescriptor(parts, options.descriptor, binGroup);
   const kept = strangers.length === 0 ? descriptor : undefined;
   const scripts = kept && !options.allowScripts ? heldScripts(kept, execution.manifest.file) : [];
-  return {
-    descriptor: kept,
-    diagnostics: [...strangers, ...findings.map((each) => located(each, sources)), ...scripts],
-  };
+  const placed = findings.map(({ code, part, path, message }) => {
+    const { manifest, base } = sources[part];
+    return manifest.problem("warning", code, [...base, ...path], message);
+  });
+  return { descriptor: kept, diagnostics: [...strangers, ...placed, ...scripts] };
 }
 
 /** Reports unknown keys at the root. The seed format allows only three. */
@@ -139,14 +135,6 @@ function heldScripts({ tools }: Descriptor, file: string): Diagnostic[] {
       return descriptorFinding("DESCRIPTOR_SCRIPTS", { path: [], message, file });
     });
   });
-}
-
-function located(
-  { code, part, path, message }: DescriptorFinding,
-  sources: Readonly<Record<DescriptorPart, Source>>,
-): Diagnostic {
-  const { manifest, base } = sources[part];
-  return manifest.problem("warning", code, [...base, ...path], message);
 }
 
 function invalid({ problem }: Manifest, path: readonly string[], message: string): Diagnostic {

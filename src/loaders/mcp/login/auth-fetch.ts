@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { isLocalName, isRefusedAddress } from "../../../core/base/address/address.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
+import { readCapped } from "../../text/capped.ts";
 import { quote } from "../offer/tools.ts";
 
 /** Limits of the requests that a server's metadata may cause. */
@@ -27,7 +28,8 @@ export function authFetch(egress: AuthEgress): FetchLike {
     await checkAuthAddress(url, egress);
     const signal = AbortSignal.any([egress.signal, AbortSignal.timeout(ANSWER_MS)]);
     const response = await egress.fetch(url, { ...init, redirect: init.redirect ?? "manual", signal });
-    const text = await readText(response, url);
+    const text = await readCapped(response.body, MOST_BYTES);
+    if (text === undefined) throw new Error(`${url.origin} sent an authorization response that is too large`);
     const { status, headers } = response;
     if (init.method === "POST" && !response.ok) throw new Error(refusal(url, status, text));
     return new Response(text === "" ? null : text, { status, headers });
@@ -44,14 +46,10 @@ export async function checkAuthAddress(url: URL, { server, issuer }: Pick<AuthEg
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isHere)) throw refused(url, "it is not https");
   if (isHere || url.origin === server.origin || url.origin === (issuer && new URL(issuer).origin)) return;
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const addresses = isIP(host) ? [host] : await lookup(host, { all: true }).then(justAddresses, () => []);
-  if (isLocalName(host) || addresses.some(isRefusedAddress)) {
+  const found = isIP(host) ? [{ address: host }] : await lookup(host, { all: true }).catch(() => []);
+  if (isLocalName(host) || found.some(({ address }) => isRefusedAddress(address))) {
     throw refused(url, "it is at a private address; if that is right, set auth.issuer to it");
   }
-}
-
-function justAddresses(found: readonly { readonly address: string }[]): string[] {
-  return found.map(({ address }) => address);
 }
 
 function isLoopback({ hostname }: URL): boolean {
@@ -60,17 +58,6 @@ function isLoopback({ hostname }: URL): boolean {
 
 function refused({ origin }: URL, why: string): Error {
   return new Error(`its authorization leads to ${quote(origin)}, which is not contacted: ${why}`);
-}
-
-async function readText(response: Response, { origin }: URL): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MOST_BYTES) throw new Error(`${origin} sent an authorization response that is too large`);
-    chunks.push(chunk);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function refusal({ origin }: URL, status: number, text: string): string {

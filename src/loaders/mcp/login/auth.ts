@@ -257,15 +257,12 @@ function askPerson(
     client,
     check: (address) => checkAuthAddress(address, egress),
     checkIssuer(issuer) {
-      if (config.issuer === undefined || sameIssuer(config.issuer, issuer)) return;
+      const [wanted = issuer, named] = [config.issuer, issuer].map((text) => text?.replace(/\/$/, ""));
+      if (config.issuer === undefined || wanted === named) return;
       throw new Error(`it names the authorization server ${issuer}, but its auth names ${config.issuer}`);
     },
     scope: scopeOf(config, challenge).scope,
     resourceMetadataUrl: challenge.resourceMetadataUrl,
     signal,
   });
-}
-
-function sameIssuer(a: string, b: string): boolean {
-  return a.replace(/\/$/, "") === b.replace(/\/$/, "");
 }

@@ -48,7 +48,7 @@ export async function logIn(sdk: Sdk, options: LoginOptions): Promise<StoredLogi
 
 /** Creates the provider through which the SDK reads and stores the state of the login. */
 function attemptAt(redirectUrl: string, state: string, { id, server, ...options }: LoginOptions) {
-  const found: Partial<Mutable<StoredLogin>> = { url: server.href, ...defined("client", options.client) };
+  const found: Partial<StoredLogin> = { url: server.href, ...defined("client", options.client) };
   let discovered: Parameters<NonNullable<OAuthClientProvider["saveDiscoveryState"]>>[0] | undefined;
   let verifier = "";
   const clientMetadata: OAuthClientMetadata = {
@@ -99,8 +99,6 @@ function attemptAt(redirectUrl: string, state: string, { id, server, ...options 
   };
   return { provider, result };
 }
-
-type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 const NO_PKCE = "its authorization server does not announce PKCE with S256, so no login is started";
 

@@ -1,10 +1,10 @@
-import { closeSync, existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { sha256 } from "../../../core/base/sha256.ts";
-import { lazy, parseJson } from "../../../core/base/values.ts";
+import { type Fitting, lazy, parseJson } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
-import { openPlainNow, replaceFile } from "../../../files/files.ts";
+import { readPlainNow, replaceFile } from "../../../files/files.ts";
 import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
 
 /** User who can open a URL. */
@@ -20,27 +20,10 @@ export interface AuthPlaces {
   readonly person: Person | undefined;
 }
 
-/** Result of a user's login at one server. */
-export interface StoredLogin {
-  readonly url: string;
-  /** Authorization server. Tokens are sent only to it and to the MCP server. */
-  readonly issuer: string;
-  readonly client: { readonly client_id: string; readonly client_secret?: string | undefined };
-  readonly resource?: string | undefined;
-  readonly tokens: StoredTokens;
-}
-
-interface StoredTokens {
-  readonly access_token: string;
-  readonly token_type: string;
-  readonly refresh_token?: string | undefined;
-  readonly expires_in?: number | undefined;
-  readonly scope?: string | undefined;
-}
-
 const loginSchema = lazy(() =>
   z.object({
     url: z.string(),
+    /** Authorization server. Tokens are sent only to it and to the MCP server. */
     issuer: z.string(),
     client: z.object({ client_id: z.string(), client_secret: z.string().optional() }),
     resource: z.string().optional(),
@@ -53,6 +36,8 @@ const loginSchema = lazy(() =>
     }),
   }),
 );
+/** Result of a user's login at one server. */
+export type StoredLogin = Fitting<typeof loginSchema>;
 
 /** Returns the folder of saved logins, next to the user's own config file. Undefined if that is in the checkout. */
 export function loginFolder(env: Environment, cwd: string): string | undefined {
@@ -68,17 +53,10 @@ export function loginPath(folder: string, url: string, client: string): string {
 
 /** Reads a saved login. Returns undefined if it is missing or invalid, so that the user logs in again. */
 export function readLogin(path: string, url: string): StoredLogin | undefined {
-  const checked = existsSync(path) ? loginSchema().safeParse(parseJson(readPlain(path))) : undefined;
+  const checked = existsSync(path)
+    ? loginSchema().safeParse(parseJson(readPlainNow(path).toString("utf8")))
+    : undefined;
   return checked?.data?.url === url ? checked.data : undefined;
-}
-
-function readPlain(path: string): string {
-  const { file } = openPlainNow(path);
-  try {
-    return readFileSync(file, "utf8");
-  } finally {
-    closeSync(file);
-  }
 }
 
 export async function keepLogin(path: string, login: StoredLogin): Promise<void> {

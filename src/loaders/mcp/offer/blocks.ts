@@ -68,7 +68,7 @@ function readBlock(block: Said, links: Links | undefined): JsonObject {
     case "text":
       return { type, text: textOf(text) };
     case "audio":
-      return { type, mimeType: textOf(mimeType), bytes: byteCount(textOf(data)) };
+      return { type, mimeType: textOf(mimeType), bytes: Buffer.byteLength(textOf(data), "base64") };
     case "resource_link":
       return readLink(block, links);
     case "resource":
@@ -120,8 +120,4 @@ export function cut(said: unknown, most: number): string | undefined {
 
 function textOf(said: unknown): string {
   return typeof said === "string" ? said : "";
-}
-
-function byteCount(base64: string): number {
-  return Buffer.byteLength(base64, "base64");
 }

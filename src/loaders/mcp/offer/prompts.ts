@@ -80,12 +80,9 @@ async function listAhead(session: Session, { signal, warn }: Offering): Promise<
 function lineOf({ name, title, description, arguments: wanted }: ListedPrompt): string {
   const names = wanted.map((argument) => (argument.required ? argument.name : `${argument.name}?`));
   const list = names.length === 0 ? "" : ` (${names.join(", ")})`;
-  const text = plainLine(description ?? title ?? "");
+  const plain = (description ?? title ?? "").replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  const text = cut(plain, MOST_LINE) ?? "";
   return `${JSON.stringify(name)}${list}${text === "" ? "" : `: ${text}`}`;
-}
-
-function plainLine(text: string): string {
-  return cut(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim(), MOST_LINE) ?? "";
 }
 
 async function listPrompts(session: Session, { signal }: ToolContext): Promise<Json> {

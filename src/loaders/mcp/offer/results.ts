@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import { hasCode } from "../../../core/base/errors.ts";
 import { type Json, parseJson } from "../../../core/base/values.ts";
 import { type Keeping, readBlocks } from "./blocks.ts";
 
@@ -34,16 +35,8 @@ export function statusOf(error: unknown): number | undefined {
     | undefined;
 }
 
-function codeOf(error: unknown): unknown {
-  return (error as { readonly code?: unknown } | null | undefined)?.code;
-}
-
 export function isClosed(error: unknown): boolean {
-  return codeOf(error) === "CONNECTION_CLOSED" || isUnsent(error);
-}
-
-function isUnsent(error: unknown): boolean {
-  return codeOf(error) === "NOT_CONNECTED";
+  return hasCode(error, "CONNECTION_CLOSED", "NOT_CONNECTED");
 }
 
 /**
@@ -52,7 +45,7 @@ function isUnsent(error: unknown): boolean {
  */
 export function isUntouched(error: unknown): boolean {
   const status = statusOf(error);
-  return status === 404 || status === 400 || isUnsent(error);
+  return status === 404 || status === 400 || hasCode(error, "NOT_CONNECTED");
 }
 
 /**
