@@ -13,7 +13,6 @@ import { checkFiles } from "../loaders/sources/sources.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 
-/** Loaded workflow document with its inline skills. */
 export interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;
 }
@@ -26,7 +25,6 @@ export function titleOf(document: WorkflowDocument): string {
   return typeof document === "string" ? document : "the workflow";
 }
 
-/** Reads a workflow document and all findings about it. */
 export function readWorkflow(workspace: Workspace, document: WorkflowDocument): ReadWorkflow {
   const { host, skills } = workspace;
   const known = knownSkills(skills);

@@ -92,7 +92,6 @@ export interface Workspace {
   readonly queue?: RunQueue | undefined;
   /** Accepts runs that this process executes later. Undefined for custom stores. */
   readonly intake?: Intake | undefined;
-  /** Store for the state that runs share. */
   readonly state: StateStore;
   /** Models of the calling program, by prefix. */
   readonly models: ReadonlyMap<string, Model>;

@@ -49,7 +49,6 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
   ];
 }
 
-/** Finds secrets of the environment and the checkout in a workflow. */
 export function documentSecrets(workspace: Workspace, workflow: Workflow): Diagnostic[] {
   return checkDocument(secretsOf(workspace.host.env, [], workspace), workflow);
 }

@@ -53,7 +53,6 @@ export function number(flags: Flags, name: string): number | undefined {
   return typeof flags[name] === "number" ? flags[name] : undefined;
 }
 
-/** Reads the input from `--input`, single `-i` fields and `--dry-run`. */
 export async function readInput(io: Io, flags: Flags): Promise<(workflow: Workflow) => unknown> {
   const base = await readInputFlag(io, text(flags, "input"));
   const { i: pairs = [] }: OptionValues = flags;

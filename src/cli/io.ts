@@ -50,7 +50,6 @@ export type Paint = (format: Format, text: string) => string;
 /** Parsed options of a command: the shared ones, and its own. */
 export type Flags = OptionValues & Readonly<Record<string, unknown>>;
 
-/** Returns the run that the command continues. */
 export function continuedRun({ continued }: Io): StoredRun {
   if (!continued) throw new Error("the run to continue was not read");
   return continued;

@@ -27,7 +27,6 @@ interface Begun {
   readonly env: Environment;
 }
 
-/** Runs a command line and returns its exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const guarded = guard(terminal, await inertFor(terminal));
   let code = 0;

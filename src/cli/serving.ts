@@ -39,7 +39,6 @@ export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[]
 
 type Teller = ReturnType<typeof tellerOf>;
 
-/** Prints findings and notes for people to standard error. */
 function tellerOf(io: Io, flags: Flags) {
   const paint = painter(io, flags);
   const say = (mark: string, line: string) => void io.err(`${mark} ${plainText(line)}\n`);

@@ -4,7 +4,6 @@ import { type Fields, fieldsOf, listOf } from "./wire.ts";
 
 /** JSON Schemas that Anthropic's API can enforce, and their conversion. */
 
-/** Converts an expressible schema to Anthropic's output format. */
 export async function formatOf(output: JsonSchema): Promise<Anthropic.JSONOutputFormat> {
   const { jsonSchemaOutputFormat } = await import("@anthropic-ai/sdk/helpers/json-schema");
   const { type, schema } = jsonSchemaOutputFormat(explicit(output) as { readonly type: "object" });

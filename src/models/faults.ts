@@ -1,7 +1,6 @@
 import { type ErrorCode, messageOf, SkillflowError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 
-/** Service that an adapter calls. */
 export interface Service {
   readonly name: string;
   readonly baseURL: string;
@@ -21,7 +20,6 @@ export async function keyed(service: Service): Promise<Service> {
   return service.shortLived ? { ...service, apiKey: await service.shortLived() } : service;
 }
 
-/** Error that a service reports, in its API's terms. */
 export interface Fault {
   /** Undefined for errors inside a stream. */
   readonly status?: number;
@@ -107,7 +105,6 @@ export function faultOfBody(body: unknown): Fault | undefined {
   };
 }
 
-/** Creates the error for a failed connection. */
 export function unreachable(service: Service, error: unknown): SkillflowError {
   const { host } = new URL(service.baseURL);
   return new SkillflowError(
@@ -126,7 +123,6 @@ function reasonOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : messageOf(error);
 }
 
-/** Creates the error for a service that was silent for too long. */
 export function silence(service: Service): SkillflowError {
   return new SkillflowError("model.unreachable", `${service.name} sent nothing for ${service.idleMs / 1000} s`, {
     repeatable: {},

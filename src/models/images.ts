@@ -2,7 +2,6 @@ import { type ImageKind, imageFault, shownIds } from "../core/base/image.ts";
 import { imagesIn, type Turn } from "../core/engine/event/prompt.ts";
 import type { ModelCall } from "../core/engine/ports.ts";
 
-/** Image in the form that providers accept. */
 export interface Sight {
   readonly kind: ImageKind;
   readonly base64: string;
@@ -16,7 +15,6 @@ export const NOTHING_SEEN: Sights = new Map();
 /** Matches errors of services that do not accept images. */
 export const REFUSES_IMAGES = /\bimage|input_image|\bvision\b|multi-?modal|media_type/i;
 
-/** Loads the images of a prompt that still exist. */
 export async function lookAt(turns: readonly Turn[], { image }: Pick<ModelCall, "image">): Promise<Sights> {
   const images = imagesIn(turns);
   if (!image || images.length === 0) return NOTHING_SEEN;

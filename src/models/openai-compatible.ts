@@ -114,7 +114,6 @@ function ask(service: Service, request: OpenAI.ChatCompletionCreateParamsStreami
   });
 }
 
-/** Builds the request, except for the model's name. */
 function requestOf(
   prompt: Prompt,
   opening: Opening,
@@ -188,7 +187,6 @@ function callOf(part: Part): OpenAI.ChatCompletionMessageFunctionToolCall[] {
   return [{ type: "function", id: part.id, function: { name: part.tool, arguments: text } }];
 }
 
-/** Message under construction. */
 interface Message {
   text: string;
   refusal: string;

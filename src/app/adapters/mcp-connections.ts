@@ -19,7 +19,6 @@ import type { SkillEntry } from "../workspace.ts";
 export interface Servers {
   /** The given entries with the tools of their servers. If a server is unreachable, only the skill's own tools. */
   readonly entries: SkillEntries;
-  /** Problems found while connecting. */
   readonly warnings: readonly string[];
   /** Resolves once all connections are closed and all server processes have ended. */
   close(): Promise<void>;

@@ -62,7 +62,6 @@ async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {
   return { provider: model.provider, reply: async (prompt, call) => forget(used, await model.reply(prompt, call)) };
 }
 
-/** Wraps the keys and notes each value that is used. */
 function noting(keys: ShortLivedKeys, used: Set<string>): ShortLivedKeys {
   const noted = Object.entries(keys).map(([provider, key]) => {
     const note = async () => {

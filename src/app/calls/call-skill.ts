@@ -22,7 +22,6 @@ export interface InvokeOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly loggerFor: (skill: string) => Logger;
-  /** Storage for large results. */
   readonly blobs: Blobs;
   /** Makes no network requests except to this machine. */
   readonly offline?: boolean;

@@ -63,7 +63,6 @@ interface Missed {
   readonly reason: string;
 }
 
-/** Lists the tools of the trusted servers and writes them to the lock. */
 export async function lockServers(
   workspace: Workspace,
   served: readonly ServedSkill[],

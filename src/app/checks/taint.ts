@@ -22,7 +22,6 @@ export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise
   );
 }
 
-/** Workflow and the inner workflows of its nodes. */
 interface ReadWorkflow {
   readonly workflow: Workflow;
   readonly inline: InlineSkills;

@@ -236,7 +236,6 @@ interface Told {
   readonly hint?: string | undefined;
 }
 
-/** Redacts the message and the hint. */
 export function cleanTold<Given extends Told>(told: Given, clean: (text: string) => string): Given {
   return { ...told, message: clean(told.message), ...(told.hint === undefined ? {} : { hint: clean(told.hint) }) };
 }

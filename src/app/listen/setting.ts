@@ -12,7 +12,6 @@ import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
 import { settingsOf } from "../runs/prepare.ts";
 
-/** Validated settings of a listener. */
 export interface Setting {
   readonly workspace: Workspace;
   readonly file: ListenFile;

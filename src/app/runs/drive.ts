@@ -43,7 +43,6 @@ import { changedSkills, changesNow, resumption } from "./resumption.ts";
 
 export interface Watch {
   readonly observers: readonly Observer[];
-  /** Interrupts the run. */
   readonly signal: AbortSignal;
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
   /** Whether a replay fails when prompts differ from the recording. */
@@ -125,7 +124,6 @@ async function continuation(
   return from === undefined && Object.keys(changes).length === 0 && !skills && !isHalted(events) ? [] : undefined;
 }
 
-/** Options for continuing a recorded run. */
 export interface Onwards {
   /** Node to restart from. */
   readonly from?: string | undefined;
@@ -324,7 +322,6 @@ function finishedRun(workspace: Workspace, { record, events }: StoredRun, state:
   return { record, events, state, result, blobs: blobsAt(workspace, record) };
 }
 
-/** Returns the error of a replay whose prompts differ from the recording. */
 function changedError(count: number): RunError {
   return {
     code: "replay.changed",

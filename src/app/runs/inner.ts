@@ -126,7 +126,6 @@ export function withRecordedSkills(inner: InnerWorkflows): InnerWorkflows {
   return new Map([...inner].map(([path, each]) => [path, { ...each, inline: recordedSkills(each.workflow) }]));
 }
 
-/** Returns the inner workflows that a run started with. */
 export function recordedInner({ inner = {} }: RunRecord): InnerWorkflows {
   const documents = Object.entries(inner).map(([path, document]): [string, InnerWorkflow] => {
     return [path, asRecorded(document)];

@@ -30,7 +30,6 @@ type Recalled = Pick<RunRecord, "states" | "cooled" | "skipped">;
 
 interface Beginning {
   readonly workflow: Workflow;
-  /** Inner workflows of its nodes. */
   readonly inner: RunRecord["inner"];
   /** Recorded input, without secrets. */
   readonly input: JsonObject;
@@ -125,7 +124,6 @@ export function hasUnwritten({ record, events }: StoredRun): boolean {
 
 const ENDING: ReadonlySet<string> = new Set(["workflow:end", "state:written", "run:resume"]);
 
-/** Applies a planned change of the state. */
 export async function applyPut(
   { state }: Workspace,
   record: RunRecord,

@@ -134,7 +134,6 @@ async function connectRun(workspace: Workspace, given: Read & Reach, request: Ru
   return { ...opened, entries, serving, sources, innerRecord, memory };
 }
 
-/** Builds the record of a new run, with its warnings. */
 function recordOf(
   workspace: Workspace,
   run: Read & Reach & Connected,
@@ -177,12 +176,10 @@ interface Read {
   readonly inner: InnerWorkflows;
   /** Warnings about the workflow and its input. */
   readonly findings: readonly Diagnostic[];
-  /** Path of the workflow's file. */
   readonly file: string | undefined;
   readonly settings: Settings;
 }
 
-/** Reads the workflow, its input and its settings. Throws all errors. */
 function readRequest(workspace: Workspace, { document, input, recorded, cooling, choices }: RunRequest): Read {
   const file = typeof document === "string" ? document : undefined;
   const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
@@ -317,7 +314,6 @@ interface Opening {
   readonly redactor: Redactor;
   /** The run's time limit, if any. */
   readonly limitMs: number | undefined;
-  /** The stored run, if this is a resume. */
   readonly stored?: StoredRun;
 }
 

@@ -89,7 +89,6 @@ async function prepareFromRecord(
 interface ReplayRequest {
   readonly runId: string | undefined;
   readonly sources?: Pick<RunChoices, "fileRoot" | "inputSources">;
-  /** Source of tool results. */
   readonly tools: "recorded" | "live";
   readonly connect: Connect;
 }

@@ -17,7 +17,6 @@ export function changedSkills(
   return deepEqual(toJson(now), toJson(changedSkillsIn(events))) ? undefined : { skills: now };
 }
 
-/** Returns the settings that differ from the recorded ones. */
 export function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
   return changedSettings(choices, recordedSettings(record.settings, events), {
     env: workspace.host.env,

@@ -6,7 +6,6 @@ import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/
 /** Skills by id. Undefined if no skill has the id. */
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
-/** Finds the skills that a workflow's nodes list, in that order. */
 export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {
   const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, inline)] as const));

@@ -1,7 +1,6 @@
 import { openInside, resolveInside } from "../../loaders/folder/contain.ts";
 import type { SkillEntry } from "../workspace.ts";
 
-/** Error for a file of a skill that cannot be shown. */
 export class FileRefused extends Error {
   constructor(
     readonly reason: "missing" | "large",
@@ -13,7 +12,6 @@ export class FileRefused extends Error {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** Reads a text file of a skill's folder. */
 export async function readSkillFile({ source, skill }: SkillEntry, path: string): Promise<string> {
   const missing = (why: string) => new FileRefused("missing", `the file ${path} of ${skill.id} ${why}`);
   if (source.path === null) throw missing("does not exist: the skill has no folder");

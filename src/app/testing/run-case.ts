@@ -23,7 +23,6 @@ import { configFiles } from "../workspace.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
 import { type Props, stageSkills } from "./stage.ts";
 
-/** Result of one run of a test case. */
 export interface CaseRun {
   readonly failures: readonly CaseFailure[];
   readonly changed: readonly ChangedPrompt[];

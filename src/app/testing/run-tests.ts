@@ -8,15 +8,12 @@ import { findTests } from "./find.ts";
 import { loadTests, type ReadyTest, type TestModel } from "./load.ts";
 import { type CaseRun, runCase } from "./run-case.ts";
 
-/** Result of all runs of a case with one model. */
 export interface TestedCase {
   readonly ready: ReadyTest;
   readonly model: TestModel;
-  /** Index of the case in its file. */
   readonly index: number;
   readonly name: string;
   readonly runs: readonly CaseRun[];
-  /** Number of runs without failures. */
   readonly passes: number;
   readonly passed: boolean;
 }

@@ -14,7 +14,6 @@ import { type Report, renderReport } from "./reports.ts";
 
 export type { RunList };
 
-/** Read-only data for the local web page. */
 export interface Site {
   list(page: number): Promise<RunList>;
   /** Throws `run.unknown` if there is no such run. */

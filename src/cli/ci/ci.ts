@@ -22,7 +22,6 @@ interface Left {
   readonly plan: Plan | undefined;
 }
 
-/** Outcome of an apply. */
 type Applied = Pick<Outputs, "run" | "status" | "planFile" | "planCount" | "planDigest" | "recordDigest"> & {
   readonly summary: string;
 };

@@ -11,7 +11,6 @@ export function maskCommands(secrets: Iterable<string>): string[] {
   return shown.map((secret) => `::add-mask::${secret.replace(/[%\r\n]/g, encode)}`);
 }
 
-/** Formats a finding as an annotation of its line. */
 export function annotationOf({ severity, code, message, hint, file, line, column }: Shown<Finding>): string {
   const place = { file, line: file && line, col: file && line && column };
   const text = [message, hint].filter((part) => part !== undefined).join("\n");
@@ -54,7 +53,6 @@ export function annotationsOfRefusal(error: unknown): string[] {
   return [command("error", { title: code }, [message, hint].filter((part) => part !== undefined).join("\n"))];
 }
 
-/** Builds the GITHUB_STEP_SUMMARY text of a refusal. */
 export function refusalSummary(error: unknown): string {
   const { code, message, hint, diagnostics } = reasonOf(error);
   const rows = diagnostics.slice(0, MOST_FINDINGS).map((found) => {

@@ -1,7 +1,6 @@
 import type { CommandSpec } from "./command.ts";
 import { ENGINE, PROJECT, STORE } from "./options.ts";
 
-/** Commands for authors of workflows. */
 export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "validate [workflow...]",

@@ -1,7 +1,6 @@
 import type { CommandSpec } from "./command.ts";
 import { ENGINE, STORE } from "./options.ts";
 
-/** Commands that show earlier runs and their state. */
 export const HISTORY_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "runs",

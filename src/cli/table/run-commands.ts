@@ -1,7 +1,6 @@
 import type { CommandSpec } from "./command.ts";
 import { DRIVING, PROJECT, RUNNING, reworded, STORE } from "./options.ts";
 
-/** Commands that run workflows and continue runs. */
 export const RUN_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "run <workflow>",

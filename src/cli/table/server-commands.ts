@@ -1,7 +1,6 @@
 import type { CommandSpec } from "./command.ts";
 import { CHOICES, PROJECT, STORE } from "./options.ts";
 
-/** Commands that serve until they are stopped. */
 export const SERVER_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "serve",

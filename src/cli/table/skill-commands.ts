@@ -2,7 +2,6 @@ import { FORMATS } from "../../core/skill/skill.ts";
 import type { CommandSpec } from "./command.ts";
 import { PROJECT } from "./options.ts";
 
-/** Commands that list, check and create skills. */
 export const SKILL_COMMANDS: readonly CommandSpec[] = [
   {
     usage: "skills",

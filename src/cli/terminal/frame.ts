@@ -59,7 +59,6 @@ function linesOf(path: string, folder: string): readonly string[] {
   }
 }
 
-/** Cuts out the part of a line around a place. */
 function windowOf(text: string, at: number, width: number): { readonly shown: string; readonly caret: number } {
   const start = at < width - 10 ? 0 : at - Math.floor(width / 2);
   const cut = text.slice(start, start + width);

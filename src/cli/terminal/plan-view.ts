@@ -103,7 +103,6 @@ const MARKS: Readonly<Record<ApplyStatus, readonly [sign: string, format: Format
   not_approved: ["○", "dim", "not approved"],
 };
 
-/** Describes the outcome of an operation. */
 export function describeOutcome(
   { id, status, error, result, existing }: AppliedOperation,
   summary: string,

@@ -18,12 +18,10 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
 }
 
-/** Formats a JSON document for printing. */
 export function jsonText(value: unknown): string {
   return `${logJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
-/** Formats a JSON document on a single line. */
 export function jsonLine(value: unknown): string {
   return `${logJson(JSON.stringify(value))}\n`;
 }
@@ -78,7 +76,6 @@ export function describeData(data: JsonObject, paint: Paint, width: number): str
   return describeMembers(data, { paint, width, indent: 2 });
 }
 
-/** Position and style of text. */
 interface Column {
   readonly paint: Paint;
   readonly width: number;

@@ -109,7 +109,6 @@ function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
   ];
 }
 
-/** Describes the failure, the open approvals and the finding. */
 function findings(account: Account): Block[] {
   const { finding, failure } = account;
   const { headline, cause, isUnshown } = finding;

@@ -195,7 +195,6 @@ export function callCodeOf(error: unknown): CallCode {
   return CALL_CODES.find((known) => known === code) ?? "tool.failed";
 }
 
-/** Details of a model call that is worth retrying. */
 interface Repeatable {
   /** The wait that the provider asked for, in milliseconds. */
   readonly afterMs?: number;

@@ -19,7 +19,6 @@ const SEGMENT_TEXT = "[A-Za-z_][A-Za-z0-9_-]*(?:\\[\\*\\])?";
 export const PATH_PATTERN = new RegExp(`^(?:(?:all|any):)?${SEGMENT_TEXT}(?:\\.${SEGMENT_TEXT})*$`);
 const SEGMENT = /^([A-Za-z_][A-Za-z0-9_-]*)(\[\*\])?$/;
 
-/** Parses a path. Returns undefined if the text is not a path. */
 export function parsePath(text: string): Path | undefined {
   const prefix = /^(all|any):/.exec(text);
   const segments: Segment[] = [];

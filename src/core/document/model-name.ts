@@ -130,7 +130,6 @@ const FORMS: Readonly<Record<Provider, Readonly<Record<string, ConfigForm>>>> = 
   script: {},
 };
 
-/** Finds a variable of the provider whose value is malformed. */
 function malformedVariable(provider: Provider, env: Environment) {
   const found = Object.entries(FORMS[provider]).find(
     ([name, form]) => env[name] && !hasForm(env[name], form, () => "none"),

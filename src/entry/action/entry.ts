@@ -2,7 +2,6 @@ import { commandLine } from "../command-line.ts";
 import { endProcess } from "../process-host.ts";
 import { runAction } from "./run.ts";
 
-/** Starts the action with the values of this process. */
 export async function startAction(): Promise<void> {
   const say = (text: string) => new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
   // Do not wait for handles that a tool left open.

@@ -5,7 +5,6 @@ import type { Environment } from "../../core/document/config.ts";
 /** Event that started the job, as GitHub wrote it. Parts of it come from untrusted authors. */
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** Maximum size of a GitHub event. */
 const MOST_BYTES = 25 * 2 ** 20;
 
 /** Reads the event. Returns the reason as a string if that fails. */
@@ -20,7 +19,6 @@ export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | s
   }
 }
 
-/** Returns the value at a path of keys. */
 export function valueAt(event: Payload, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), event);
 }

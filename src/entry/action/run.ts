@@ -19,7 +19,6 @@ import {
   withoutInputs,
 } from "./inputs.ts";
 
-/** Process-level inputs of a job step. */
 export interface Step {
   readonly env: Environment;
   /** Working directory. GITHUB_WORKSPACE takes precedence. */

@@ -27,11 +27,8 @@ import {
 export interface Offer {
   /** Tools by offered name, in the order of the list. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
-  /** Removes secrets from results. */
   readonly redactor: Redactor;
-  /** Warnings for the user. */
   readonly warnings: readonly string[];
 }
 
@@ -40,7 +37,6 @@ export interface OfferedTool {
   call(input: JsonObject, call: Calling): Promise<CallToolResult>;
 }
 
-/** Checks for the error that too many calls are waiting. */
 export function isBusy(error: unknown): error is SkillflowError {
   return error instanceof SkillflowError && error.code === "calls.full";
 }
@@ -188,7 +184,6 @@ function workflowTool(offered: OfferedWorkflow, world: OfferWorld): WantedTool {
   };
 }
 
-/** Creates a tool that reads large results from blobs. */
 function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
   return {
     name: tool.exposed,

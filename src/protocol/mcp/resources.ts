@@ -56,7 +56,6 @@ export function linkTo({ blob_id, kind, size_bytes }: BlobInfo): ResourceLink {
 }
 
 export interface Readable {
-  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
   readonly blobs: Blobs;
   readonly redactor: Redactor;

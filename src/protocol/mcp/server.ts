@@ -23,7 +23,6 @@ export interface McpOptions {
   readonly loggerFor: (skill: string) => Logger;
   /** Creates an observer that writes a run's progress in lines. */
   readonly narrate: (write: (line: string) => void) => Observer;
-  /** Prints a line for the user of this program. */
   readonly note: (line: string) => void;
   /** Reports a workflow that cannot be run. */
   readonly refuse: (file: string, found: readonly Diagnostic[]) => void;

@@ -48,7 +48,6 @@ function filesOf(directory: string): readonly string[] {
   return files.filter((file) => statSync(file).isFile() && /^nodes[ \t]*:/m.test(readRegular(file).toString("utf8")));
 }
 
-/** Valid workflow, with its file path as given. */
 export interface OfferedWorkflow {
   readonly file: string;
   readonly workflow: Workflow;
@@ -137,7 +136,6 @@ export interface RunWorld {
   readonly choices: RunChoices;
   readonly blobs: Blobs;
   readonly loggerFor: (skill: string) => Logger;
-  /** Prints a line for the user of this program. */
   readonly note: (line: string) => void;
 }
 

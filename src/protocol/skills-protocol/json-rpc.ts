@@ -5,7 +5,6 @@ import { isObject, type Json, type JsonObject, parseJson } from "../../core/base
 
 type Id = string | number | null;
 
-/** Error that is returned to the caller of a method. */
 export class RpcError extends Error {
   constructor(
     readonly code: number,

@@ -4,7 +4,6 @@ import type { Asked } from "../http-server.ts";
 
 /** One-time approval links. Only a POST decides, because chat previews and virus scanners open links with GET. */
 
-/** Functions that render the pages. */
 export interface ApprovalPages {
   ask(asked: Extract<AskedFor, { readonly kind: "open" }>): string;
   tell(title: string, message: string): string;

@@ -12,7 +12,6 @@ export interface Kind {
   readonly delivery?: (headers: Headers, body: Json) => string | undefined;
   /** Header that must hold the delivery's id, named in the error if it is missing. */
   readonly deliveryHeader?: string;
-  /** Header with the event type. */
   readonly event?: string;
   /** Returns true for the test message that a vendor sends on setup. */
   readonly isGreeting?: (headers: Headers, body: Json) => boolean;
@@ -26,7 +25,6 @@ type Proof =
 
 export interface Sent {
   readonly headers: Headers;
-  /** Exact bytes. */
   readonly body: Uint8Array;
 }
 

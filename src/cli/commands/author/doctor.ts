@@ -71,7 +71,6 @@ type DatabaseState =
   | ({ readonly state: "available"; readonly place: string } & QueueState)
   | { readonly state: "unavailable"; readonly place: string; readonly reason: string };
 
-/** Examines the engine's database, if one is configured. */
 async function databaseState(workspace: Workspace, flags: Flags): Promise<DatabaseState | undefined> {
   const isNamed = Boolean(workspace.host.env.SKILLFLOW_DATABASE_URL) && text(flags, "engine") !== "local";
   const queue = workspace.queue ?? (isNamed ? openQueue(workspace.host) : undefined);
@@ -137,7 +136,6 @@ function describeSandbox(name: string, paint: Paint): string {
 
 const PROBE_TIMEOUT_MS = 5000;
 
-/** Runs the probes of all configured skills in parallel. */
 async function probeAll(
   workspace: Workspace,
   entries: SkillEntries,

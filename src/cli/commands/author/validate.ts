@@ -66,7 +66,6 @@ async function render(format: string, findings: readonly Shown<Finding>[]): Prom
   });
 }
 
-/** Returns the node that a finding is about, or null. */
 function nodeOf({ path: [part, id] }: Pick<Finding, "path">): string | null {
   return part === "nodes" && typeof id === "string" ? id : null;
 }

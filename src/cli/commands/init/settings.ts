@@ -38,7 +38,6 @@ export function environmentText({ variables }: Survey): string {
 interface JobSetting {
   readonly name: string;
   readonly survey: Survey;
-  /** Branch that stores the state. */
   readonly state?: string;
   readonly startedBy?: StartedBy;
 }

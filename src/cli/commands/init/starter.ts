@@ -1,6 +1,5 @@
 import { fillTemplates, titleOf, type Values } from "../../templates/fill.ts";
 
-/** Path and content of a file in the project. */
 export type StarterFile = readonly [path: string, text: string];
 
 /** Returns a first line that makes editors complete fields, using the schema in the installed package. */
@@ -18,7 +17,6 @@ export function pathsOf(name: string) {
   };
 }
 
-/** Settings of a starter workflow. */
 interface Starter {
   /** Id of the workflow and base name of its files. */
   readonly name: string;
@@ -39,7 +37,6 @@ export function starterFiles({ name, readers, tellers, logs }: Starter): Starter
   });
 }
 
-/** Workflow that the package includes. */
 export type Shipped = "triage" | "review" | "board";
 
 /** Returns a renamed copy of a shipped workflow, with a script and a test that need no model or key. */

@@ -5,7 +5,6 @@ import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 
-/** Writes reports of a recorded run. */
 export const report: Action = async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
   if (outputs.out === undefined && outputs.reports.length === 0) {

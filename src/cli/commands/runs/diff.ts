@@ -9,7 +9,6 @@ import { colourDiff } from "../../terminal/changes.ts";
 import { jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
 
-/** Shows how two runs differ. */
 export const diffRuns: Action = async (io, [a = "", b = ""], flags) => {
   const found = await compareRuns(openWorkspace(io.host, projectOptions(flags)), a, b);
   const view = { paint: painter(io, flags), most: flags.verbose === true ? Number.POSITIVE_INFINITY : MOST_SHOWN };

@@ -12,7 +12,6 @@ import type { Action } from "../../io.ts";
 import { writeReport } from "../../outputs.ts";
 import { amount, jsonText } from "../../terminal/terminal.ts";
 
-/** Exports a recorded run to other tools. */
 export const exportRun: Action = async (io, [given = ""], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));

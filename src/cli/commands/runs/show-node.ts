@@ -6,7 +6,6 @@ import { answerText, type Part, type Turn } from "../../../core/engine/event/pro
 import type { Flags, Io } from "../../io.ts";
 import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
-/** Shows the prompts, replies and calls at one node of a run. */
 export async function showNode(io: Io, found: NodeVisits, flags: Flags): Promise<number> {
   if (flags.json === true) {
     await io.out(jsonText(found));
@@ -94,7 +93,6 @@ function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most
   ];
 }
 
-/** Returns questions and calls in chronological order. */
 function inOrder({ asks, calls }: Visit): (Ask | Call)[] {
   return [...asks, ...calls].sort((a, b) => a.seq - b.seq);
 }

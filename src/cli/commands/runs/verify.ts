@@ -7,7 +7,6 @@ import { amount, jsonText, type Paint, painter, programName } from "../../termin
 
 const MOST_SHOWN = 10;
 
-/** Verifies that a run's record is unchanged. */
 export const verify: Action = async (io, [given = ""], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const { verification, exitCode } = await verifyRun(workspace, given, text(flags, "digest"));

@@ -13,7 +13,6 @@ import { portOf } from "../../serving.ts";
 /** Open pages lose nothing when the server stops, so this can be short. */
 const GRACE_MS = 100;
 
-/** Serves a local page over all runs until it is interrupted. */
 export const ui: Action = async (io, _args, flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(workspace));

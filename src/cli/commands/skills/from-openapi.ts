@@ -21,7 +21,6 @@ interface Wanted {
   readonly chosen: readonly string[];
 }
 
-/** Generates a read-only skill from an API description. */
 export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Wanted): Begun {
   const api = readApiDescription(resolve(host.cwd, file), file);
   const id =

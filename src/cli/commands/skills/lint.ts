@@ -70,7 +70,6 @@ function seenFrom({ host }: Io, problem: Problem): Problem {
   return path.startsWith("..") || path === "" ? problem : { ...problem, file: path };
 }
 
-/** Returns the public JSON shape of a problem. */
 function publicShape(io: Io, problem: Problem) {
   const { severity, code, message, file, line, column, skill } = seenFrom(io, problem);
   return { severity, code, message, path: file ?? null, line: line ?? null, column: column ?? null, skill };

@@ -20,7 +20,6 @@ export function apiSkillFiles(skill: ApiSkill): readonly (readonly [path: string
   ];
 }
 
-/** Lists the variables that the skill reads, and whether each is required. */
 export function apiSkillVariables({ prefix, api }: Pick<ApiSkill, "prefix" | "api">) {
   const fields = Object.entries(configOf(prefix, api));
   return fields.map(([name, { required }]) => ({ name, needed: required === true }));

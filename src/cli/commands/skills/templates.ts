@@ -13,7 +13,6 @@ export const ADVICE: Readonly<Record<Format, string>> = {
   mcp: "set your server's command or url; paths in args are relative to the working directory",
 };
 
-/** Returns the files of a new skill. */
 export function newSkillFiles(format: Format, names: { readonly id: string; readonly folder: string }) {
   return fillTemplates(`skills/${format}`, { ...names, title: titleOf(names.folder) });
 }

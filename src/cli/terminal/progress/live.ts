@@ -7,7 +7,6 @@ import { describeEvent, headerOf, type Telling } from "./tree.ts";
 
 interface ProgressOptions extends Telling {
   readonly write: (text: string) => void;
-  /** Replaces the live lines. */
   readonly redraw: (lines: string) => void;
   readonly now: () => number;
 }

@@ -12,7 +12,6 @@ export interface Present {
   characters: number;
 }
 
-/** Activity of a run or an inner run. */
 export interface Scope {
   /** Place of the enclosing run. Undefined for the run itself. */
   readonly parent: string | undefined;

@@ -9,7 +9,6 @@ import { answerText } from "../../../reports/model/waiting.ts";
 import { amount, duration, type Format, oneLine, type Paint } from "../terminal.ts";
 import { type Present, scopeOf } from "./present.ts";
 
-/** Options for the lines of a run. */
 export interface Telling {
   readonly record: RunRecord;
   /** Model that the run uses, after flags are applied. */
@@ -20,7 +19,6 @@ export interface Telling {
   readonly resumedAt?: string | undefined;
 }
 
-/** Telling of a run at a moment. */
 interface Scene extends Telling {
   readonly present: Present;
   readonly now: number;

@@ -28,7 +28,6 @@ export const DIAGNOSTIC_THEMES: Readonly<Record<string, Partial<Record<Diagnosti
 /** Explanations of error codes. The type requires one for every code, including those of tool calls. */
 const ERRORS: Readonly<Record<ErrorCode, Explanation>> = errors;
 
-/** Returns every code that a diagnostic or an error can have. */
 export function explainedCodes(): readonly Explained[] {
   const findings = Object.values(DIAGNOSTIC_THEMES).flatMap((codes) => {
     return Object.entries(codes).map(([code, said]): Explained => ({ code, kind: "finding", ...said }));

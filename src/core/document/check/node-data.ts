@@ -18,7 +18,6 @@ interface Inner {
 /** Returns the schema of a path's root, or undefined if the document does not describe its data. */
 export type DataShapes = (root: string) => JsonSchema | undefined;
 
-/** Finds workflows that are defined inline in the document. */
 export function findInline(workflow: Workflow): FindInner {
   return (id) => {
     const node = workflow.nodes[id];

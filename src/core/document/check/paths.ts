@@ -30,7 +30,6 @@ export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[]
   return [...told.flatMap((written) => checkPath(written, nodes, shapes)), ...checkEvaluated(workflow, shapes)];
 }
 
-/** Path in the document, with its location. */
 interface WrittenPath {
   readonly path: string;
   readonly roots: ReadonlySet<string>;
@@ -179,7 +178,6 @@ function nameOf(root: string, nodes: readonly string[]): string {
   return nodes.includes(root) ? `node "${root}"` : root;
 }
 
-/** Checks the paths of evaluators, which read a node's own data. */
 function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) =>
     (node.eval ?? []).flatMap((evaluator, index) => {

@@ -9,7 +9,6 @@ export const WITH_ROOTS: readonly string[] = ["run", "finding"];
 /** Roots of paths in the templates and conditions of steps, in addition to the input, the nodes and the skills. */
 export const STEP_ROOTS: readonly string[] = ["steps", ...WITH_ROOTS];
 
-/** Checks the conditions of the steps of `steps` nodes. */
 export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
   const roots = new Set(["input", "skills", ...STEP_ROOTS, ...Object.keys(nodes)]);
   return Object.entries(nodes).flatMap(([id, { steps = [] }]) =>

@@ -255,7 +255,6 @@ function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnosti
   });
 }
 
-/** Warns about evaluators of a node that share a name. */
 function checkEvaluatorNames(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
   const seen = new Set<string>();
   return (node.eval ?? []).flatMap(({ name }, index) => {

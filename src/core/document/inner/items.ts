@@ -27,7 +27,6 @@ export type Seen = (items: readonly { readonly key: string; readonly item: Json 
 const USUAL_ITEMS = 100;
 const LONGEST_KEY = 200;
 
-/** Returns the maximum number of items per run. */
 export function mostItems({ max_items = USUAL_ITEMS }: Pick<MapSettings, "max_items">): number {
   return max_items;
 }

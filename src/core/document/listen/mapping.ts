@@ -45,7 +45,6 @@ function fingerprintOf({ fingerprint }: ListenSource, root: JsonObject): Json | 
   return value === null || value === "" ? undefined : value;
 }
 
-/** Returns the paths in a source's input, by field. */
 export function templatePaths({ input = {} }: ListenSource): readonly (readonly [field: string, path: string])[] {
   return Object.entries(input).flatMap(([field, value]) => pathsIn(value).map((path) => [field, path] as const));
 }

@@ -34,7 +34,6 @@ const stateSchema = lazy(() =>
   }),
 );
 
-/** State that a workflow keeps across its runs. */
 export type StateDeclaration = Fitting<typeof stateSchema>;
 
 const coolDown = lazy(() =>

@@ -13,7 +13,6 @@ export const GITHUB_FILE = ".github/workflows/skillflow.yml";
 /** The action on the branch that releases publish it on. The user fills in the owner. */
 export const ACTION = "OWNER/skillflow@v0";
 
-/** Returns a GitHub Actions workflow that runs the project's workflow. */
 export function githubJob(job: GithubJob): string {
   const { workflow, model, key, reads, startedBy } = job;
   const values = {

@@ -1,4 +1,3 @@
-/** Settings of a CI job. */
 export interface CiJob {
   /** Path of the workflow in the repository. */
   readonly workflow: string;
