@@ -10,8 +10,11 @@ import { knownSkills } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources/sources.ts";
+import { editYaml, type YamlEdit } from "../loaders/text/edit-yaml.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
+
+export { editYaml, type YamlEdit };
 
 export interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { type SkillflowError, usageError } from "../core/base/errors.ts";
 import type { Hint } from "../core/base/options.ts";
-import { isObject, parseJson } from "../core/base/values.ts";
+import { parseJson, textAt } from "../core/base/values.ts";
 import type { Environment } from "../core/document/config.ts";
 import { temporaryName } from "../files/temporary-name.ts";
 import { projectRoot } from "../loaders/documents/project-config.ts";
@@ -113,9 +113,4 @@ function eventIn(path: string | undefined): unknown {
   } catch {
     return undefined;
   }
-}
-
-function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
-  const found = keys.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), value);
-  return typeof found === "string" && found !== "" ? found : undefined;
 }

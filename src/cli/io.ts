@@ -57,3 +57,10 @@ export function continuedRun({ continued }: Io): StoredRun {
 
 /** Implementation of a command. Takes positional arguments and flags, and returns the exit code. */
 export type Action = (io: Io, args: readonly string[], flags: Flags) => Promise<number>;
+
+/** Returns a signal that aborts with the reason of an interrupt. */
+export function interruptSignal(io: Pick<Io, "onInterrupt">): AbortSignal {
+  const interrupt = new AbortController();
+  io.onInterrupt((reason) => interrupt.abort(reason));
+  return interrupt.signal;
+}

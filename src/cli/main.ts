@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { shownError } from "../app/host.ts";
 import { blameStray } from "../app/runs/stray.ts";
-import { exitCodeOf, messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
+import { exitCodeOf, messageOf, SkillflowError, unwritten, usageError } from "../core/base/errors.ts";
 import { defined } from "../core/base/values.ts";
 import type { Environment } from "../core/document/config.ts";
 import { VERSION } from "../files/own-files.ts";
@@ -29,16 +29,7 @@ interface Begun {
 
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const guarded = guard(terminal, await inertFor(terminal));
-  let code = 0;
-  let begun: Begun = { command: "none", env: terminal.host.env };
-  const course: Course = {
-    begin(command) {
-      begun = command;
-    },
-    finish(result) {
-      code = result;
-    },
-  };
+  const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0 };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
   const program = buildProgram(guarded.io, course, argv.includes("--help-all"));
   const fault = new Promise<never>((_, reject) =>
@@ -49,7 +40,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   try {
     refuseEnvFile(argv);
     await Promise.race([program.parseAsync(words, { from: "user" }), fault]);
-    return code;
+    return course.code;
   } catch (thrown) {
     const error = shownError(thrown, terminal.host);
     if (error instanceof CommanderError) {
@@ -58,11 +49,11 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
       await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), argv);
       return 2;
     }
-    if (begun.command === "none") await tellEarly(guarded, error, argv);
+    if (course.begun.command === "none") await tellEarly(guarded, error, argv);
     else if (error instanceof SkillflowError) await tellUntold(guarded, error, argv);
     await tellFailure(guarded.io, error, argv);
     if (error instanceof SkillflowError) return exitCodeOf(error.code);
-    await reportToSentry(guarded, error, { ...begun, ...terminal.runtime, argv });
+    await reportToSentry(guarded, error, { ...course.begun, ...terminal.runtime, argv });
     return exitCodeOf("internal.fault");
   }
 }
@@ -154,12 +145,12 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
 const leaveUnsaid = () => undefined;
 
 function refuseOutput(error: unknown): never {
-  throw new SkillflowError("output.failed", `cannot write the output: ${messageOf(error)}`, { cause: error });
+  throw unwritten("cannot write the output", error);
 }
 
 interface Course {
-  begin(command: Begun): void;
-  finish(code: number): void;
+  begun: Begun;
+  code: number;
 }
 
 function buildProgram(io: Io, course: Course, showsAll: boolean): Command {
@@ -208,12 +199,12 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
     const seen = withEnvFrom(io, flags);
     // An error before `begin` is also reported as a document.
     const { documents, continued } = await groundOf(seen, { spec, flags, given: args[0] });
-    course.begin({ command: nameOf(command), env: seen.host.env });
+    course.begun = { command: nameOf(command), env: seen.host.env };
     try {
       const action = await spec.load?.();
       const host = documents ? { ...seen.host, documents } : seen.host;
       const at = { ...seen, host, ...defined("continued", continued) };
-      course.finish((await action?.(at, args, flags)) ?? 0);
+      course.code = (await action?.(at, args, flags)) ?? 0;
     } finally {
       documents?.remove();
     }

@@ -2,7 +2,7 @@ import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { REPORT_KINDS, type Report, type ReportKind, renderReport } from "../app/views/reports.ts";
 import { projectFolder } from "../app/workspace.ts";
-import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
+import { unwritten, usageError } from "../core/base/errors.ts";
 import { defined, nearest } from "../core/base/values.ts";
 import type { Plan } from "../core/engine/event/operation.ts";
 import { makeFolder, replaceFile } from "../files/files.ts";
@@ -57,7 +57,7 @@ export function checkPlaces(
     for (const folder of folders) accessSync(makeFolder(folder, { root: projectFolder(host) }), constants.W_OK);
     for (const path of paths.filter((each) => !isOurs(each))) accessSync(path, constants.W_OK);
   } catch (error) {
-    throw new SkillflowError("output.failed", `cannot write the results, so nothing ran: ${messageOf(error)}`);
+    throw unwritten("cannot write the results, so nothing ran", error);
   }
 }
 
@@ -106,8 +106,15 @@ export async function writeReport({ host }: Io, path: string, content: string): 
     if (isOurs(path)) await replaceFile(path, content, { root: projectFolder(host) });
     else writeFileSync(path, content);
   } catch (error) {
-    throw new SkillflowError("output.failed", `cannot write a result: ${messageOf(error)}`);
+    throw unwritten("cannot write a result", error);
   }
+}
+
+/** Replaces a file that the user keeps, such as a test. */
+export async function replaceOwn(path: string, content: string, how: Parameters<typeof replaceFile>[2] = {}) {
+  await replaceFile(path, content, how).catch((error: unknown) => {
+    throw unwritten(`${path} cannot be written`, error);
+  });
 }
 
 /** Rejects devices such as `/dev/stdout`, which are written to and never replaced. */

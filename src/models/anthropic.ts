@@ -1,36 +1,12 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { checkedAs, isObject, type Json } from "../core/base/values.ts";
-import {
-  answerText,
-  imagesIn,
-  openingOf,
-  type Part,
-  type Prompt,
-  type Reply,
-  type ToolAnswer,
-  type Turn,
-  type Usage,
-} from "../core/engine/event/prompt.ts";
+import { answerText, imagesIn, openingOf, type Part, type Prompt, type Reply, type ToolAnswer, type Turn, type Usage } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { formatOf, isExpressible } from "./anthropic-shapes.ts";
-import { keyed, type Service } from "./faults.ts";
+import { keyed, type Service, type ServiceOptions, serviceOf } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { shapeText } from "./shapes.ts";
-import {
-  type Answer,
-  callPart,
-  concede,
-  countOf,
-  DEFAULT_IDLE_MS,
-  DONE,
-  exchange,
-  type Fields,
-  fieldsOf,
-  listOf,
-  NO_SDK_TIMEOUT,
-  stringOf,
-  writtenToCache,
-} from "./wire.ts";
+import { type Answer, callPart, concede, countOf, DONE, exchange, type Fields, fieldsOf, listOf, NO_SDK_TIMEOUT, stringOf, writtenToCache } from "./wire.ts";
 
 const PROVIDER = "anthropic";
 
@@ -44,27 +20,9 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
   shape: /output_config|output_format|structured|schema/i,
 };
 
-interface AnthropicOptions {
-  readonly apiKey: string;
-  /** Returns the current bearer token, used instead of the key. */
-  readonly shortLived?: () => Promise<string>;
-  readonly baseURL?: string;
-  readonly fetch?: typeof fetch;
-  /** Longest silence in milliseconds. */
-  readonly idleMs?: number;
-}
-
-/** Creates a model that uses Anthropic's Messages API. */
-export function anthropicModel(options: AnthropicOptions): Model {
-  const service: Service = {
-    name: "Anthropic",
-    baseURL: options.baseURL || "https://api.anthropic.com",
-    apiKey: options.apiKey.trim(),
-    shortLived: options.shortLived,
-    keyName: "ANTHROPIC_API_KEY",
-    fetch: options.fetch ?? fetch,
-    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
-  };
+export function anthropicModel(options: ServiceOptions): Model {
+  const keyName = "ANTHROPIC_API_KEY";
+  const service = serviceOf(options, { name: "Anthropic", baseURL: "https://api.anthropic.com", keyName });
   return {
     provider: PROVIDER,
     reply: (prompt, call) =>

@@ -15,6 +15,17 @@ export interface Service {
   readonly idleMs: number;
 }
 
+/** Options of a model. Those that are missing are the service's own. */
+export type ServiceOptions = { readonly [Key in Exclude<keyof Service, "name">]?: Service[Key] | undefined };
+
+const IDLE_MS = 120_000;
+
+export function serviceOf(options: ServiceOptions, usual: Pick<Service, "name" | "baseURL" | "keyName">): Service {
+  const { apiKey, baseURL, shortLived, idleMs = IDLE_MS, keyName = usual.keyName } = options;
+  const place = { name: usual.name, keyName, baseURL: baseURL || usual.baseURL };
+  return { ...place, apiKey: apiKey?.trim(), shortLived, fetch: options.fetch ?? fetch, idleMs };
+}
+
 /** Returns the service with its current key. */
 export async function keyed(service: Service): Promise<Service> {
   return service.shortLived ? { ...service, apiKey: await service.shortLived() } : service;

@@ -1,48 +1,13 @@
 import type OpenAI from "openai";
 import type { Json, JsonSchema } from "../core/base/values.ts";
-import {
-  type Opening,
-  openingOf,
-  openingTexts,
-  type Part,
-  type Prompt,
-  type Reply,
-  type ToolAnswer,
-  type Turn,
-  type Usage,
-} from "../core/engine/event/prompt.ts";
+import { type Opening, openingOf, openingTexts, type Part, type Prompt, type Reply, type ToolAnswer, type Turn, type Usage } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
-import type { Service } from "./faults.ts";
+import { type Service, type ServiceOptions, serviceOf } from "./faults.ts";
+import { openaiClient } from "./openai-client.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
-import {
-  type Answer,
-  callPart,
-  concede,
-  countOf,
-  DEFAULT_IDLE_MS,
-  DONE,
-  exchange,
-  type Fields,
-  fieldsOf,
-  listOf,
-  markedText,
-  NO_SDK_TIMEOUT,
-  stringOf,
-  writtenToCache,
-} from "./wire.ts";
+import { type Answer, callPart, concede, countOf, DONE, exchange, type Fields, fieldsOf, listOf, markedText, stringOf, writtenToCache } from "./wire.ts";
 
 const PROVIDER = "openai-compatible";
-
-interface CompatibleOptions {
-  readonly baseURL: string;
-  /** Optional, because many servers need no key. */
-  readonly apiKey?: string;
-  /** Variable that holds the key, for messages. */
-  readonly keyName?: string;
-  readonly fetch?: typeof fetch;
-  /** Longest silence in milliseconds. */
-  readonly idleMs?: number;
-}
 
 /**
  * Optional features of a request. `usage`: token counts at the end of the stream. `system`: instructions in a separate
@@ -57,16 +22,10 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
 };
 
 /** Creates a model for any server with a Chat Completions API, such as Ollama, vLLM, llama.cpp or a gateway. */
-export function compatibleModel(options: CompatibleOptions): Model {
-  const apiKey = options.apiKey?.trim();
-  const service: Service = {
-    name: "The model server",
-    baseURL: options.baseURL,
-    apiKey: apiKey === "" ? undefined : apiKey,
-    keyName: options.keyName ?? "the server's API key",
-    fetch: options.fetch ?? fetch,
-    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
-  };
+export function compatibleModel(options: ServiceOptions): Model {
+  const usual = { name: "The model server", baseURL: "", keyName: "the server's API key" };
+  // Many servers need no key.
+  const service = serviceOf({ ...options, apiKey: options.apiKey?.trim() || undefined }, usual);
   return {
     provider: PROVIDER,
     reply(prompt, call) {
@@ -94,20 +53,7 @@ function plainOpening(prompt: Prompt): Opening {
 
 function ask(service: Service, request: OpenAI.ChatCompletionCreateParamsStreaming, call: ModelCall): Promise<Reply> {
   return exchange(service, call, async (line) => {
-    const { default: Client } = await import("openai");
-    const client = new Client({
-      apiKey: service.apiKey ?? "none",
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      baseURL: service.baseURL,
-      fetch: line.fetch,
-      maxRetries: 0,
-      timeout: NO_SDK_TIMEOUT,
-      logLevel: "off",
-      ...(service.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
-    });
+    const client = await openaiClient(service, line);
     const response = await client.chat.completions.create(request, { signal: line.signal }).asResponse();
     const answer = await line.open(response);
     return answer.kind === "stream" ? readStream(answer, answer.events, call) : readWhole(answer, answer.body, call);

@@ -1,48 +1,15 @@
 import type OpenAI from "openai";
 import type { Json, JsonSchema } from "../core/base/values.ts";
 import { checkedAs } from "../core/base/values.ts";
-import {
-  imagesIn,
-  openingOf,
-  type Part,
-  type Prompt,
-  type Reply,
-  type ToolAnswer,
-  type Turn,
-  type Usage,
-} from "../core/engine/event/prompt.ts";
+import { imagesIn, openingOf, type Part, type Prompt, type Reply, type ToolAnswer, type Turn, type Usage } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
-import { keyed, type Service } from "./faults.ts";
+import { keyed, type Service, type ServiceOptions, serviceOf } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
+import { openaiClient } from "./openai-client.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
-import {
-  type Answer,
-  callPart,
-  concede,
-  countOf,
-  DEFAULT_IDLE_MS,
-  DONE,
-  exchange,
-  type Fields,
-  fieldsOf,
-  listOf,
-  markedText,
-  NO_SDK_TIMEOUT,
-  stringOf,
-  writtenToCache,
-} from "./wire.ts";
+import { type Answer, callPart, concede, countOf, DONE, exchange, type Fields, fieldsOf, listOf, markedText, stringOf, writtenToCache } from "./wire.ts";
 
 const PROVIDER = "openai";
-
-interface OpenaiOptions {
-  readonly apiKey: string;
-  /** Returns the current bearer token, used instead of the key. */
-  readonly shortLived?: () => Promise<string>;
-  readonly baseURL?: string;
-  readonly fetch?: typeof fetch;
-  /** Longest silence in milliseconds. */
-  readonly idleMs?: number;
-}
 
 /** Optional features. `images`: images in results. `reasoning`: encrypted reasoning to send back. */
 type Wish = "images" | "shape" | "reasoning";
@@ -54,16 +21,9 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
 };
 
 /** Creates a model that uses OpenAI's Responses API, without storing anything there. */
-export function openaiModel(options: OpenaiOptions): Model {
-  const service: Service = {
-    name: "OpenAI",
-    baseURL: options.baseURL || "https://api.openai.com/v1",
-    apiKey: options.apiKey.trim(),
-    shortLived: options.shortLived,
-    keyName: "OPENAI_API_KEY",
-    fetch: options.fetch ?? fetch,
-    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
-  };
+export function openaiModel(options: ServiceOptions): Model {
+  const keyName = "OPENAI_API_KEY";
+  const service = serviceOf(options, { name: "OpenAI", baseURL: "https://api.openai.com/v1", keyName });
   const withoutReasoning = new Set<string>();
   return {
     provider: PROVIDER,
@@ -93,19 +53,7 @@ function ask(
   call: ModelCall,
 ): Promise<Reply> {
   return exchange(service, call, async (line) => {
-    const { default: Client } = await import("openai");
-    const client = new Client({
-      apiKey: service.apiKey ?? "",
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      baseURL: service.baseURL,
-      fetch: line.fetch,
-      maxRetries: 0,
-      timeout: NO_SDK_TIMEOUT,
-      logLevel: "off",
-    });
+    const client = await openaiClient(service, line);
     const response = await client.responses.create(request, { signal: line.signal }).asResponse();
     const answer = await line.open(response);
     return answer.kind === "stream"

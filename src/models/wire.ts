@@ -4,8 +4,6 @@ import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "
 import type { ModelCall } from "../core/engine/ports.ts";
 import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
-export const DEFAULT_IDLE_MS = 120_000;
-
 /** Disables the SDK's own timeout. `idleMs` applies instead. */
 export const NO_SDK_TIMEOUT = 2_147_483_647;
 

@@ -14,10 +14,10 @@ export interface HttpOptions {
   /** 0 picks a free port. */
   readonly port: number;
   /** Required as `Authorization: Bearer`. Undefined disables authentication. */
-  readonly token: string | undefined;
+  readonly token?: string | undefined;
   readonly mostBytes: number;
   /** JSON endpoints, by path. */
-  readonly endpoints: ReadonlyMap<string, Endpoint>;
+  readonly endpoints?: ReadonlyMap<string, Endpoint>;
   /** Handlers for any method that may stream their response, by path. */
   readonly handlers?: ReadonlyMap<string, Handler>;
   /** Handles every request instead of the above, and does its own access checks. */
@@ -116,7 +116,7 @@ async function serve(
   try {
     const handler = options.handlers?.get(pathOf(request));
     if (handler) return await stream(response, await handler(webRequest(request, body, caller.signal)));
-    const answer = await options.endpoints.get(pathOf(request))?.(body, caller.signal);
+    const answer = await options.endpoints?.get(pathOf(request))?.(body, caller.signal);
     return answer === undefined ? send(response, 204, "") : send(response, 200, answer);
   } finally {
     callers.delete(caller);
@@ -168,8 +168,8 @@ function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | un
   if (isForeign(headers.host, headers.origin, options)) return [403, "requests from pages of other sites are refused"];
   if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
   const isHandled = options.handlers?.has(path) === true;
-  if (!isHandled && !options.endpoints.has(path)) return [404, "there is nothing here"];
-  if (options.token !== undefined && !isToken(headers.authorization, options.token)) {
+  if (!isHandled && !options.endpoints?.has(path)) return [404, "there is nothing here"];
+  if (options.token !== undefined && !isSame(bearerOf(headers.authorization) ?? "", options.token)) {
     return [401, "a token is needed: Authorization: Bearer …", { "www-authenticate": "Bearer" }];
   }
   if (isHandled) return undefined;
@@ -195,8 +195,9 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host.includes(":") ? `[${host}]` : host);
 }
 
-function isToken(header: string | undefined, token: string): boolean {
-  return isSame(/^Bearer +(\S.*)$/i.exec(header ?? "")?.[1] ?? "", token);
+/** Returns the token of an Authorization header. */
+export function bearerOf(header: string | null | undefined): string | undefined {
+  return /^Bearer +(\S.*)$/i.exec(header ?? "")?.[1];
 }
 
 /** Compares in constant time. */
@@ -234,6 +235,30 @@ function readBody(request: IncomingMessage, most: number): Promise<Buffer | unde
 }
 
 const DROP_MS = 2000;
+
+/** Headers of a page that forbid caching, framing, type sniffing, loading from other sites, and scripts. */
+export const SAFE_HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": pagePolicy({}),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+
+/** Returns the policy of a page, which may have scripts with the nonce, or forms for this server. */
+export function pagePolicy({ nonce, forms = "'none'" }: { readonly nonce?: string; readonly forms?: string }): string {
+  const script = nonce === undefined ? [] : [`script-src 'nonce-${nonce}'`, "connect-src 'self'"];
+  const rest = ["style-src 'unsafe-inline'", "img-src data:", "base-uri 'none'", `form-action ${forms}`];
+  return ["default-src 'none'", ...script, ...rest, "frame-ancestors 'none'"].join("; ");
+}
+
+/** Answers with an HTML page. */
+export function page(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
+  const type = { "content-type": "text/html; charset=utf-8" };
+  return new Response(body, { status, headers: { ...SAFE_HEADERS, ...type, ...headers } });
+}
 
 function webRequest(
   { method = "GET", url = "/", headers }: IncomingMessage,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { RunList, Site, SiteRun } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
 import { percentDecoded } from "../core/base/values.ts";
-import { type HttpServer, isSame, openHttpServer } from "./http-server.ts";
+import { bearerOf, type HttpServer, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
 
 /** Read-only local web page over all runs. Only this machine can reach it, and it requires a token. */
 
@@ -23,9 +23,7 @@ export async function openUi(site: Site, pages: Pages, port: number): Promise<Ui
   const server = await openHttpServer({
     host: "127.0.0.1",
     port,
-    token: undefined,
     mostBytes: 0,
-    endpoints: new Map(),
     site: (request, { host }) => guarded(request, { host, token, site, pages }),
   });
   return { address: `${server.url}/?token=${token}`, close: server.close };
@@ -66,7 +64,7 @@ function welcome(url: URL, { token, host }: Door): Response {
   const cookie = `${cookieName(host)}=${token}; HttpOnly; SameSite=Strict; Path=/`;
   return new Response(null, {
     status: 303,
-    headers: { ...SAFE, location: place, "set-cookie": cookie },
+    headers: { ...SAFE_HEADERS, location: place, "set-cookie": cookie },
   });
 }
 
@@ -76,10 +74,9 @@ function cookieName(host: string): string {
 }
 
 function tokenOf({ headers }: Request, host: string): string {
-  const bearer = /^Bearer +(\S.*)$/i.exec(headers.get("authorization") ?? "")?.[1];
   const lead = `${cookieName(host)}=`;
   const cookie = (headers.get("cookie") ?? "").split("; ").find((each) => each.startsWith(lead));
-  return bearer ?? cookie?.slice(lead.length) ?? "";
+  return bearerOf(headers.get("authorization")) ?? cookie?.slice(lead.length) ?? "";
 }
 
 async function answer(url: URL, request: Request, { site, pages }: Door): Promise<Response> {
@@ -107,7 +104,7 @@ const KEEP_ALIVE_MS = 15_000;
 async function stream(site: Site, run: string, { signal }: Request, after: number): Promise<Response> {
   const events = site.follow(run, after, signal);
   const first = await events.next();
-  if (first.done) return new Response(null, { status: 204, headers: SAFE });
+  if (first.done) return new Response(null, { status: 204, headers: SAFE_HEADERS });
   const text = (event: { readonly seq: number }) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;
   const encoder = new TextEncoder();
   let alive: NodeJS.Timeout | undefined;
@@ -130,43 +127,22 @@ async function stream(site: Site, run: string, { signal }: Request, after: numbe
       await events.return(undefined);
     },
   });
-  return new Response(body, { headers: { ...SAFE, "content-type": "text/event-stream; charset=utf-8" } });
-}
-
-/** Headers that forbid caching, framing, type sniffing and loading from other sites. */
-const SAFE = {
-  "cache-control": "no-store",
-  "content-security-policy": policy(),
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-} as const;
-
-function policy(nonce?: string): string {
-  const script = nonce === undefined ? [] : [`script-src 'nonce-${nonce}'`, "connect-src 'self'"];
-  const rest = ["style-src 'unsafe-inline'", "img-src data:", "base-uri 'none'", "form-action 'none'"];
-  return ["default-src 'none'", ...script, ...rest, "frame-ancestors 'none'"].join("; ");
+  return new Response(body, { headers: { ...SAFE_HEADERS, "content-type": "text/event-stream; charset=utf-8" } });
 }
 
 function drawn(draw: (nonce: string) => string): Response {
   const nonce = randomBytes(16).toString("base64url");
-  return page(200, draw(nonce), { "content-security-policy": policy(nonce) });
-}
-
-function page(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(body, { status, headers: { ...SAFE, "content-type": "text/html; charset=utf-8", ...headers } });
+  return page(200, draw(nonce), { "content-security-policy": pagePolicy({ nonce }) });
 }
 
 function json(status: number, value: unknown): Response {
-  const headers = { ...SAFE, "content-type": "application/json; charset=utf-8" };
+  const headers = { ...SAFE_HEADERS, "content-type": "application/json; charset=utf-8" };
   return new Response(JSON.stringify(value), { status, headers });
 }
 
 function plain(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(`${message}\n`, {
     status,
-    headers: { ...SAFE, "content-type": "text/plain; charset=utf-8", ...headers },
+    headers: { ...SAFE_HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
   });
 }

@@ -123,7 +123,15 @@ describe("skillflow init", () => {
     expect(parse(read(cwd, "workflows/errors.yml"))).toMatchObject({
       id: "errors",
       writes: "plan",
-      nodes: { each: { workflow: "./errors-issue.yml" } },
+      nodes: {
+        board: {
+          skills: ["sentry", "datadog", "github", "linear", "logs"],
+          context: ["Without an error tracker, group the errors of log files."],
+          output: { properties: { source: { enum: ["sentry", "datadog", "github", "linear", "logs"] } } },
+          eval: [{ rule: { any_tool_called: expect.arrayContaining(["linear_search_issues", "logs_search"]) } }],
+        },
+        each: { workflow: "./errors-issue.yml" },
+      },
     });
     expect(read(cwd, ".github/workflows/skillflow.yml")).toContain("args: --state git:skillflow-state");
     await expectSound(cwd, "errors", {}, "changed");

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { createRedactor } from "../../core/base/redact/redact.ts";
-import { checkedAs, defined, toJson } from "../../core/base/values.ts";
+import { checkedAs, toJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../../core/document/model-name.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
@@ -92,20 +92,18 @@ interface Opening extends ModelSetup {
 const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
   async anthropic({ env, keys, common }) {
     const { anthropicModel } = await import("../../models/anthropic.ts");
-    const baseURL = defined("baseURL", env.ANTHROPIC_BASE_URL);
-    const shortLived = defined("shortLived", keys.anthropic);
-    return anthropicModel({ ...common, apiKey: env.ANTHROPIC_API_KEY ?? "", ...shortLived, ...baseURL });
+    const { ANTHROPIC_API_KEY: apiKey = "", ANTHROPIC_BASE_URL: baseURL } = env;
+    return anthropicModel({ ...common, apiKey, baseURL, shortLived: keys.anthropic });
   },
   async openai({ env, keys, common }) {
     const { openaiModel } = await import("../../models/openai.ts");
-    const baseURL = defined("baseURL", env.OPENAI_BASE_URL);
-    const shortLived = defined("shortLived", keys.openai);
-    return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...shortLived, ...baseURL });
+    const { OPENAI_API_KEY: apiKey = "", OPENAI_BASE_URL: baseURL } = env;
+    return openaiModel({ ...common, apiKey, baseURL, shortLived: keys.openai });
   },
   async "openai-compatible"({ env, common }) {
     const { compatibleModel } = await import("../../models/openai-compatible.ts");
-    const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
-    return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
+    const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL } = env;
+    return compatibleModel({ ...common, apiKey, keyName: "OPENAI_API_KEY", baseURL });
   },
   async replay({ serving, onPromptChanged }) {
     if (serving?.provider !== "replay") throw notServing("replay");

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
@@ -93,18 +94,9 @@ async function ask(to: Post, body: string): Promise<Response> {
     });
     if (!AGAIN.has(answer.status)) return answer;
     const asked = Number(answer.headers.get("retry-after") ?? 0) * 1000;
-    if (!(await waited(Math.max(wait, asked || 0), signal))) return answer;
+    const isOver = await sleep(Math.max(wait, asked || 0), signal.aborted, { signal }).catch(() => true);
+    if (isOver) return answer;
   }
-}
-
-function waited(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(!signal.aborted), ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve(false);
-    });
-  });
 }
 
 function causeOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { errorFor, exitCodeOf, messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
+import { asOurs, errorFor, exitCodeOf, messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual, isObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
@@ -10,7 +10,6 @@ import { asLibraryOption } from "../options.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
 import { markedAsOurs } from "../runs/stray.ts";
-import { onAbort } from "./abort.ts";
 import { createEventLog } from "./events.ts";
 
 /**
@@ -62,7 +61,12 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
     }));
     signal = read.signal;
     if (signal?.aborted) stop();
-    else if (signal) unhear = onAbort(signal, stop);
+    else if (signal) {
+      // Listens to a signal of its own: Node.js reports more than ten listeners of one signal as a leak.
+      const own = signal instanceof AbortSignal ? AbortSignal.any([signal]) : signal;
+      own.addEventListener("abort", stop);
+      unhear = () => own.removeEventListener("abort", stop);
+    }
     await undefined; // returns to the caller before any work starts
     const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events };
     return carryOut(course, watching, clean);
@@ -212,13 +216,6 @@ export function refuseIn(clean: (text: string) => string): (error: unknown) => n
   return (error) => {
     throw cleaned(asOurs(error), clean);
   };
-}
-
-function asOurs(error: unknown): SkillflowError {
-  if (error instanceof SkillflowError) return error;
-  return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`, {
-    cause: error,
-  });
 }
 
 /** Redacts an error and names options as programs do. Drops the cause if the text contained secrets. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../../core/base/values.ts";
 import type { ListenFile } from "../../core/document/listen/listen-file.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
@@ -50,7 +51,7 @@ export function openDay(state: StateStore, { limits }: ListenFile): Day {
     async affords(stop) {
       while (await isSpent()) {
         if (stop.aborted) return false;
-        await pause(Math.min(msToTomorrow(), LOOK_MS), stop);
+        await sleep(Math.min(msToTomorrow(), LOOK_MS), undefined, { signal: stop }).catch(() => undefined);
       }
       return true;
     },
@@ -81,17 +82,4 @@ function numberOf(value: unknown): number {
 
 function costOf(events: readonly RunEvent[]): number {
   return events.reduce((sum, event) => sum + (event.type === "model:reply" ? (event.usage?.costUsd ?? 0) : 0), 0);
-}
-
-/** Waits, but ends early if `stop` is aborted. */
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done() {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", done);
-      resolve();
-    }
-    stop.addEventListener("abort", done, { once: true });
-  });
 }

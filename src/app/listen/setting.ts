@@ -38,9 +38,10 @@ export function readSetting(opened: Workspace, given: string, choices: RunChoice
   const documentOf = ({ workflow }: ListenSource) => shown(folder, resolve(dirname(path), workflow));
   const sources = Object.entries(file.sources);
   const workflows = readWorkflows(workspace, new Set(sources.map(([, source]) => documentOf(source))));
+  const unset = new Set(sources.flatMap(([, { secret }]) => (workspace.host.env[secret] ? [] : [secret])));
   const found = sources.flatMap(([name, source]) => {
     const read = workflows.get(documentOf(source));
-    const missing = workspace.host.env[source.secret] ? [] : [noVariable(name, source)];
+    const missing = unset.has(source.secret) ? [noVariable(name, source)] : [];
     const lost = (read?.diagnostics ?? []).filter(isLost);
     return [
       ...lost.map((one) => ({ ...one, file: given, path: ["sources", name, "workflow"] })),
@@ -54,7 +55,7 @@ export function readSetting(opened: Workspace, given: string, choices: RunChoice
     ...loaded.place(found),
     ...inWorkflows.filter(({ severity }) => severity === "error"),
   ];
-  if (hasErrors(wrongs)) throw wrong(given, wrongs);
+  if (hasErrors(wrongs)) throw wrong(given, wrongs, unset);
   for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices);
   return { workspace, file, sources: new Map(sources.map(([name, said]) => [name, sourceOf(name, said)])) };
 
@@ -86,16 +87,18 @@ function noVariable(name: string, { secret }: ListenSource): Diagnostic {
 }
 
 /** Creates the error. If only variables are missing, the environment is at fault, not the file. */
-function wrong(given: string, diagnostics: readonly Diagnostic[]): SkillflowError {
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  const isUnset = errors.every(({ code }) => code === "VARIABLE_MISSING");
+function wrong(
+  given: string,
+  diagnostics: readonly Diagnostic[],
+  unset: ReadonlySet<string> = new Set(),
+): SkillflowError {
+  const isUnset = diagnostics.every(({ severity, code }) => severity !== "error" || code === "VARIABLE_MISSING");
   if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be used`, { diagnostics });
-  const names = [...new Set(errors.map(({ message }) => message.split(" ")[0]))].join(", ");
   const hint: Hint = [
     "set it in the environment, or pass a file that contains it: ",
     { option: "env-from", value: ".env" },
   ];
-  return new SkillflowError("config.missing", `${given} needs variables that are not set: ${names}`, {
+  return new SkillflowError("config.missing", `${given} needs variables that are not set: ${[...unset].join(", ")}`, {
     diagnostics,
     hint,
   });

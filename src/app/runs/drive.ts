@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
@@ -358,15 +359,7 @@ function toolCaller(
 const realClock = {
   random: Math.random,
   sleep: (ms: number, signal: AbortSignal) =>
-    new Promise<void>((done, refuse) => {
-      const stop = () => {
-        clearTimeout(timer);
-        refuse(signal.reason);
-      };
-      const timer = setTimeout(() => {
-        signal.removeEventListener("abort", stop);
-        done();
-      }, ms);
-      signal.addEventListener("abort", stop, { once: true });
+    sleep(ms, undefined, { signal }).catch(() => {
+      throw signal.reason;
     }),
 };

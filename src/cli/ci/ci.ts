@@ -1,20 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { unwritten } from "../../core/base/errors.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Report } from "../../reports/model/report.ts";
 import type { Io } from "../io.ts";
 import type { WrittenFile } from "../outputs.ts";
-import {
-  annotationsOfRefusal,
-  annotationsOfRun,
-  maskCommands,
-  type Outputs,
-  outputsOf,
-  refusalSummary,
-  stepSummary,
-} from "./github.ts";
+import { annotationsOfRefusal, annotationsOfRun, maskCommands, type Outputs, outputsOf, refusalSummary, stepSummary } from "./github.ts";
 
 /** Files that a run leaves for CI. */
 interface Left {
@@ -99,6 +91,6 @@ function append(path: string | undefined, text: string): void {
   try {
     appendFileSync(path, text);
   } catch (error) {
-    throw new SkillflowError("output.failed", `${path} could not be written: ${messageOf(error)}`);
+    throw unwritten(`${path} could not be written`, error);
   }
 }

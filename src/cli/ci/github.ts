@@ -1,5 +1,5 @@
 import type { Finding, Shown } from "../../core/base/diagnostic.ts";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { asOurs } from "../../core/base/errors.ts";
 import { commandData, commandProperty, markdownCode, markdownText, plainLine } from "../../core/base/inert.ts";
 import { cutText, shortText } from "../../core/base/preview.ts";
 import { summaryMarkdown } from "../../reports/markdown.ts";
@@ -47,14 +47,14 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
 
 /** Describes why nothing ran: each finding at its place, or else the reason. */
 export function annotationsOfRefusal(error: unknown): string[] {
-  const { code, message, hint, diagnostics } = reasonOf(error);
+  const { code, message, hint, diagnostics } = asOurs(error);
   const found = diagnostics.filter(({ severity }) => severity === "error").slice(0, MOST_ANNOTATIONS);
   if (found.length > 0) return found.map(annotationOf);
   return [command("error", { title: code }, [message, hint].filter((part) => part !== undefined).join("\n"))];
 }
 
 export function refusalSummary(error: unknown): string {
-  const { code, message, hint, diagnostics } = reasonOf(error);
+  const { code, message, hint, diagnostics } = asOurs(error);
   const rows = diagnostics.slice(0, MOST_FINDINGS).map((found) => {
     const place = [found.file, found.line].filter((part) => part !== undefined).join(":");
     return `- ${place === "" ? "" : `${markdownCode(place)} `}${markdownText(shortText(found.message, 600))}`;
@@ -66,11 +66,6 @@ export function refusalSummary(error: unknown): string {
     hint === undefined ? "" : markdownText(cutText(hint, 2000)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
-}
-
-function reasonOf(error: unknown): SkillflowError {
-  if (error instanceof SkillflowError) return error;
-  return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`);
 }
 
 /** Builds the GITHUB_STEP_SUMMARY text of a run, within GitHub's size limit. */

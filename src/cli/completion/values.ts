@@ -9,9 +9,10 @@ import { FORMATS } from "../../core/skill/skill.ts";
 import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";
-import { SHELLS } from "./scripts.ts";
 
 /** Candidates for the placeholders in the help. */
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 interface Place extends Pick<Line, "args" | "flags" | "path"> {
   readonly host: Io["host"];

@@ -20,3 +20,8 @@ export function personAtWork({ host: { env, self } }: Pick<Io, "host">): string 
   }
   return `${env.USER || env.LOGNAME || "somebody"}@${self.host}`;
 }
+
+/** Asks a question that only `y` or `yes` answers with true. Without a user to ask, the answer is false. */
+export async function confirms(io: Pick<Io, "ask">, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await io.ask?.(`${question} [y/N] `))?.trim() ?? "");
+}

@@ -1,18 +1,13 @@
 import type { Person } from "../../app/adapters/mcp-connections.ts";
 import type { Workspace } from "../../app/host.ts";
-import {
-  type InlineSkills,
-  openWorkspace,
-  rememberTrust,
-  type SkillEntry,
-  type TrustEntry,
-} from "../../app/workspace.ts";
+import { type InlineSkills, openWorkspace, rememberTrust, type SkillEntry, type TrustEntry } from "../../app/workspace.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { isCi } from "../ci/ci.ts";
 import { projectOptions } from "../flags.ts";
 import type { Flags, Io } from "../io.ts";
+import { confirms } from "./person.ts";
 import { painter } from "./terminal.ts";
 
 /** Workflow to run, with its inline skills. */
@@ -80,8 +75,7 @@ async function askAbout(
     const answers = parts.map(({ path, digest }) => ({ id: entry.skill.id, path, digest: digest(), at }));
     if (!answers.every(isWhole)) continue;
     await io.err(describeCode(io, flags, entry));
-    const answer = await io.ask?.("  Trust it until its files change? [y/N] ");
-    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(...answers);
+    if (await confirms(io, "  Trust it until its files change?")) allowed.push(...answers);
   }
   return allowed;
 }

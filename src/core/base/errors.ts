@@ -246,6 +246,17 @@ export function usageError(message: string, hint?: Hint): SkillflowError {
   return new SkillflowError("usage.invalid", message, { hint });
 }
 
+/** Returns the error for a file that could not be written. */
+export function unwritten(what: string, cause: unknown): SkillflowError {
+  return new SkillflowError("output.failed", `${what}: ${messageOf(cause)}`, { cause });
+}
+
+/** Returns any thrown value as an error of this program. */
+export function asOurs(error: unknown): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`, { cause: error });
+}
+
 /** The details of errors, whose hints still name options. */
 const given = new WeakMap<SkillflowError, ErrorDetails>();
 

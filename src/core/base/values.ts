@@ -250,6 +250,17 @@ export function defined<Key extends string, Value>(key: Key, value: Value | unde
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
 
+/** Returns the value at keys of nested objects. Undefined if there is none. */
+export function memberAt(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
+}
+
+/** Returns the string at keys of nested objects. Undefined if there is none, or an empty one. */
+export function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
+  const found = memberAt(value, ...keys);
+  return typeof found === "string" && found !== "" ? found : undefined;
+}
+
 /** Returns the JSON Schema type of a value. Integers are numbers. */
 export function typeOf(value: unknown): string {
   if (Array.isArray(value)) return "array";

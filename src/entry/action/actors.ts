@@ -1,7 +1,7 @@
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { isObject } from "../../core/base/values.ts";
+import { isObject, memberAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
-import { type Payload, readEvent, valueAt } from "./event.ts";
+import { type Payload, readEvent } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /**
@@ -45,12 +45,12 @@ function variable(env: Environment, as: string): Actor {
 }
 
 function optional(payload: Payload, ...keys: readonly string[]): Actor[] {
-  return valueAt(payload, ...keys) === undefined ? [] : [login(payload, ...keys)];
+  return memberAt(payload, ...keys) === undefined ? [] : [login(payload, ...keys)];
 }
 
 function login(payload: Payload, ...keys: readonly string[]): Actor {
   const as = keys.join(".");
-  return { name: checked(valueAt(payload, ...keys, "login"), as), as };
+  return { name: checked(memberAt(payload, ...keys, "login"), as), as };
 }
 
 /** Pattern for users and for Apps such as `dependabot[bot]`. */

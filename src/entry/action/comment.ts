@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { actionsRun } from "../../app/runs/report-url.ts";
 import { annotationsOfRefusal } from "../../cli/ci/github.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { isObject, parseJson } from "../../core/base/values.ts";
+import { memberAt, parseJson, textAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { bearsMark, commentText, type Facts, factsIn, factsOf } from "./comment-text.ts";
-import { readEvent, valueAt } from "./event.ts";
+import { readEvent } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /** Comment on a pull request that each run of a workflow rewrites. It shows what changed since the last run. */
@@ -114,25 +114,22 @@ const JOB = "github-actions[bot]";
 
 async function authorOf(github: GitHub): Promise<string> {
   const { status, body } = await github.graphql("query { viewer { login } }");
-  const login = isObject(body) ? valueAt(body, "data", "viewer", "login") : undefined;
-  return status === 200 && typeof login === "string" && login !== "" ? login : JOB;
+  return (status === 200 ? textAt(body, "data", "viewer", "login") : undefined) ?? JOB;
 }
 
-function commentIn(value: unknown) {
-  const comment = isObject(value) ? value : {};
-  const { id, body } = comment;
-  const by = valueAt(comment, "user", "login");
+function commentIn(comment: unknown) {
+  const id = memberAt(comment, "id");
   return {
     id: typeof id === "number" && Number.isSafeInteger(id) ? id : undefined,
-    text: typeof body === "string" ? body : undefined,
-    by: typeof by === "string" ? by : undefined,
+    text: textAt(comment, "body"),
+    by: textAt(comment, "user", "login"),
   };
 }
 
 function placeOf(env: Environment): Place | undefined {
   const repository = repositoryPath(env);
   const event = readEvent(env);
-  const number = typeof event === "string" ? undefined : valueAt(event, "pull_request", "number");
+  const number = typeof event === "string" ? undefined : memberAt(event, "pull_request", "number");
   if (repository === undefined || typeof number !== "number" || !Number.isSafeInteger(number)) return undefined;
   return { repository, number };
 }

@@ -18,7 +18,3 @@ export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | s
     return "the event cannot be read";
   }
 }
-
-export function valueAt(event: Payload, ...keys: readonly string[]): unknown {
-  return keys.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), event);
-}

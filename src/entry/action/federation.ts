@@ -1,5 +1,5 @@
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
-import { isObject, parseJson } from "../../core/base/values.ts";
+import { memberAt, parseJson, textAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import type { ShortLivedKeys } from "../../core/document/model-name.ts";
 import type { Inputs } from "./inputs.ts";
@@ -143,14 +143,14 @@ async function exchangeIdentity(exchange: Exchange, runner: Runner): Promise<Key
     body: JSON.stringify(body(identity)),
   };
   const { status, answer } = await post(url, sent, vendor, runner);
-  const token = textIn(answer, "access_token");
+  const token = textAt(answer, "access_token");
   if (status < 200 || status > 299) throw refused(exchange, status, answer, identity);
-  const type = textIn(answer, "token_type");
+  const type = textAt(answer, "token_type");
   if (token === undefined || !/^[\x21-\x7e]+$/.test(token) || (type !== undefined && type.toLowerCase() !== "bearer")) {
     throw new SkillflowError("model.auth", `${vendor} answered the exchange without a usable token`);
   }
   await runner.mask(token);
-  const seconds = isObject(answer) ? Number(answer["expires_in"]) : Number.NaN;
+  const seconds = Number(memberAt(answer, "expires_in"));
   return { token, expiresAt: Date.now() + (seconds > 0 ? seconds : SHORTEST_SECONDS) * 1000 };
 }
 
@@ -159,7 +159,7 @@ const SHORTEST_SECONDS = 300;
 
 /** Describes a vendor's refusal from the OAuth error fields only, because other fields may quote the request. */
 function refused({ vendor, audience }: Exchange, status: number, answer: unknown, identity: string): SkillflowError {
-  const said = ["error", "error_description"].flatMap((field) => textIn(answer, field) ?? []).join(": ");
+  const said = ["error", "error_description"].flatMap((field) => textAt(answer, field) ?? []).join(": ");
   const quoted = said === "" ? "" : `: ${said.replaceAll(identity, "[the job's identity]").slice(0, 600)}`;
   if (status >= 500 || status === 429) {
     const message = `${vendor} did not exchange the job's identity (${status})${quoted}`;
@@ -183,7 +183,7 @@ async function requestIdentity({ audience, vendor }: Exchange, runner: Runner): 
   const separator = url.includes("?") ? "&" : "?";
   const asked = `${url}${separator}audience=${encodeURIComponent(audience)}`;
   const { status, answer } = await post(asked, sent, "GitHub", runner);
-  const identity = textIn(answer, "value");
+  const identity = textAt(answer, "value");
   if (status !== 200 || identity === undefined || identity.length > MOST_IDENTITY) {
     throw new SkillflowError("config.missing", `GitHub gave the job no identity (${status})`, {
       hint: "add permissions: id-token: write to the job",
@@ -214,9 +214,4 @@ function checkAddress(text: string, what: string): void {
   const isLoopback = url !== undefined && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback)) return;
   throw new SkillflowError("config.invalid", `${what} is not an https address`);
-}
-
-function textIn(answer: unknown, name: string): string | undefined {
-  const value = isObject(answer) ? answer[name] : undefined;
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import { githubActions } from "../../cli/ci/ci.ts";
 import { maskCommands } from "../../cli/ci/github.ts";
-import { exitCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { asOurs, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { logText, plainLine } from "../../core/base/inert.ts";
 import type { Environment } from "../../core/document/config.ts";
 import type { Call } from "../command-line.ts";
@@ -8,16 +8,7 @@ import { admitActors } from "./actors.ts";
 import { keepComment, openComment } from "./comment.ts";
 import { federate } from "./federation.ts";
 import { type GitHub, openGitHub } from "./github.ts";
-import {
-  asInput,
-  type Errand,
-  errandOf,
-  type Inputs,
-  isCommented,
-  listOf,
-  readInputs,
-  withoutInputs,
-} from "./inputs.ts";
+import { asInput, type Errand, errandOf, type Inputs, isCommented, listOf, readInputs, withoutInputs } from "./inputs.ts";
 
 export interface Step {
   readonly env: Environment;
@@ -106,16 +97,13 @@ function programEnvironment(env: Environment, inputs: Inputs): Environment {
 
 /** Reports an error before the run to the log, the runner and later steps. */
 async function tellRefused({ env, say }: Step, error: unknown): Promise<number> {
-  const known = error instanceof SkillflowError ? error : undefined;
-  const message = known?.message ?? `internal error in skillflow: ${messageOf(error)}`;
-  const hint = known?.hint === undefined ? "" : `  ${plainLine(known.hint)}\n`;
-  await say(logText(`error: ${plainLine(message)}\n${hint}`));
+  const { message, hint, exitCode } = asOurs(error);
+  await say(logText(`error: ${plainLine(message)}\n${hint === undefined ? "" : `  ${plainLine(hint)}\n`}`));
   const io = { host: { env }, command: (line: string) => say(`${line}\n`), clean: (text: string) => text };
-  const code = exitCodeOf(known?.code ?? "internal.fault");
   try {
     await githubActions(io)?.refused(error);
   } catch (failure) {
     await say(logText(`error: ${plainLine(messageOf(failure))}\n`));
   }
-  return code;
+  return exitCode;
 }

@@ -28,7 +28,6 @@ export async function openMcpHttp(service: McpService, options: McpHttpOptions):
   const server = await openHttpServer({
     ...options,
     mostBytes: MOST_BYTES,
-    endpoints: new Map(),
     handlers: new Map([["/mcp", handler]]),
   });
   return {

@@ -1,6 +1,6 @@
 import type { Asked as AskedFor, Links } from "../../app/listen/links.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { Asked } from "../http-server.ts";
+import { type Asked, pagePolicy, page as safePage } from "../http-server.ts";
 
 /** One-time approval links. Only a POST decides, because chat previews and virus scanners open links with GET. */
 
@@ -53,18 +53,6 @@ function describeClosed(asked: Exclude<AskedFor, { readonly kind: "open" }>): [n
   }
 }
 
-/** Headers that forbid caching, framing, type sniffing, loading and scripts, and hide the URL from other sites. */
-const SAFE = {
-  "cache-control": "no-store",
-  "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  "content-type": "text/html; charset=utf-8",
-  "cross-origin-opener-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-} as const;
-
 function page(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(body, { status, headers: { ...SAFE, ...headers } });
+  return safePage(status, body, { "content-security-policy": pagePolicy({ forms: "'self'" }), ...headers });
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { isObject, type Json } from "../../core/base/values.ts";
+import { type Json, textAt } from "../../core/base/values.ts";
 import type { WebhookKind } from "../../core/document/listen/listen-file.ts";
-import { isSame } from "../http-server.ts";
+import { bearerOf, isSame } from "../http-server.ts";
 
 /** Rules for a vendor's webhooks: how to verify them and how to identify deliveries. */
 export interface Kind {
@@ -72,7 +72,7 @@ export interface Headers {
 }
 
 export function isBearer({ get }: Headers, token: string): boolean {
-  return isSame(/^Bearer +(\S.*)$/i.exec(get("authorization") ?? "")?.[1] ?? "", token);
+  return isSame(bearerOf(get("authorization")) ?? "", token);
 }
 
 const MOST_AGE_MS = 5 * 60 * 1000;
@@ -100,10 +100,4 @@ function signed(header: string, form: RegExp, parts: Parts = ({ body }) => [body
       return given.some((hex) => hex !== undefined && timingSafeEqual(Buffer.from(hex, "hex"), expected));
     },
   };
-}
-
-function textAt(body: Json, ...keys: readonly string[]): string | undefined {
-  let value: unknown = body;
-  for (const key of keys) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -58,9 +58,7 @@ export async function openWebhooks(
   const server = await openHttpServer({
     host,
     port,
-    token: undefined,
     mostBytes,
-    endpoints: new Map(),
     requestTimeoutMs: REQUEST_MS,
     async site(request, asked) {
       try {

@@ -1,10 +1,10 @@
 import { usageError } from "../../../core/base/errors.ts";
 import { didYouMean } from "../../../core/base/values.ts";
 import { type Line, nameOf, namesOf, readLine } from "../../completion/line.ts";
-import { SCRIPTS, SHELLS } from "../../completion/scripts.ts";
-import { valuesFor } from "../../completion/values.ts";
+import { SHELLS, valuesFor } from "../../completion/values.ts";
 import { number } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
+import { fillTemplate } from "../../templates/fill.ts";
 
 /** Prints the completion script of a shell or, with `--words`, the candidates that the script requests. */
 export const completion: Action = async (io, args, flags) => {
@@ -21,9 +21,10 @@ export const completion: Action = async (io, args, flags) => {
   return 0;
 };
 
+/** Returns a script that asks the program in PATH for candidates and quotes them itself. It evaluates nothing printed. */
 function scriptFor([shell = "", ...others]: readonly string[]): string {
   const known = SHELLS.find((name) => name === shell);
-  if (known && others.length === 0) return SCRIPTS[known];
+  if (known && others.length === 0) return fillTemplate(`completion/skillflow.${known}`, {});
   throw usageError(`completion supports ${SHELLS.join(", ")}, not "${shell}"`, didYouMean(shell, SHELLS));
 }
 

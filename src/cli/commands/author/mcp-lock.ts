@@ -6,7 +6,7 @@ import { configFindings } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { findWorkflows } from "../../../protocol/mcp/workflows.ts";
-import type { Action, Io } from "../../io.ts";
+import { type Action, interruptSignal } from "../../io.ts";
 import { amount, describeDiagnostic, painter } from "../../terminal/terminal.ts";
 import { openAsking, personAt } from "../../terminal/trust.ts";
 
@@ -44,10 +44,4 @@ function broughtBy(workspace: Workspace, files: readonly string[]): readonly Bro
     if (!files.includes(file)) return [];
     throw new SkillflowError("workflow.invalid", `${file} cannot be read`, { diagnostics });
   });
-}
-
-function interruptSignal(io: Io): AbortSignal {
-  const interrupt = new AbortController();
-  io.onInterrupt((reason) => interrupt.abort(new Error(reason)));
-  return interrupt.signal;
 }

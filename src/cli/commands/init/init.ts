@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { unwritten, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { makeFolder, replaceFile } from "../../../files/files.ts";
 import { packagePath } from "../../../files/own-files.ts";
@@ -96,7 +96,7 @@ async function put(io: Io, flags: Flags, { root, path, content }: Put): Promise<
     makeFolder(dirname(place), { root, mode: 0o777 });
     await replaceFile(place, content, { root, fileMode: 0o666 });
   } catch (error) {
-    throw new SkillflowError("output.failed", `${shown} cannot be written: ${messageOf(error)}`, { cause: error });
+    throw unwritten(`${shown} cannot be written`, error);
   }
   await io.err(`${paint("green", "+")} ${shown}\n`);
 }

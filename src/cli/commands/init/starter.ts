@@ -1,3 +1,4 @@
+import { editYaml, type YamlEdit } from "../../../app/documents.ts";
 import { fillTemplates, titleOf, type Values } from "../../templates/fill.ts";
 
 export type StarterFile = readonly [path: string, text: string];
@@ -39,10 +40,44 @@ export function starterFiles({ name, readers, tellers, logs }: Starter): Starter
 
 export type Shipped = "triage" | "review" | "board";
 
+interface Copied {
+  readonly file: string;
+  /** Workflow that runs inside it, copied next to it. */
+  readonly inner?: string;
+  readonly edits?: readonly YamlEdit[];
+}
+
+const TRACKERS = ["sentry", "datadog", "github", "linear", "logs"];
+const READING = [
+  ...["sentry_list_issues", "datadog_aggregate_logs", "datadog_search_logs"],
+  ...["github_search_issues", "linear_search_issues", "logs_search"],
+];
+
+const COPIED: Readonly<Record<Shipped, Copied>> = {
+  triage: { file: "incident-triage" },
+  review: { file: "pr-review" },
+  board: {
+    file: "board-triage",
+    inner: "one-issue",
+    // Adds log files as a source, so that users can try the workflow without a tracker.
+    edits: [
+      { path: ["nodes", "board", "skills"], value: TRACKERS },
+      { path: ["nodes", "board", "requires", "output_matches", 0, "in"], value: TRACKERS },
+      { path: ["nodes", "board", "output", "properties", "source", "enum"], value: TRACKERS },
+      { path: ["nodes", "board", "eval", 0, "rule", "any_tool_called"], value: READING },
+      { path: ["nodes", "board", "context"], value: ["Without an error tracker, group the errors of log files."] },
+    ],
+  },
+};
+
 /** Returns a renamed copy of a shipped workflow, with a script and a test that need no model or key. */
 export function shippedFiles(kind: Shipped, name: string, read: (file: string) => string): StarterFile[] {
-  const workflows = RENAMED[kind](name, read).map(([id, text]): StarterFile => {
-    return [pathsOf(id).workflow, editorLine("workflow", "../") + text.replace(/^id: .*$/m, `id: ${id}`)];
+  const { file, inner, edits = [] } = COPIED[kind];
+  const names = new Map([[file, name], ...(inner === undefined ? [] : [[inner, `${name}-issue`] as const])]);
+  const workflows = [...names].map(([own, id]): StarterFile => {
+    const text = read(`${own}.yml`).replace(/[\w-]+(?=\.yml)/g, (named) => names.get(named) ?? named);
+    const changes = [{ path: ["id"], value: id }, ...(own === file ? edits : [])];
+    return [pathsOf(id).workflow, editorLine("workflow", "../") + editYaml(text, changes)];
   });
   return [...workflows, ...filesFor(name, kind, {})];
 }
@@ -54,29 +89,3 @@ function filesFor(name: string, template: string, values: Values): StarterFile[]
     return texts.filter(([file]) => file.startsWith(`${part}.`)).map(([, text]): StarterFile => [path, text]);
   });
 }
-
-type Renamed = (name: string, read: (file: string) => string) => readonly (readonly [id: string, text: string])[];
-
-const RENAMED: Readonly<Record<Shipped, Renamed>> = {
-  triage: (name, read) => [
-    [name, read("incident-triage.yml").replaceAll("workflows/incident-triage.yml", pathsOf(name).workflow)],
-  ],
-  review: (name, read) => [[name, read("pr-review.yml").replaceAll("workflows/pr-review.yml", pathsOf(name).workflow)]],
-  // Adds log files as a source, so that users can try the workflow without a tracker.
-  board: (name, read) => [
-    [
-      name,
-      read("board-triage.yml")
-        .replace(" A demo without keys: npm run demo:board", "")
-        .replaceAll("workflows/board-triage.yml", pathsOf(name).workflow)
-        .replaceAll("./one-issue.yml", `./${name}-issue.yml`)
-        .replace(
-          "else from Datadog, GitHub or Linear, whichever answers.",
-          "$& Without any, group the errors of log files.",
-        )
-        .replaceAll("[sentry, datadog, github, linear]", "[sentry, datadog, github, linear, logs]")
-        .replace(/^( +)- linear_search_issues$/m, "$&\n$1- logs_search"),
-    ],
-    [`${name}-issue`, read("one-issue.yml").replaceAll("board-triage.yml", `${name}.yml`)],
-  ],
-};

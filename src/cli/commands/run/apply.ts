@@ -2,16 +2,7 @@ import { closeSync, lstatSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
-import {
-  type AppliedOperation,
-  type ApplyRequest,
-  checkOpen,
-  openOperations,
-  prepareApply,
-  type ReviewedPlan,
-  reviewPlan,
-  skillOf,
-} from "../../../app/runs/apply.ts";
+import { type AppliedOperation, type ApplyRequest, checkOpen, openOperations, prepareApply, type ReviewedPlan, reviewPlan, skillOf } from "../../../app/runs/apply.ts";
 import { applyPlan } from "../../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
 import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
@@ -26,7 +17,7 @@ import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
 import { githubActions, isCi } from "../../ci/ci.ts";
 import { list, projectOptions, text } from "../../flags.ts";
-import { continuedRun, type Flags, type Io } from "../../io.ts";
+import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
@@ -89,8 +80,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   const { stored, operations } = reviewed;
   const { run } = stored.record;
   const paint = painter(io, flags);
-  const interrupt = new AbortController();
-  io.onInterrupt((reason) => interrupt.abort(reason));
+  const signal = interruptSignal(io);
   const summaries = new Map(operations.map(({ id, summary }) => [id, summary]));
   const request: ApplyRequest = {
     ...choice,
@@ -98,7 +88,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     frozen: flags.frozen === true,
     person: browserAt(io),
     by: personAtWork(io),
-    signal: interrupt.signal,
+    signal,
     loggerFor: (skill) => skillLogger(io, flags, skill),
     onOutcome(outcome) {
       io.beginning.recorded ??= async () => stored;
@@ -110,7 +100,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   try {
     io.protect(prepared.redactor);
     const outcomes = await applyPlan(workspace, prepared, request);
-    const exitCode = interrupt.signal.aborted ? 130 : exitCodeOf(outcomes);
+    const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(documentOf(run, exitCode, outcomes)));
     await io.err(concluding(`${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`, outcomes, paint));
     io.beginning.isTold = true;

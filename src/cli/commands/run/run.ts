@@ -1,14 +1,7 @@
 import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
 import { readWorkflow, recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
-import {
-  type FinishedRun,
-  recordResume,
-  recordWord,
-  resumeRun,
-  startRun,
-  type Watch,
-} from "../../../app/runs/drive.ts";
+import { type FinishedRun, recordResume, recordWord, resumeRun, startRun, type Watch } from "../../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../../app/runs/prepare.ts";
 import { prepareReplay } from "../../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";
@@ -26,7 +19,7 @@ import { describePlan, detailExitCode } from "../../../core/engine/result/plan.t
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
 import { githubActions } from "../../ci/ci.ts";
 import { list, projectOptions, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
-import { continuedRun, type Flags, type Io } from "../../io.ts";
+import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
@@ -190,12 +183,6 @@ export const replay = tellingRefusal(async (io, [given = ""], flags) => {
     start: (watch) => startRun(workspace, prepared, watch),
   });
 });
-
-function interruptSignal(io: Io): AbortSignal {
-  const interrupt = new AbortController();
-  io.onInterrupt((reason) => interrupt.abort(reason));
-  return interrupt.signal;
-}
 
 /** Redacts the environment's secrets from errors that occur before the run's own secrets are known. */
 async function discreetly<Value>(io: Io, workspace: Workspace, prepare: () => Promise<Value>): Promise<Value> {

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { unwritten, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { didYouMean } from "../../../core/base/values.ts";
 import { FORMATS, type Format } from "../../../core/skill/skill.ts";
@@ -9,6 +9,7 @@ import { makeFolder } from "../../../files/files.ts";
 import { isCi } from "../../ci/ci.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
+import { confirms } from "../../terminal/person.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 import { ADVICE, newSkillFiles } from "./templates.ts";
 
@@ -59,7 +60,7 @@ export const newSkill: Action = async (io, args, flags) => {
 async function maySend(io: Io, { id, sends }: Begun): Promise<boolean> {
   if (sends === undefined || !io.ask || isCi(io.host.env)) return true;
   await io.err(`${id} sends ${plainLine(sends)}.\n`);
-  if (/^y(?:es)?$/i.test((await io.ask("Write the skill? [y/N] ")).trim())) return true;
+  if (await confirms(io, "Write the skill?")) return true;
   await io.err("Nothing was written.\n");
   return false;
 }
@@ -132,6 +133,6 @@ function writeFiles(root: string, directory: string, files: readonly (readonly [
       writeFileSync(place, content, { flag: "wx" });
     }
   } catch (error) {
-    throw new SkillflowError("output.failed", `cannot write the skill: ${messageOf(error)}`, { cause: error });
+    throw unwritten("cannot write the skill", error);
   }
 }

@@ -2,10 +2,10 @@ import { relative } from "node:path";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { testFromRun } from "../../../app/testing/from-run.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
-import { replaceFile } from "../../../files/files.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
+import { replaceOwn } from "../../outputs.ts";
 
 /** Writes a test from a run (`test --from RUN`) and prints its path. */
 export const writeTest: Action = async (io, places, flags) => {
@@ -15,9 +15,7 @@ export const writeTest: Action = async (io, places, flags) => {
   io.protect(environmentRedactor(workspace));
   const files = await testFromRun(workspace, text(flags, "from") ?? "");
   for (const { path, text: content, root } of files) {
-    await replaceFile(path, content, { root, fileMode: 0o666 }).catch((error: unknown) => {
-      throw new SkillflowError("output.failed", `${path} cannot be written: ${messageOf(error)}`, { cause: error });
-    });
+    await replaceOwn(path, content, { root, fileMode: 0o666 });
   }
   await io.outText(`${relative(io.host.cwd, files[0].path)}\n`);
   return 0;

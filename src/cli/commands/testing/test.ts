@@ -4,21 +4,14 @@ import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
 import { openTestWorkspace, runTests, type TestedCase } from "../../../app/testing/run-tests.ts";
 import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { replaceFile } from "../../../files/files.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
 import { isCi } from "../../ci/ci.ts";
 import { list, number, projectOptions, text } from "../../flags.ts";
-import type { Action, Flags, Io } from "../../io.ts";
+import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
+import { replaceOwn } from "../../outputs.ts";
+import { confirms } from "../../terminal/person.ts";
 import { jsonText, painter } from "../../terminal/terminal.ts";
-import {
-  describeCase,
-  describeFailures,
-  describeSummary,
-  describeTable,
-  describeUpdates,
-  modelOf,
-  reportOf,
-} from "./view.ts";
+import { describeCase, describeFailures, describeSummary, describeTable, describeUpdates, modelOf, reportOf } from "./view.ts";
 
 /** Runs `skillflow test`. Exit codes: 0 all passed, 1 a case failed, 2 a file is invalid, 3 a model's key is missing. */
 export const test: Action = async (io, places, flags) => {
@@ -71,12 +64,6 @@ export async function runOnce(io: Io, flags: Flags, { workspace, places, signal,
   return left.length > 0 ? 1 : 0;
 }
 
-function interruptSignal(io: Io): AbortSignal {
-  const interrupt = new AbortController();
-  io.onInterrupt((reason) => interrupt.abort(reason));
-  return interrupt.signal;
-}
-
 function checkFlags(io: Io, flags: Flags): void {
   reportPlaces(flags);
   const isOne = list(flags, "model").length < 2 && (number(flags, "repeat") ?? 1) === 1;
@@ -106,9 +93,8 @@ async function chooseUpdates(io: Io, flags: Flags, failed: readonly TestedCase[]
   for (const { one, updates } of cases) await io.err(describeUpdates(one, updates, paint));
   const weaker = cases.filter(({ updates }) => updates.some((update) => update.weaker !== undefined));
   if (weaker.length === 0 || flags.yes === true) return failed;
-  const question = `${paint("yellow", "?")} Weaken ${weaker.length === 1 ? "this test" : `these ${weaker.length} tests`}? [y/N] `;
-  const answer = io.ask ? await io.ask(question) : "";
-  if (/^y(es)?$/i.test(answer.trim())) return failed;
+  const question = `${paint("yellow", "?")} Weaken ${weaker.length === 1 ? "this test" : `these ${weaker.length} tests`}?`;
+  if (await confirms(io, question)) return failed;
   await io.err(`${paint("yellow", "not updated")}: the tests above would expect less; use -u --yes to accept that\n`);
   return failed.filter((one) => !weaker.some((each) => each.one === one));
 }
@@ -116,7 +102,7 @@ async function chooseUpdates(io: Io, flags: Flags, failed: readonly TestedCase[]
 async function accept(io: Io, workspace: Workspace, tested: readonly TestedCase[]): Promise<string[]> {
   const files = await acceptTests(workspace, tested);
   for (const { path, text: content, root } of files) {
-    await write(path, content, { root, fileMode: 0o666 });
+    await replaceOwn(path, content, { root, fileMode: 0o666 });
     await io.err(`updated ${plainLine(path)}\n`);
   }
   return files.map(({ path }) => path);
@@ -135,15 +121,7 @@ async function writeReports(io: Io, flags: Flags, tested: readonly TestedCase[])
   const { resolve } = await import("node:path");
   for (const path of reportPlaces(flags)) {
     const xml = testsJunit(tested.map((one) => ({ ...one, file: one.ready.loaded.file, model: modelOf(one) })));
-    await write(resolve(io.host.cwd, path), io.clean(xml));
-  }
-}
-
-async function write(path: string, content: string, options: Parameters<typeof replaceFile>[2] = {}): Promise<void> {
-  try {
-    await replaceFile(path, content, options);
-  } catch (error) {
-    throw new SkillflowError("output.failed", `${path} cannot be written: ${messageOf(error)}`, { cause: error });
+    await replaceOwn(resolve(io.host.cwd, path), io.clean(xml));
   }
 }
 

@@ -4,7 +4,7 @@ import { findTests } from "../../../app/testing/find.ts";
 import { openTestWorkspace, type TestedCase } from "../../../app/testing/run-tests.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { projectOptions } from "../../flags.ts";
-import type { Flags, Io } from "../../io.ts";
+import { type Flags, type Io, interruptSignal } from "../../io.ts";
 import { describeFailure, painter } from "../../terminal/terminal.ts";
 import { runOnce } from "./test.ts";
 
@@ -13,9 +13,7 @@ const SETTLE_MS = 80;
 
 /** Runs the tests, and re-runs those that depend on a changed file, until it is interrupted. */
 export async function watchTests(io: Io, places: readonly string[], flags: Flags): Promise<number> {
-  const interrupt = new AbortController();
-  io.onInterrupt((reason) => interrupt.abort(reason));
-  const { signal } = interrupt;
+  const signal = interruptSignal(io);
   const watched = watchFiles();
   const files = new Map<string, ReadonlySet<string>>();
   let due: readonly string[] = findTests(io.host, places);

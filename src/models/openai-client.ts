@@ -1,0 +1,21 @@
+import type OpenAI from "openai";
+import type { Service } from "./faults.ts";
+import { type Line, NO_SDK_TIMEOUT } from "./wire.ts";
+
+/** Creates the SDK's client for one exchange. It reads no environment variables, and sends no key if there is none. */
+export async function openaiClient({ apiKey, baseURL }: Service, line: Line): Promise<OpenAI> {
+  const { default: Client } = await import("openai");
+  return new Client({
+    apiKey: apiKey ?? "none",
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    baseURL,
+    fetch: line.fetch,
+    maxRetries: 0,
+    timeout: NO_SDK_TIMEOUT,
+    logLevel: "off",
+    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
+  });
+}
