@@ -27,6 +27,7 @@ import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { gatherAll, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { plannableSkills } from "../skills/plannable.ts";
+import { requiredOf } from "../skills/required.ts";
 import { faultOf } from "../skills/states.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
@@ -363,10 +364,9 @@ function fetchAuth({ host, operator }: Workspace) {
 
 /** Throws if a skill of a reachable node is unavailable, for `--require-skills`. */
 function requireSkills(workflow: Workflow, entries: SkillEntries): void {
-  const lost = [...entries].flatMap(([id, entry]) => {
-    const reason = entry ? faultOf(entry) : describeAbsence(id);
-    return reason === undefined ? [] : [`${id} (${reason})`];
-  });
+  const reasons = new Map([...entries].map(([id, entry]) => [id, entry ? faultOf(entry) : describeAbsence(id)]));
+  const unavailable = new Set([...reasons].flatMap(([id, reason]) => (reason === undefined ? [] : [id])));
+  const lost = requiredOf(workflow, unavailable, entries).map((id) => `${id} (${reasons.get(id)})`);
   if (lost.length === 0) return;
   throw new SkillflowError("skills.missing", `skills of ${workflow.id} are unavailable: ${lost.join(", ")}`, {
     hint: ["set what they need, or run without ", { option: "require-skills" }],

@@ -82,6 +82,37 @@ function withoutReferences(value: Json): Json {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutReferences(member)]));
 }
 
+/** Part of a key's template that gives the UTC day of a time. */
+const DAY = ":day";
+
+/** Returns the paths of a key: those of its templates, or the key itself. */
+export function pathsInKey(key: string): string[] {
+  return key.includes("{{") ? pathsIn(key).map((path) => path.replace(/:day$/, "")) : [key];
+}
+
+/** Returns the text of a key, a path or a template, or undefined if a part of it is not a text, number or boolean. */
+export function fillKey(key: string, root: JsonObject): string | undefined {
+  let isWhole = true;
+  const text = (key.includes("{{") ? key : `{{${key}}}`).replace(PART, (whole, part: string | undefined) => {
+    if (part === undefined) return whole === "{{{{" ? "{{" : whole;
+    const path = part.trim();
+    const isDay = path.endsWith(DAY);
+    const found = followIndexed(isDay ? path.slice(0, -DAY.length) : path, root);
+    const [value = null] = Array.isArray(found) ? (found as readonly Json[]) : [];
+    const shown = isDay ? dayOf(value) : typeof value === "object" ? "" : String(value);
+    isWhole &&= shown !== "";
+    return shown;
+  });
+  return isWhole ? text : undefined;
+}
+
+/** Returns the UTC day of an ISO 8601 time, or an empty string. A time without a zone is UTC. */
+function dayOf(value: Json): string {
+  const [time, zone] = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d[\d:.]*(Z|[+-]\d\d:?\d\d)?)?$/.exec(String(value)) ?? [];
+  const at = time === undefined ? Number.NaN : Date.parse(zone || time.length === 10 ? time : `${time}Z`);
+  return Number.isNaN(at) ? "" : new Date(at).toISOString().slice(0, 10);
+}
+
 /** Checks for a member such as `title?: "{{finding.title}}"`. */
 export function isOptionalMember(name: string, member: Json): member is string {
   return name.endsWith("?") && typeof member === "string" && LONE.test(member);

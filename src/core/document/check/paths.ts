@@ -2,7 +2,7 @@ import type { Diagnostic } from "../../base/diagnostic.ts";
 import { type Path, parsePath } from "../../base/path.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../../base/values.ts";
 import { parseCondition } from "../condition.ts";
-import { pathsIn } from "../fill.ts";
+import { pathsIn, pathsInKey } from "../fill.ts";
 import { pathsOf } from "../value-rule.ts";
 import type { EvidenceRule } from "../workflow/evaluator.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
@@ -50,9 +50,11 @@ function pathsInNodes(
   return Object.entries(nodes).flatMap(([id, { requires = {}, once }]) => {
     const about = { of: `node "${id}"`, severity: "warning" } as const;
     const required = pathsOf(requires).map((path) => ({ ...about, path, roots, at: ["nodes", id, "requires"] }));
-    return once === undefined
-      ? required
-      : [...required, { ...about, path: once, roots: known, at: ["nodes", id, "once"] }];
+    const keys = [once ?? []].flat().flatMap((key, index) => {
+      const at = ["nodes", id, "once", ...(Array.isArray(once) ? [index] : [])];
+      return pathsInKey(key).map((path) => ({ ...about, path, roots: known, at }));
+    });
+    return [...required, ...keys];
   });
 }
 

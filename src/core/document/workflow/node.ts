@@ -152,8 +152,8 @@ const plainNode = lazy(() =>
       "Declared states that the model can read and write at this node, with state_get, state_search and state_put",
     ),
     once: optional(
-      pathSchema(),
-      "Path of the finding's key. Writes with the same key are applied once, even if the wording differs.",
+      z.union([pathSchema(), z.array(text()).min(1)]),
+      "Path of the finding's key, or paths and templates of which the first that resolves counts. {{path:day}} gives the UTC day. Writes with the same key are applied once, even if the wording differs.",
     ),
     timeout: optional(
       durationSchema(),

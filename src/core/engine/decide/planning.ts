@@ -1,5 +1,5 @@
-import { followPath } from "../../base/path.ts";
 import { deepEqual, defined, type Json, type JsonObject } from "../../base/values.ts";
+import { fillKey } from "../../document/fill.ts";
 import { bringsText } from "../../document/inputs.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
@@ -109,12 +109,12 @@ export function memoryOf(scene: Scene): Memory {
 
 /** Returns a marker that identifies the finding at the target, if the node's `once` resolves to a value. */
 function markerOf({ program, state, visit, node }: Scene, skill: string, tool: string): string | undefined {
-  if (node.once === undefined) return undefined;
-  const rule = { output_required: [node.once] };
-  const found = followPath(node.once, contextFor(rule, state));
-  const [key] = Array.isArray(found) ? (found as readonly Json[]) : [];
-  if (key === undefined || key === null || typeof key === "object" || key === "") return undefined;
-  return findingMarker({ workflow: program.workflow.id, node: visit.node, skill, tool, key: String(key) });
+  const root = contextFor({ output_required: ["input", ...state.results.keys()] }, state);
+  for (const written of [node.once ?? []].flat()) {
+    const key = fillKey(written, root);
+    if (key !== undefined) return findingMarker({ workflow: program.workflow.id, node: visit.node, skill, tool, key });
+  }
+  return undefined;
 }
 
 const PLANNED =

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import { planOf } from "../../../../src/core/engine/decide/planning.ts";
 import { operationDigest } from "../../../../src/core/engine/event/operation.ts";
 import {
   calls,
   eventsOf,
+  gives,
   INTERRUPT,
+  type NodeParts,
   OPS,
   type PlayOptions,
   play,
@@ -251,6 +254,41 @@ describe("once", () => {
   );
 });
 
+describe("once with a list", () => {
+  /** Returns the marker of the write of a steps node. */
+  const markerOf = (once: NodeParts["once"], input: JsonObject, cause: JsonObject = {}) => {
+    const steps = [{ id: "one", tool: "act", with: { text: JSON.stringify(input) } }];
+    const workflow = workflowOf(
+      { a: { output: { type: "object" } }, b: { skills: ["ops"], steps, once: once ?? [] } },
+      ["a -> b"],
+    );
+    const record = recordOf(workflow, { skills: [OPS], settings: { writes: "plan" }, input });
+    return planOf(play(record, { answers: [gives(cause)] }).state)[0]?.marker;
+  };
+  const once = ["a.commit", "{{input.labels.service}}/{{input.startsAt:day}}"];
+  const at = (startsAt: Json, service: Json = "shop") => ({ startsAt, labels: { service } });
+
+  test("takes the first entry that resolves", () => {
+    expect(markerOf(once, at("x"), { commit: "8f2c1e" })).toBe(markerOf("a.commit", {}, { commit: "8f2c1e" }));
+    const day = markerOf(once, at("2026-11-20T08:00:00Z"));
+    expect(day).toBe(markerOf(["{{a.key}}"], {}, { key: "shop/2026-11-20" }));
+    expect(markerOf(once, at("2026-11-21T08:00:00Z"))).not.toBe(day);
+  });
+
+  test.each(["2026-11-20", "2026-11-20T23:59:59", "2026-11-21T01:30:00+02:00", "2026-11-19 23:00:00.5-0200"])(
+    "gives the UTC day of %s",
+    (startsAt) => expect(markerOf(once, at(startsAt))).toBe(markerOf(once, at("2026-11-20T12:00:00Z"))),
+  );
+
+  test.each([["yesterday"], ["2026-13-45"], [null], [{}], [20]])(
+    "leaves a key without a day, from %j, to the digest",
+    (startsAt) => {
+      expect(markerOf(once, at(startsAt))).toBeUndefined();
+      expect(markerOf(once, at("2026-11-20", ""))).toBeUndefined();
+    },
+  );
+});
+
 test("a skill that can only plan says nothing where it may not", () => {
   const told = (effects: "read" | "write", plannable: object) => {
     const ops = { ...OPS, instruction: "how ops works", ...plannable };
@@ -264,7 +302,7 @@ test("a skill that can only plan says nothing where it may not", () => {
 });
 
 test("a key of `once` that nothing can be at is a warning", () => {
-  const found = (once: string) => {
+  const found = (once: string | string[]) => {
     const workflow = workflowOf({ a: {}, b: { ...NODE, once } }, ["a -> b"]);
     return checkWorkflow(workflow, new Set(["ops"])).map(
       ({ severity, code, path }) => `${severity} ${code} ${path.join(".")}`,
@@ -272,6 +310,8 @@ test("a key of `once` that nothing can be at is a warning", () => {
   };
   expect(found("diagnose.cause")).toEqual(["warning UNKNOWN_PATH_ROOT nodes.b.once"]);
   expect(found("a.summary")).toEqual([]);
+  expect(found(["a.summary", "{{input.x}}/{{b:day}}"])).toEqual([]);
+  expect(found(["a.summary", "{{input.x}}/{{nope.at:day}}"])).toEqual(["warning UNKNOWN_PATH_ROOT nodes.b.once.1"]);
 });
 
 describe("private text to a public place", () => {
