@@ -1,4 +1,4 @@
-import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
+import type { Diagnostic, DiagnosticCode, Finding } from "../../base/diagnostic.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema, nearest } from "../../base/values.ts";
 import { isOptionalMember, pathsIn } from "../../document/fill.ts";
@@ -15,7 +15,7 @@ type Path = Diagnostic["path"];
 export function checkStepTools(
   { nodes }: Pick<Workflow, "nodes">,
   skills: ReadonlyMap<string, DeclaredSkill>,
-): Diagnostic[] {
+): Finding[] {
   return Object.entries(nodes).flatMap(([id, node]) => {
     if (!node.steps) return [];
     const known = knownTools(node, skills);
@@ -27,8 +27,8 @@ interface KnownTools {
   readonly all: readonly ToolDescriptor[];
   /** Ids of the skills whose tools are all known. */
   readonly sure: readonly string[];
-  /** Whether the node lists skills whose tools are not known. */
-  readonly isPartial: boolean;
+  /** Ids of the skills whose tools are not known. */
+  readonly unsure: readonly string[];
 }
 
 function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkill>): KnownTools {
@@ -40,14 +40,15 @@ function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkil
     listed.flatMap(({ skill }) => skill ?? []),
     "allow",
   );
-  return { all, sure: sure.map(({ id }) => id), isPartial: sure.length < listed.length };
+  const known = sure.map(({ id }) => id);
+  return { all, sure: known, unsure: listed.flatMap(({ id }) => (known.includes(id) ? [] : id)) };
 }
 
 function checkStep(
   { step, path }: { readonly step: NodeStep; readonly path: Path },
   node: WorkflowNode,
   known: KnownTools,
-): Diagnostic[] {
+): Finding[] {
   const calls = callsOf(step).map((call, index) => ({
     call,
     tool: toolNamed(known.all, call.tool),
@@ -66,10 +67,13 @@ function checkStep(
   ];
 }
 
-/** Reports a name that no tool has. Names that may be of a skill whose tools are not known are not judged. */
-function unknownTool(name: string, path: Path, { all, sure, isPartial }: KnownTools): Diagnostic[] {
+/** Reports a name that no tool has. Names that may be of a skill whose tools are not known get a note. */
+function unknownTool(name: string, path: Path, { all, sure, unsure }: KnownTools): Finding[] {
   const isOfSure = sure.some((id) => alike(name).startsWith(`${alike(id)}_`));
-  if (isPartial && !isOfSure) return [];
+  if (unsure.length > 0 && !isOfSure) {
+    const message = `"${name}" was not checked, because the tools of ${unsure.join(", ")} are not known here`;
+    return [{ severity: "note", code: "UNKNOWN_TOOL", path, message }];
+  }
   const owners = all.filter((tool) => tool.name === name).map(({ exposed }) => exposed);
   if (owners.length > 1) {
     return [error("UNKNOWN_TOOL", path, `"${name}" may be any of ${owners.join(", ")}`, "write the whole name")];

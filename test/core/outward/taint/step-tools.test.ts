@@ -27,8 +27,10 @@ const skills = new Map([
 
 type Steps = NonNullable<NodeParts["steps"]>;
 const found = (steps: Steps, node: NodeParts = { skills: ["desk"] }) =>
-  checkStepTools(workflowOf({ a: { ...node, steps } }), skills).map(({ code, path, hint }) =>
-    [code, path.slice(3).join("."), hint].filter((part) => part !== undefined),
+  checkStepTools(workflowOf({ a: { ...node, steps } }), skills).map(({ severity, code, path, hint }) =>
+    [code, path.slice(3).join("."), hint, severity === "note" ? severity : undefined].filter(
+      (part) => part !== undefined,
+    ),
   );
 const title = { title: "t" };
 
@@ -48,7 +50,12 @@ describe("the tool of a step", () => {
       { skills: ["desk", "logs"] },
       [["UNKNOWN_TOOL", "0.tool", "write the whole name"]],
     ],
-    ["of a skill whose tools are not known", [{ id: "a", tool: "pager_page" }], { skills: ["desk", "pager"] }, []],
+    [
+      "of a skill whose tools are not known",
+      [{ id: "a", tool: "pager_page" }],
+      { skills: ["desk", "pager"] },
+      [["UNKNOWN_TOOL", "0.tool", "note"]],
+    ],
     [
       "of a known skill, next to one that is not",
       [{ id: "a", tool: "desk_page" }],
