@@ -43,7 +43,14 @@ export const FAILURE_CAUSES = ["max_turns", "timeout", "limits", "evals"] as con
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 /** Reasons for which a citation does not hold. */
-export const CITE_FAULTS = ["unknown_ref", "no_evidence", "bad_quote", "not_found", "crosses_records"] as const;
+export const CITE_FAULTS = [
+  "unknown_ref",
+  "no_evidence",
+  "own_code",
+  "bad_quote",
+  "not_found",
+  "crosses_records",
+] as const;
 export type CiteFault = (typeof CITE_FAULTS)[number];
 
 export const textFault = lazy(() =>

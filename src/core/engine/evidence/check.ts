@@ -82,6 +82,7 @@ export function examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt 
   const known = searchAll([...cited.flat(), ...refuting.flat(), ...quoted], evidenceOf);
   const given: Given = {
     known,
+    rule,
     input: JSON.stringify(input),
     facts: createFactCheck(),
     isIndependent: rule.independent === true,
@@ -162,6 +163,7 @@ function searchAll(cites: readonly Open[], evidenceOf: (ref: string) => Evidence
 const MOST_NEAREST = 20;
 
 interface Given {
+  readonly rule: EvidenceRule;
   readonly known: ReadonlyMap<string, Evidence>;
   readonly input: string;
   readonly facts: FactCheck;
@@ -170,13 +172,13 @@ interface Given {
 }
 
 function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedClaim {
-  const { input, facts, isIndependent } = given;
+  const { rule, input, facts, isIndependent } = given;
   const cites = opens.map((open) => checkCite(open, given));
   const holding = cites.filter(({ code }) => code === undefined);
   const supported = holding.some(({ isTeam }) => !isIndependent || isTeam);
   const shown = cites.map(({ isTeam: _, ...cite }) => cite);
   if (!supported) return { claim, supported, cites: shown };
-  const unbound = facts.missing(factualText(claim), [...recordsOf(opens), input]);
+  const unbound = facts.missing(factualText(rule, claim), [...recordsOf(opens), input]);
   return {
     claim,
     supported,

@@ -1,5 +1,5 @@
 import { followPath } from "../../base/path.ts";
-import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { CiteFault } from "../event/node-result.ts";
 import { stringOf } from "./folded.ts";
@@ -89,12 +89,9 @@ export function withoutClaim(data: JsonObject, text: string): JsonObject {
   return left(data) as JsonObject;
 }
 
-/** Returns the text of a claim whose facts are compared with the records: its strings, without its citations. */
-export function factualText(claim: Json): string {
-  if (!isObject(claim)) return claimText(claim);
-  return Object.values(claim)
-    .filter((value) => typeof value === "string")
-    .join("\n");
+/** Returns the text of a claim whose facts are compared with the records: all its strings, without its citations. */
+export function factualText({ cites = "evidence[*]" }: EvidenceRule, claim: Json): string {
+  return stringsIn(replaceAt(segmentsOf(cites), claim, () => undefined) ?? null).join("\n");
 }
 
 /** Normalizes a reference: brackets, capitals and an offset do not count. Several are separated by a comma. */

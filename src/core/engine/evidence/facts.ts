@@ -20,17 +20,32 @@ export interface FactCheck {
   readonly missing: (claim: string, texts: readonly string[]) => string[];
 }
 
-export function createFactCheck(): FactCheck {
+/** Limit on the characters that a check compares. Reading a record costs as much as comparing it many times. */
+const MOST_WORK = 1_000_000_000;
+const COST_OF_READING = 400;
+
+/** Creates a check. Beyond its limit of work, facts count as missing. */
+export function createFactCheck(work = MOST_WORK): FactCheck {
+  let left = work;
   const books = new Map<string, Book>();
   const bookOf = (text: string) => {
-    const book = books.get(text) ?? readBook(text);
-    books.set(text, book);
+    const known = books.get(text);
+    left -= known ? 0 : text.length * COST_OF_READING;
+    const book = known ?? (left < 0 ? undefined : readBook(text));
+    if (book) books.set(text, book);
     return book;
+  };
+  const has = (text: string, fact: Fact) => {
+    left -= text.length;
+    const book = left < 0 ? undefined : bookOf(text);
+    return book !== undefined && hasFact(book, fact);
   };
   return {
     missing(claim, texts) {
-      const facts = factsIn(claim).filter((fact) => !texts.some((text) => hasFact(bookOf(text), fact)));
-      return [...new Set(facts.map(({ text }) => text))];
+      left -= claim.length * COST_OF_READING;
+      const distinct = new Map(factsIn(claim).map((fact) => [fact.text, fact]));
+      const facts = [...distinct.values()].filter((fact) => !texts.some((text) => has(text, fact)));
+      return facts.map(({ text }) => text);
     },
   };
 }

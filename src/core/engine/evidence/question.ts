@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
+import type { CiteFault } from "../event/node-result.ts";
 import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/state.ts";
 import { type Evidence, examine } from "./check.ts";
@@ -29,6 +30,8 @@ export interface CitedResult {
   readonly isTeam: boolean;
   /** True if the tool writes. */
   readonly isWrite: boolean;
+  /** True if the tool runs code that the model wrote. */
+  readonly isOwnCode: boolean;
   /** Fields of the result that repeat the input, if the tool declares them. */
   readonly echoes?: readonly string[];
   readonly blobs: readonly BlobInfo[];
@@ -67,15 +70,19 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
 
 /** Returns the evidence in a result. Planned, failed, rejected and unfinished calls and writes are not evidence. */
 function evidenceIn(
-  { call, isTeam, isWrite, echoes, blobs }: CitedResult,
+  { call, isTeam, isWrite, isOwnCode, echoes, blobs }: CitedResult,
   texts: ReadonlyMap<string, string>,
 ): Evidence {
   const { ref, outcome, input } = call;
-  const none = (problem: string): Evidence => ({ problem: `${ref} ${problem}`, code: "no_evidence", isTeam });
+  const none = (problem: string, code: CiteFault = "no_evidence"): Evidence => {
+    return { problem: `${ref} ${problem}`, code, isTeam };
+  };
   if (!outcome) return none("has no result");
   if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) return none("failed");
   if (STATE_TOOLS.includes(call.tool)) return none("is what an earlier run noted, which is not evidence of this one");
   if (call.planned) return none("was planned, not carried out");
+  if (isOwnCode)
+    return none("is the result of code that the model wrote. Cite the results that the code read", "own_code");
   if (isWrite) return none("is the result of a write, which is not evidence");
   const kept = blobs.flatMap(({ blob_id }) => texts.get(blob_id) ?? []);
   return { source: { texts: [resultText(withoutEchoes(outcome.output, input, echoes)), ...kept] }, isTeam };

@@ -90,7 +90,7 @@ function nextAfter(separators: readonly number[], position: number): number {
 
 /** Returns the record with the largest share of the grams of the pieces, by the position of the first of them. */
 export function nearestPlace(
-  { codes, hard, soft }: Form,
+  { codes, hard, soft }: Pick<Form, "codes" | "hard" | "soft">,
   pieces: readonly Folded[],
 ): { readonly start: number; readonly share: number } | undefined {
   /** Each gram of the quote, with the end of the record that it was last seen in. */

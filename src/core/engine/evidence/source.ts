@@ -1,5 +1,6 @@
+import { cutText } from "../../base/preview.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
-import { stringOf } from "./folded.ts";
+import { Codes, type Folded, stringOf } from "./folded.ts";
 import { hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
 import { containerOf, type EvidenceRecord, type Form, formsOf } from "./records.ts";
 import { findPlaces, nearestPlace } from "./search.ts";
@@ -40,18 +41,42 @@ export function findQuotes({ texts }: Source, quotes: readonly Quote[]): (Found 
   return found;
 }
 
-/** Returns the record that shares most of a quote with it, if that is enough to be what was meant. */
+/** Length limit of a text in which the nearest text is searched. */
+const MOST_OF_NEAREST = 1_000_000;
+
+/** Returns the part of the record that shares most of a quote, if that is enough to be what was meant. */
 export function nearestTo({ texts }: Source, quote: Quote): string | undefined {
   if (quote.kind !== "pieces") return undefined;
   let best = { share: LEAST_SHARE, text: undefined as string | undefined };
   for (const text of texts) {
-    const form = [...formsOf(text)].at(-1);
+    const form = text.length > MOST_OF_NEAREST ? undefined : [...formsOf(text)].at(-1);
     const near = form && nearestPlace(form, quote.pieces);
     if (form && near && near.share > best.share) {
       best = { share: near.share, text: form.recordAt(near.start, near.start + 1).text };
     }
   }
-  return best.text;
+  return best.text === undefined ? undefined : partLike(best.text, quote.pieces);
+}
+
+const MOST_SHOWN = 300;
+
+/** Returns the 300 characters of a record that share most with the pieces. */
+function partLike(text: string, pieces: readonly Folded[]): string {
+  if (text.length <= MOST_SHOWN) return text;
+  const out = new Codes(text.length + 16);
+  const ends: number[] = [];
+  for (let at = 0; at < text.length; at += MOST_SHOWN / 2) {
+    out.text(text.slice(at, at + MOST_SHOWN / 2));
+    ends.push(out.length);
+  }
+  const near = nearestPlace({ codes: out.taken(), hard: [], soft: ends }, pieces);
+  const part = Math.max(
+    0,
+    ends.findIndex((end) => end > (near?.start ?? 0)),
+  );
+  const from = Math.max(0, part * (MOST_SHOWN / 2) - MOST_SHOWN / 4);
+  const isHalf = /^[\udc00-\udfff]/.test(text.slice(from, from + 1));
+  return cutText(text.slice(isHalf ? from + 1 : from), MOST_SHOWN);
 }
 
 /** Part of a quote that a record must share with it. */

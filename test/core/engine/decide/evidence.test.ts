@@ -9,6 +9,7 @@ import {
   calls,
   eventsOf,
   gives,
+  MAKER,
   type NodeParts,
   type PlayOptions,
   play,
@@ -628,6 +629,39 @@ describe("planted claims", () => {
     };
     const { evidence } = resultAt(judged([], checks(), options), "a");
     expect(evidence).toMatchObject({ claims: 3, supported: 1, dropped: 2 });
+  });
+
+  test("the result of code that the model wrote is not evidence, not even of a tool that was removed since", () => {
+    const coder = skillOf("code", [toolOf("code", "run_code")]);
+    const workflow = workflowOf({ a: node([checks()], { skills: ["code", "tool-maker"] }) });
+    const say = (ref: string) => claim("it ran dry", cite(ref, "the pool ran dry"));
+    const answer = gives({ claims: [say("r1"), say("r3")] });
+    const played = play(recordOf(workflow, { skills: [coder, MAKER], settings: { writes: "allow" } }), {
+      answers: [
+        calls("code_run_code"),
+        calls(["tool-maker_define_tool", { name: "echo", description: "d", code: "return 1" }]),
+        calls("tool-maker_echo"),
+        calls(["tool-maker_remove_tool", { name: "echo" }]),
+        answer,
+        answer,
+      ],
+      tools: () => ({ output: "the pool ran dry" }),
+    });
+    const [found] = eventsOf(played.events, "evidence:checked");
+    expect(found?.claims.flatMap(({ cites }) => cites.map(({ ref, code }) => [ref, code]))).toEqual([
+      ["r1", "own_code"],
+      ["r3", "own_code"],
+    ]);
+  });
+
+  test("facts in nested fields of a claim count, those of its cites do not", () => {
+    const nested = {
+      claim: "slow",
+      detail: { why: ["after 1.8 s"] },
+      evidence: [cite("r1", "pool exhausted after 1500 ms")],
+    };
+    const [kept] = resultAt(judged([nested]), "a").data.claims as JsonObject[];
+    expect(kept?.unbound).toEqual(["1.8 s"]);
   });
 
   test.each(kept)("kept: %s", (_, planted) => {

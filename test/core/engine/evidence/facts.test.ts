@@ -84,6 +84,14 @@ describe("a claim with a fact that is not", () => {
   });
 });
 
+test("beyond the limit of work, facts are missing", () => {
+  const record = `${"x ".repeat(1000)}12 errors`;
+  const check = createFactCheck(1_000_000);
+  const found = Array.from({ length: 100 }, () => check.missing("12 errors in `x`", [record]).length);
+  expect(found[0]).toBe(0);
+  expect(found.at(-1)).toBe(2);
+});
+
 test("facts may be spread over the records that a claim quotes", () => {
   expect(missing("12 errors at 14:05", "12 errors", "14:05:00 deploy")).toEqual([]);
 });

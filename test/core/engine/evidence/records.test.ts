@@ -163,6 +163,21 @@ test("the nearest text is the record that was meant", () => {
   expect(nearestTo({ texts: [LINES] }, readQuote("something else entirely, 4711"))).toBeUndefined();
 });
 
+test("of a long record, the nearest text is the part that was meant", () => {
+  const filler = (from: number) => Array.from({ length: 5000 }, (_, n) => `word${from + n}`).join(" ");
+  const long = `${filler(0)} the pool of checkout was exhausted after 1500 ms ${filler(5000)}`;
+  const near = nearestTo({ texts: [long] }, readQuote("the pool for checkout was exhausted after 1500 ms")) ?? "";
+  expect(near).toContain("the pool of checkout was exhausted after 1500 ms");
+  expect(near.length).toBeLessThan(350);
+});
+
+test("JSON that is nested without end is a text", () => {
+  const deep = `${"[".repeat(100_000)}"the pool ran dry"${"]".repeat(100_000)}`;
+  expect(find("the pool ran dry", deep)).toHaveLength(1);
+  expect(find("503", `{"a":${deep},"status":503}`)).toBe("not found");
+  expect(find("the pool ran dry", { log: deep, lines: [deep] })).toHaveLength(1);
+});
+
 test("fields that repeat the input are left out, records are not", () => {
   const output = { search: "pool", why: "asked", rows: [{ service: "pool" }] };
   expect(withoutEchoes(output, { q: ["pool"] }, undefined)).toEqual({ why: "asked", rows: [{ service: "pool" }] });

@@ -1,6 +1,6 @@
 import { defined, isObject, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
-import { EXECUTOR } from "../../../skill/skill.ts";
+import { alike, EXECUTOR } from "../../../skill/skill.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
@@ -10,6 +10,8 @@ import { weigh } from "../../evidence/weigh.ts";
 import { ask } from "../../fold/limits.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { Visit } from "../../fold/visit.ts";
+import { CODE } from "../../tools/code.ts";
+import { TOOL_MAKER } from "../../tools/tool-maker.ts";
 import { leave } from "../leave.ts";
 import { toolsAt } from "../offer.ts";
 import { modelHere, type Scene, toolsHere } from "../scene.ts";
@@ -135,7 +137,11 @@ function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
   const tool = all.find(({ exposed }) => exposed === call.tool);
   const isTeam = tool?.origin === "team";
   const isWrite = tool?.effect === "write" && tool.skill !== EXECUTOR;
-  return [{ call, isTeam, isWrite, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] }];
+  // A tool that the run defined may have been removed since.
+  const isOwnCode = tool?.skill === CODE || alike(call.tool).startsWith(`${alike(TOOL_MAKER)}_`);
+  return [
+    { call, isTeam, isWrite, isOwnCode, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] },
+  ];
 }
 
 /** Returns a judge's result once it has given a verdict or failed twice. */
