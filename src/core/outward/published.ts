@@ -5,6 +5,7 @@ import { workflowSchema } from "../document/workflow/workflow.ts";
 import { eventSchema } from "../engine/event/event.ts";
 import { planSchema } from "../engine/event/operation.ts";
 import { runRecordSchema } from "../engine/event/record.ts";
+import { findingSchema } from "../engine/finding/json.ts";
 import { refusalSchema } from "../engine/result/refusal.ts";
 import { resultSchema } from "../engine/result/result.ts";
 import { skillDefinitionSchema } from "../skill/formats/skill-definition.ts";
@@ -27,6 +28,7 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
     ["script", titled(scriptSchema(), "A script: model replies, in order")],
     ["test", titled(testFileSchema(), "Tests of a workflow (*.test.yml)")],
     ["listen", titled(listenFileSchema(), "Webhooks that start runs (listen.yml)")],
+    ["finding", titled(findingSchema(), "Checked answer of a run: finding.json in templates")],
     ["event", titled(eventSchema(), "One event of a run")],
     ["record", titled(runRecordSchema(), "The first line of a run's file (skillflow.run/1)")],
     ["config", titled(projectConfigSchema(), "A .skillflow.yml")],

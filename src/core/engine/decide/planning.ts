@@ -34,11 +34,12 @@ export function planCall(
     const named = { node: visit.node, tool: name, ref, id: key, ...defined("step", step) };
     return { type: "tool:result", ...named, output, planned: true };
   };
-  const operation = operationOf(scene, call, tool);
+  const { operation, aliases } = operationOf(scene, call, tool);
   const held: JsonObject = call.step !== undefined && operation.held ? { held: operation.held } : {};
   const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
   if (same) return [answer({ planned: true, id: same.operation.id, ...held, same: true })];
-  const planned: EventBody = { type: "operation:planned", node: visit.node, operation, id: call.key };
+  const hidden = Object.keys(aliases).length === 0 ? {} : { aliases };
+  const planned: EventBody = { type: "operation:planned", node: visit.node, operation, ...hidden, id: call.key };
   return [planned, answer({ planned: true, id: operation.id, ...held })];
 }
 
@@ -46,14 +47,16 @@ function isOf({ operation }: PlannedOperation, { skill, tool, input }: Operation
   return operation.skill === skill && operation.tool === tool && deepEqual(operation.input, input);
 }
 
-function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor): Operation {
+function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor) {
   const { state, visit } = scene;
   const { skill, name: tool, host } = descriptor;
   const isHeld = takesPrivateText(scene, call, descriptor);
   const planned = call.plannedInput ?? call.input;
   const given = isStatePut(descriptor) ? placedPut(scene.node.state ?? [], planned) : planned;
-  const { input, filtered } = isHeld ? forPublic(given, host) : { input: given, filtered: [] };
-  return {
+  const { input, filtered, aliases } = isHeld
+    ? forPublic(given, { host, known: state.run.aliases })
+    : { input: given, filtered: [], aliases: {} };
+  const operation: Operation = {
     id: `op-${state.run.operations.length + 1}`,
     node: visit.node,
     visit: visit.iteration,
@@ -70,6 +73,7 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
     ...(filtered.length > 0 ? { filtered } : {}),
     ...defined("marker", markerOf(scene, skill, tool)),
   };
+  return { operation, aliases };
 }
 
 /** Lists the untrusted text that the node may have read: the input, and calls whose results it could see. */

@@ -280,6 +280,10 @@ const checkEvents = lazy(
         type: z.literal("operation:planned"),
         node: z.string(),
         operation: operationSchema().omit({ node_failed: true, applied: true }),
+        aliases: optional(
+          z.record(z.string(), z.string()),
+          "What new aliases in the input stand for, such as host-1. Only the run's record has them.",
+        ),
         id: z.string().describe("Step key of the call"),
       }),
     ] as const,

@@ -78,7 +78,10 @@ export function foldAudience({ visit }: State, event: EventOf<"tool:audience">):
   else visit?.audiences.set(id, known);
 }
 
-export function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {
+export function foldPlanned({ run, visit }: State, event: EventOf<"operation:planned">): void {
+  const { operation, aliases: named = {} } = event;
+  const { operations, aliases } = run;
+  for (const [alias, text] of Object.entries(named)) aliases.set(text, alias);
   const { key = "", attempt = 0 } = visit ?? {};
   operations.push({ operation, visit: key, attempt, withdrawn: false, failedIn: new Set(), application: UNTOUCHED });
 }

@@ -34,6 +34,8 @@ export interface Whole {
   readonly calls: Map<string, RecordedCall>;
   /** Planned operations in order, including withdrawn ones. */
   readonly operations: PlannedOperation[];
+  /** Aliases in the public texts of the run, by what they stand for. */
+  readonly aliases: Map<string, string>;
   /** State entries written or matched, in order, including those of withdrawn visits. */
   readonly touches: PlacedTouch[];
   /** Number of touches and the cost that earlier ends of the run have saved. */
@@ -216,6 +218,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     afterwards: 0,
     calls: new Map(),
     operations: [],
+    aliases: new Map(),
     touches: [],
     written: { touches: 0, costUsd: 0 },
     writtenEnd: undefined,

@@ -6,11 +6,33 @@ const KINDS = ["email", "ip", "token", "host"] as const;
 type Kind = (typeof KINDS)[number];
 type Filtered = { readonly kind: Kind; readonly count: number }[];
 
-/** Removes addresses, tokens and host names from an input. `host` is the target's own name, which may stay. */
-export function forPublic(input: Json, host?: string): { readonly input: Json; readonly filtered: Filtered } {
+/** Aliases of host names and IP addresses in the public texts of a run, by what they stand for. */
+export type Aliases = ReadonlyMap<string, string>;
+
+interface Published {
+  readonly input: Json;
+  readonly filtered: Filtered;
+  /** What the new aliases stand for, such as `{"host-1": "db.internal"}`. */
+  readonly aliases: Readonly<Record<string, string>>;
+}
+
+/**
+ * Removes e-mail addresses and tokens from an input, and replaces host names and IP addresses by aliases. `host` is the
+ * target's own name, which may stay. `known` are the aliases of the run's earlier public texts.
+ */
+export function forPublic(
+  input: Json,
+  { host, known = new Map() }: { readonly host?: string | undefined; readonly known?: Aliases } = {},
+): Published {
   const counts = new Map<Kind, number>();
+  const aliases = new Map(known);
+  const aliasOf = createNaming(aliases);
+  const remove = (kind: Kind, text: string) => {
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    return kind === "host" || kind === "ip" ? aliasOf(kind, text) : `[removed:${kind}]`;
+  };
   const clean = (value: Json): Json => {
-    if (typeof value === "string") return cleanText(value, host, counts);
+    if (typeof value === "string") return cleanText(value, host, remove);
     if (Array.isArray(value)) return value.map(clean);
     if (!isObject(value)) return value;
     const members = Object.entries(value as JsonObject).map(([name, member]) => [name, clean(member)]);
@@ -20,6 +42,21 @@ export function forPublic(input: Json, host?: string): { readonly input: Json; r
   return {
     input: cleaned,
     filtered: KINDS.flatMap((kind) => (counts.has(kind) ? { kind, count: counts.get(kind) ?? 0 } : [])),
+    aliases: Object.fromEntries([...aliases].slice(known.size).map(([text, alias]) => [alias, text])),
+  };
+}
+
+/** Creates a function that returns the alias of a name or an address: `host-1`, `ip-2`. Each kind is counted separately. */
+function createNaming(aliases: Map<string, string>) {
+  const countOf = (kind: string) => [...aliases.values()].filter((alias) => alias.startsWith(`${kind}-`)).length;
+  const used = { host: countOf("host"), ip: countOf("ip") };
+  return (kind: "host" | "ip", text: string): string => {
+    const name = text.toLowerCase();
+    const known = aliases.get(name);
+    if (known !== undefined) return known;
+    used[kind] += 1;
+    aliases.set(name, `${kind}-${used[kind]}`);
+    return `${kind}-${used[kind]}`;
   };
 }
 
@@ -39,20 +76,16 @@ const HOST = new RegExp(
   "giu",
 );
 
-function cleanText(text: string, own: string | undefined, counts: Map<Kind, number>): string {
-  const remove = (kind: Kind) => {
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    return `[removed:${kind}]`;
-  };
+function cleanText(text: string, own: string | undefined, remove: (kind: Kind, text: string) => string): string {
   return text
-    .replace(EMAIL, () => remove("email"))
-    .replace(NAMED_TOKEN, () => remove("token"))
-    .replace(WORD, (word) => (isToken(word) ? remove("token") : word))
-    .replace(IPV6, (address) => (isIpv6(address) ? remove("ip") : address))
-    .replace(IPV4, () => remove("ip"))
+    .replace(EMAIL, (address) => remove("email", address))
+    .replace(NAMED_TOKEN, (token) => remove("token", token))
+    .replace(WORD, (word) => (isToken(word) ? remove("token", word) : word))
+    .replace(IPV6, (address) => (isIpv6(address) ? remove("ip", address) : address))
+    .replace(IPV4, (address) => remove("ip", address))
     .replace(HOST, (whole, scheme: string | undefined, name: string, port: string | undefined) => {
       const isAddressed = scheme !== undefined || port !== undefined;
-      return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host")}${port ?? ""}` : whole;
+      return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host", name)}${port ?? ""}` : whole;
     });
 }
 

@@ -96,7 +96,10 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
       "Untrusted text read before",
       same ?? (read.length === 0 ? words`nothing` : words`${joinWords(read, ", ")}${rest}`),
     ],
-    ...filtered.map(({ kind, count }): Fact => ["Removed from the input", words`${plural(count, kind)}`]),
+    ...filtered.map(({ kind, count }): Fact => {
+      const isAlias = kind === "host" || kind === "ip";
+      return [isAlias ? "Replaced by aliases in the input" : "Removed from the input", words`${plural(count, kind)}`];
+    }),
     ["Digest", words`${code(digest)}`],
   ];
 }

@@ -341,6 +341,18 @@ describe("private text to a public place", () => {
     expect(played.called.map(({ tool }) => tool.name)).toEqual(["post"]);
   });
 
+  test("has the same aliases in all its texts, and only the record has what they stand for", () => {
+    const texts = [{ text: "db.internal is slow" }, { text: "cache.internal waits for db.internal" }];
+    const played = play(recordOf(workflowOf({ a: { skills: ["desk"] } }), { skills: [desk] }), {
+      answers: [calls(...texts.map((text): [string, typeof text] => ["desk_publish", text])), "a"],
+    });
+    const plan = planOf(played.state);
+    expect(plan.map(({ input }) => input)).toEqual([{ text: "host-1 is slow" }, { text: "host-2 waits for host-1" }]);
+    expect(JSON.stringify(plan)).not.toContain("internal");
+    const events = played.events.flatMap((event) => (event.type === "operation:planned" ? [event.aliases] : []));
+    expect(events).toEqual([{ "host-1": "db.internal" }, { "host-2": "cache.internal" }]);
+  });
+
   test("is filtered where writes are planned, too", () => {
     const plan = planOf(run({ a: { skills: ["desk"] } }, { writes: "plan" }).state);
     expect(plan).toMatchObject([{ held: "taint.private_to_public" }, { tool: "post", input: TEXT }]);
