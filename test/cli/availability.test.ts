@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, runFile, runProgram } from "./program.ts";
 
 /** Every command gives the same answer to whether a skill can be used, and why not. */
@@ -25,11 +26,11 @@ async function ask(skill: string, env: Readonly<Record<string, string>>, files: 
   const cwd = makeProject({ "w.yml": WORKFLOW(skill), "s.json": SCRIPT, ...files });
   const options = { cwd, env: { HOME: cwd, ...env } };
   const [list, show, doctor, validate, run] = await Promise.all([
-    runProgram(["skills", "list", "--json"], options),
-    runProgram(["skills", "show", skill], options),
-    runProgram(["doctor", "w.yml", "--json"], options),
-    runProgram(["validate", "w.yml"], options),
-    runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], options),
+    runHere(["skills", "list", "--json"], options),
+    runHere(["skills", "show", skill], options),
+    runHere(["doctor", "w.yml", "--json"], options),
+    runHere(["validate", "w.yml"], options),
+    runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], options),
   ]);
   const { skills } = json<{ skills: (Told & { id: string })[] }>(list);
   const record = JSON.parse(readFileSync(runFile(cwd, "r"), "utf8").split("\n")[0] ?? "") as RunRecord;
