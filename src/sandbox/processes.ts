@@ -1,7 +1,6 @@
 import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { attempt } from "../core/base/errors.ts";
 
-/** Live process as listed in /proc. */
 interface LivingProcess {
   readonly pid: number;
   readonly parent: number;

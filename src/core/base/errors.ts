@@ -257,6 +257,11 @@ export function asOurs(error: unknown): SkillflowError {
   return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`, { cause: error });
 }
 
+/** Returns the error of a call whose input is invalid. */
+export function inputError(message: string): SkillflowError {
+  return new SkillflowError("input.invalid", message);
+}
+
 /** The details of errors, whose hints still name options. */
 const given = new WeakMap<SkillflowError, ErrorDetails>();
 

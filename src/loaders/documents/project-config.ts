@@ -2,11 +2,11 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { isObject, nearest, PARSED_ONCE } from "../../core/base/values.ts";
+import { nearest, PARSED_ONCE } from "../../core/base/values.ts";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
 import { parseDocument, problemOf } from "./document-text.ts";
-import { describeIssue } from "./schema-findings.ts";
+import { describeIssue, keysAt } from "./schema-findings.ts";
 
 /** Config file and its folder, which is the base of its relative paths. */
 export interface LoadedConfig {
@@ -60,7 +60,6 @@ export function isUsersOwn(path: string, from: string, folders: readonly string[
   return own.some((folder) => isWithin(folder, real) && !isWithin(folder, dirname(checkoutOf(real) ?? "/")));
 }
 
-/** Returns the root of the repository that contains a file. */
 function checkoutOf(path: string): string | undefined {
   const root = projectRoot(dirname(path));
   return existsSync(join(root, ".git")) ? root : undefined;
@@ -119,13 +118,8 @@ function readText(path: string): string {
 const MOST_TOLD = 20;
 
 function suggest(key: string): string {
-  const shape = projectConfigSchema().shape;
-  const known = [...Object.keys(shape), ...Object.values(shape).flatMap(keysOf)];
-  const near = nearest(key, known);
+  const schema = projectConfigSchema();
+  const fields = keysAt(schema, []);
+  const near = nearest(key, [...fields, ...fields.flatMap((field) => keysAt(schema, [field]))]);
   return near ? ` (did you mean "${near}"?)` : "";
-}
-
-function keysOf(schema: unknown): string[] {
-  const inner = isObject(schema) && "unwrap" in schema ? (schema as { unwrap(): unknown }).unwrap() : schema;
-  return isObject(inner) && isObject(inner.shape) ? Object.keys(inner.shape) : [];
 }

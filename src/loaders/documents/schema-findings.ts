@@ -108,7 +108,7 @@ function valueAt(root: unknown, path: Path): unknown {
 }
 
 /** Returns the known fields at a path of a schema, for suggestions. */
-function keysAt(schema: z.ZodType, path: Path): string[] {
+export function keysAt(schema: z.ZodType, path: Path): string[] {
   let options = optionsOf(schema);
   for (const key of path) options = options.flatMap((option) => membersOf(option, key));
   return options.flatMap((option) => (option instanceof z.ZodObject ? Object.keys(option.shape) : []));

@@ -150,7 +150,6 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Know
   return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
 }
 
-/** Returns the valid parts of an invalid node. */
 function soundParts(node: unknown): object {
   if (!isObject(node)) return {};
   const skills = Array.isArray(node.skills) && node.skills.every((skill) => typeof skill === "string");
@@ -162,7 +161,6 @@ function isVerify({ path: [part, , field, ...rest] }: Diagnostic): boolean {
   return part === "nodes" && field === "verify" && rest.length === 0;
 }
 
-/** Reports the unsupported field `verify`. */
 function verifyFindings(value: unknown): Diagnostic[] {
   if (!isObject(value)) return [];
   const message = '"verify" is not part of the format';

@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { inputError } from "../../core/base/errors.ts";
 import { wholeText } from "../../core/engine/tools/blob.ts";
 import { readPlace, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
@@ -65,12 +65,12 @@ export function hasOwnScripts(directory: string): boolean {
 /** Returns the text of a bundled file. Throws if the path or the file is invalid. */
 export async function readBundled(skill: string, directory: string, path: string): Promise<string> {
   const place = await resolveInside(directory, path);
-  if (!place.inside) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${place.message}`);
+  if (!place.inside) throw inputError(`the file ${path} of ${skill} ${place.message}`);
   if (!bundledIn(entriesOf(directory).map((entry) => entry.name))(place.relative)) {
-    throw new SkillflowError("input.invalid", `${path} is not a file that ${skill} bundles for reading`);
+    throw inputError(`${path} is not a file that ${skill} bundles for reading`);
   }
   const read = await readPlace(place, MOST_BYTES);
-  if ("inside" in read) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${read.message}`);
+  if ("inside" in read) throw inputError(`the file ${path} of ${skill} ${read.message}`);
   return textOf(path, read.bytes, read.size);
 }
 
@@ -78,7 +78,7 @@ function textOf(path: string, bytes: Uint8Array, size: number): string {
   const left = size - bytes.length;
   const { text, start } = wholeText(bytes);
   if (start > 0 || text.includes("\0") || text.includes("\uFFFD")) {
-    throw new SkillflowError("input.invalid", `${path} is not text: a binary file of ${size} bytes`);
+    throw inputError(`${path} is not text: a binary file of ${size} bytes`);
   }
   const whole = text.replace(/^\uFEFF/, "");
   return left > 0 ? `${whole}\n[… ${left} bytes left out: the file has ${size} …]` : whole;

@@ -5,6 +5,7 @@ import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base
 import { messageOf } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { isObject, nearest } from "../../core/base/values.ts";
+import { keysAt } from "../documents/schema-findings.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { type SkillFolder, skipped } from "./skill-folder.ts";
@@ -154,7 +155,7 @@ export function checkShape(
         : issue.message.replace(/^Invalid input: /, "");
       return [problem("error", "MANIFEST_FIELD", path, `${fieldPath(path) || "the file"}: ${said}`)];
     }
-    const known = [...knownKeys(schema, issue.path as Path)];
+    const known = keysAt(schema, issue.path as Path);
     return issue.keys.map((key) => unknownKey(problem, key, { known, severity: "error", path }));
   });
 }
@@ -178,16 +179,4 @@ export function unknownKey(problem: Complain, key: string, { known, severity = "
   const place = [...path, key];
   const message = `${fieldPath(place)} is not a key of this format`;
   return problem(severity, "MANIFEST_KEY_UNKNOWN", place, { message, hint });
-}
-
-/** Returns the keys that a schema allows for the object at a path. */
-function knownKeys(schema: unknown, path: Path): string[] {
-  let inner = schema;
-  for (const key of [...path, undefined]) {
-    while (isObject(inner) && "unwrap" in inner) inner = (inner as { unwrap(): unknown }).unwrap();
-    if (!isObject(inner) || key === undefined) break;
-    if (isObject(inner.shape)) inner = inner.shape[key];
-    else inner = inner.element ?? inner.valueType;
-  }
-  return isObject(inner) && isObject(inner.shape) ? Object.keys(inner.shape) : [];
 }

@@ -1,4 +1,4 @@
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { inputError, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { compileSchema } from "../../core/base/schema/schema.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
@@ -154,10 +154,7 @@ function checkStillThere(session: Session, tool: ListedTool, input: JsonObject):
   if (JSON.stringify(now.input_schema) === JSON.stringify(tool.input_schema)) return now;
   const problems = compileSchema(now.input_schema)(input);
   if (problems.length === 0) return now;
-  throw new SkillflowError(
-    "input.invalid",
-    `invalid input: ${problems.join("; ")} (the MCP server changed this tool's input)`,
-  );
+  throw inputError(`invalid input: ${problems.join("; ")} (the MCP server changed this tool's input)`);
 }
 
 function changed({ name }: ListedTool): SkillflowError {

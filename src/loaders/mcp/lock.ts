@@ -89,7 +89,6 @@ export function lockedPlace({ command, url = "" }: McpServerConfig): { command: 
   return { url: `${origin}${pathname}` };
 }
 
-/** Server's tools, compared with the lock. */
 interface Held<Tool> {
   /** Tools that match the lock. */
   readonly tools: readonly Tool[];

@@ -4,9 +4,10 @@ import { messageOf } from "../../core/base/errors.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { BASE_VARIABLES, type Environment } from "../../core/document/config.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
+import { unlessAborted } from "../text/bounded.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
-import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages, unlessAborted } from "./offer/pages.ts";
+import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages } from "./offer/pages.ts";
 import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
 import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
@@ -72,7 +73,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-/** Transport and protocol to reach a server. */
 interface Route {
   open(): Transport & { describe?(): string; terminateSession?(): Promise<void> };
   /** True for the protocol 2026-07-28 and later, which has no handshake. */
@@ -188,7 +188,6 @@ async function takeFirstRoute(
   throw new Error(first?.message);
 }
 
-/** Checks whether the server answered with a refusal. */
 function isRefusal(sdk: Sdk, error: unknown): boolean {
   if (error instanceof sdk.ProtocolError) return true;
   const status = statusOf(error);
@@ -313,7 +312,6 @@ async function listTools(client: Client, signal: AbortSignal, warn: (message: st
   return listed;
 }
 
-/** Maximum number of progress messages to log per call. */
 const MOST_PROGRESS = 100;
 
 function progressTeller(logger: ToolContext["logger"]) {

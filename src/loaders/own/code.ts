@@ -1,5 +1,5 @@
 import type { Blobs } from "../../core/base/blobs.ts";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { inputError, SkillflowError } from "../../core/base/errors.ts";
 import { defined, type Json, type JsonObject } from "../../core/base/values.ts";
 import { CODE, CODE_TOOL } from "../../core/engine/tools/code.ts";
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
@@ -8,7 +8,6 @@ import type { RunnablePackage } from "../folder/format.ts";
 import { keepMade, type MountedBlob, type RunOutcome, runCode } from "../programs/package-run.ts";
 import type { SkillEntry, SkillSet } from "../registry/skill-set.ts";
 
-/** Part of the registry that finds and runs packages. */
 type Registry = Pick<SkillSet, "find" | "host">;
 
 /** Returns the skill. `registry` is available once the tool is called. */
@@ -26,7 +25,6 @@ export function codeSkill(registry: () => Registry): Skill {
   };
 }
 
-/** Input that matches the tool's schema. */
 interface WantedCode {
   readonly code: string;
   readonly entrypoint?: string;
@@ -39,7 +37,6 @@ interface WantedCode {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 
-/** Returns the result of the code, or throws its error. */
 async function runWritten(wanted: WantedCode, set: Registry, context: ToolContext): Promise<Json> {
   const { code, entrypoint = "main", args = {}, mount_skills = [], input_blobs = [], limits = {} } = wanted;
   const outcome = await runCode({
@@ -62,7 +59,7 @@ async function findMounts({ find }: Registry, name: string): Promise<readonly Ru
   const entry = await find(name);
   const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
   if (entry && reason === undefined) return entry.mounts;
-  throw new SkillflowError("input.invalid", `skill ${name} cannot be mounted: ${reason}`);
+  throw inputError(`skill ${name} cannot be mounted: ${reason}`);
 }
 
 function whyNotMounted({ mounts, source, unavailable, withheld }: SkillEntry): string | undefined {

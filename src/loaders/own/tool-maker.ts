@@ -32,7 +32,6 @@ export function toolMakerSkill(): Skill {
   };
 }
 
-/** Place where tools are kept. */
 interface Shelf {
   /** The project's root. */
   readonly root: string;

@@ -5,7 +5,6 @@ import type { Environment } from "../../core/document/config.ts";
 import { isProgram } from "../../files/files.ts";
 import { isTexts } from "../folder/skill-folder.ts";
 
-/** Result of looking for the programs that a skill requires. */
 interface RequiredPrograms {
   /** Reason why the skill is unavailable. */
   readonly missing?: string;

@@ -109,7 +109,6 @@ async function findScript({ directory, file }: Script): Promise<string> {
   throw new Error(`the script ${file} ${place.message}`);
 }
 
-/** Command that starts a script. */
 interface Runner {
   /** Program named in the error message if it cannot be started. */
   readonly program: string;

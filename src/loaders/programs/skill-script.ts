@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { inputError, SkillflowError } from "../../core/base/errors.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
@@ -41,9 +41,8 @@ export async function runSkillScript(
 ): Promise<JsonObject> {
   const { directory, frontmatter } = scripts;
   const place = await resolveInside(directory, path);
-  if (!place.inside) throw new SkillflowError("input.invalid", `the script ${path} of ${skill.id} ${place.message}`);
-  if (!place.relative.startsWith("scripts/"))
-    throw new SkillflowError("input.invalid", `${path} is not a file in scripts/ of ${skill.id}`);
+  if (!place.inside) throw inputError(`the script ${path} of ${skill.id} ${place.message}`);
+  if (!place.relative.startsWith("scripts/")) throw inputError(`${path} is not a file in scripts/ of ${skill.id}`);
   scripts.contents.check();
   const { workDir, signal } = context;
   const result = await host.runForeign({
@@ -86,8 +85,7 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
       return ["bash", path];
     default:
       if (isProgram(path)) return [path];
-      throw new SkillflowError(
-        "input.invalid",
+      throw inputError(
         `the script ${name} cannot be run: it is not a .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,
       );
   }

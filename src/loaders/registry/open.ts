@@ -82,7 +82,6 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
   return set;
 }
 
-/** Result of the search, before any skill is requested. */
 interface Found {
   readonly options: SkillSetOptions;
   readonly ids: ReadonlySet<string>;

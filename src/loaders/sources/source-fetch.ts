@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { connect as connectSecurely } from "node:tls";
 import { isLocalName, isRefusedAddress } from "../../core/base/address/address.ts";
 import type { SourceProblem } from "../../core/document/check/sources.ts";
-import { readCapped } from "../text/capped.ts";
+import { readCapped, unlessAborted } from "../text/bounded.ts";
 
 /** DNS lookups and connections, separate from the rules that restrict them. */
 export interface Network {
@@ -80,7 +80,7 @@ type Checked = { readonly addresses: readonly string[] } | { readonly problem: S
 async function checkAddresses(url: URL, trip: Trip): Promise<Checked> {
   const host = bareHost(url);
   if (isLocalName(host)) return blocked(`${shown(url.href)} is an address of this machine`);
-  const addresses = isIP(host) ? [host] : await inTime(trip.network.lookup(host), trip.signal);
+  const addresses = isIP(host) ? [host] : await unlessAborted(trip.network.lookup(host), trip.signal);
   const refused = addresses.find((address) => isIP(address) === 0 || isRefusedAddress(address));
   if (refused !== undefined) {
     const way = refused === host ? "is" : `leads to ${refused},`;
@@ -92,16 +92,6 @@ async function checkAddresses(url: URL, trip: Trip): Promise<Checked> {
 
 function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
-}
-
-/** Rejects when the signal aborts. The lookup itself cannot be cancelled. */
-function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise<Value>((resolve, reject) => {
-    const giveUp = () => reject(signal.reason);
-    if (signal.aborted) giveUp();
-    signal.addEventListener("abort", giveUp);
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
-  });
 }
 
 async function exchange(url: URL, addresses: readonly string[], trip: Trip): Promise<Hop> {

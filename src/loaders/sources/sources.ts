@@ -197,7 +197,6 @@ async function refusal({ from }: SourceField, named: Named, outside: Outside): P
   return paths.some(hasDotSegment) ? hiddenFile(named.sourcePath) : undefined;
 }
 
-/** Checks for `..` or a name with a leading dot. */
 function hasDotSegment(path: string): boolean {
   return path.split(/[/\\]/).some((segment) => segment.startsWith(".") && segment !== ".");
 }

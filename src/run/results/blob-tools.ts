@@ -1,5 +1,5 @@
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { inputError, SkillflowError } from "../../core/base/errors.ts";
 import { imageFault, isImage } from "../../core/base/image.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../core/base/schema/time-bound.ts";
 import { checkedAs, type JsonObject } from "../../core/base/values.ts";
@@ -48,7 +48,7 @@ export type Readable = Pick<Blobs, "info" | "read">;
 
 async function known(blobs: Readable, id: string): Promise<BlobInfo> {
   const info = await blobs.info(id);
-  if (info && isImage(info)) throw new SkillflowError("input.invalid", `${id} is an image without text`);
+  if (info && isImage(info)) throw inputError(`${id} is an image without text`);
   if (info) return info;
   throw new SkillflowError("blob.unknown", `there is no blob ${id}`);
 }
@@ -128,7 +128,6 @@ export async function imageBytes(blobs: Blobs, { blob_id }: BlobInfo): Promise<U
 
 type Match = { line: number; offset: number; text: string; before?: string[]; after?: string[] };
 
-/** Adds the lines before and after to each match. */
 function keepAround(count: number) {
   let before: string[] = [];
   let last: Match | undefined;
@@ -166,10 +165,7 @@ function patternFinder(source: string, flags: string): Finder {
   return (lines) => {
     const places = withinSecond(() => lines.map((line) => line.search(pattern)));
     if (places) return places;
-    throw new SkillflowError(
-      "input.invalid",
-      `the pattern takes too long on these lines; search for a string (${PATTERN_TOO_SLOW})`,
-    );
+    throw inputError(`the pattern takes too long on these lines; search for a string (${PATTERN_TOO_SLOW})`);
   };
 }
 
@@ -177,7 +173,7 @@ function readPattern(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags);
   } catch (error) {
-    throw new SkillflowError("input.invalid", `the pattern is not a regular expression: ${(error as Error).message}`);
+    throw inputError(`the pattern is not a regular expression: ${(error as Error).message}`);
   }
 }
 

@@ -97,7 +97,6 @@ interface Running {
   readonly isReady: boolean;
 }
 
-/** Reads the server's own pid file. */
 function runningIn(folder: string): Running | undefined {
   try {
     const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");

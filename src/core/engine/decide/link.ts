@@ -120,12 +120,13 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     latest = { id, now, set };
     return set;
   };
-  /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
+  /** Describes the skills of a node. Omits a skill whose tools are not offered. */
   const instructions = (id: string, now: Offering) => {
     const { context_mode } = now.settings;
     const set = tools(id, now);
     if (context_mode === "readOnDemand" && !set.find(READ_SKILL)) return [];
-    const isOfUse = (skill: SkillRecord) => !skill.plannable || set.offered.some((tool) => tool.skill === skill.id);
+    const isOfUse = ({ id: skill, tools }: SkillRecord) =>
+      tools.length === 0 || set.offered.some((tool) => tool.skill === skill);
     return skillSections(skills(id, now.changed).filter(isOfUse), context_mode, set);
   };
   return { available, skills, tools, instructions };

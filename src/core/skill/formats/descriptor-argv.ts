@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../base/errors.ts";
+import { inputError } from "../../base/errors.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { DescribedTool } from "./descriptor.ts";
@@ -25,12 +25,12 @@ interface CommandLine {
 
 /** Checks that the arguments are an object that the tool declares. Throws otherwise. */
 export function checkArguments(tool: DescribedTool, input: Json, profile: DescriptorProfile): JsonObject {
-  if (!isObject(input)) throw new SkillflowError("input.invalid", "arguments must be an object");
+  if (!isObject(input)) throw inputError("arguments must be an object");
   const { properties } = tool.input_schema;
   const declared = isObject(properties) ? properties : {};
   const stranger = Object.keys(input).find((name) => !Object.hasOwn(declared, name));
   if (profile === "current" && stranger !== undefined) {
-    throw new SkillflowError("input.invalid", `tool ${tool.name}: undeclared parameter '${stranger}' (not in schema)`);
+    throw inputError(`tool ${tool.name}: undeclared parameter '${stranger}' (not in schema)`);
   }
   return input as JsonObject;
 }
@@ -43,11 +43,9 @@ export function chooseExecution(tool: DescribedTool, input: JsonObject): Executi
     if (!paramCondition) return false;
     return paramCondition.present.every(isGiven) && !paramCondition.absent.some(isGiven);
   });
-  if (matching.length > 1)
-    throw new SkillflowError("input.invalid", `tool ${tool.name}: several execution entries match these parameters`);
+  if (matching.length > 1) throw inputError(`tool ${tool.name}: several execution entries match these parameters`);
   const chosen = matching[0] ?? tool.executions.find(({ paramCondition }) => paramCondition === undefined);
-  if (!chosen)
-    throw new SkillflowError("input.invalid", `tool ${tool.name}: no execution entry matches these parameters`);
+  if (!chosen) throw inputError(`tool ${tool.name}: no execution entry matches these parameters`);
   return chosen;
 }
 
@@ -75,8 +73,7 @@ export function readArguments(
       isSkipped ||= kind === "positional";
       return [];
     }
-    if (!isAbsent && value === undefined)
-      throw new SkillflowError("input.invalid", `missing parameter: ${mapping.param}`);
+    if (!isAbsent && value === undefined) throw inputError(`missing parameter: ${mapping.param}`);
     if (!isAbsent && profile === "current" && given === value) refuseStrayPath(mapping, value as Json);
     const text: TextValue = { kind: "text", mapping, text: isAbsent ? "" : textOf(mapping, value as Json) };
     if (kind !== "positional") return [text];
@@ -118,10 +115,10 @@ function isOn(mapping: Argument, input: JsonObject): boolean {
 
 function textOf({ param, normalizeNewlines }: Argument, value: Json): string {
   if (value === null || typeof value === "object") {
-    throw new SkillflowError("input.invalid", `parameter ${param} must be a string, number, or boolean`);
+    throw inputError(`parameter ${param} must be a string, number, or boolean`);
   }
   if (typeof value !== "string") return JSON.stringify(value);
-  if (value.includes("\0")) throw new SkillflowError("input.invalid", `parameter ${param} contains a NUL character`);
+  if (value.includes("\0")) throw inputError(`parameter ${param} contains a NUL character`);
   return normalizeNewlines ? value.replaceAll("\\n", "\n").replaceAll("\\t", "\t") : value;
 }
 
@@ -130,10 +127,7 @@ function refuseStrayPath({ kind, param, split, readPath, writePath, unsafePath }
   if (kind !== "positional" && kind !== "flag") return;
   if (typeof value !== "string" || readPath || writePath || unsafePath) return;
   if (!(split ? words(value) : [value]).some(leadsOut)) return;
-  throw new SkillflowError(
-    "input.invalid",
-    `parameter ${param} looks like a path that leads out of the working directory; use a relative one`,
-  );
+  throw inputError(`parameter ${param} looks like a path that leads out of the working directory; use a relative one`);
 }
 
 function leadsOut(path: string): boolean {
@@ -151,10 +145,7 @@ export function splitValue(value: TextValue, tool: string): readonly TextValue[]
     // A pattern that timed out counts as a match.
     if (isDenied !== false) {
       const why = isDenied ? "" : `: ${PATTERN_TOO_SLOW}`;
-      throw new SkillflowError(
-        "input.invalid",
-        `tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}${why}`,
-      );
+      throw inputError(`tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}${why}`);
     }
   }
   return parts.map((text) => ({ ...value, text }));
@@ -197,8 +188,7 @@ function words(text: string): string[] {
 
 function positional({ mapping, text }: TextValue, optionsEnded: boolean): string[] {
   if (optionsEnded || !text.startsWith("-")) return [text];
-  throw new SkillflowError(
-    "input.invalid",
+  throw inputError(
     `parameter ${mapping.param} begins with "-" and would be read as an option; ` +
       'only the value of a flag, or a value that the tool\'s mapping puts after "--", can do so',
   );
@@ -232,10 +222,7 @@ export function helperArguments(
   return args.map((arg) => {
     const filled = profile === "seed" ? arg.replaceAll("$param", () => value ?? "") : fillWhole(arg, value, input);
     if (!filled.startsWith("-") || arg.startsWith("-")) return filled;
-    throw new SkillflowError(
-      "input.invalid",
-      `the value ${JSON.stringify(filled.slice(0, 40))} would be read as an option`,
-    );
+    throw inputError(`the value ${JSON.stringify(filled.slice(0, 40))} would be read as an option`);
   });
 }
 

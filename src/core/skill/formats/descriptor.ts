@@ -141,7 +141,6 @@ function idleDenials(entries: Entries<Execution>["entries"]): DescriptorFinding[
   );
 }
 
-/** Removes keys that are null. */
 function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));

@@ -3,7 +3,7 @@ import { messageOf, NothingDone, refusalOf, SkillflowError } from "../../../core
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
-import { readCapped } from "../../text/capped.ts";
+import { readCapped } from "../../text/bounded.ts";
 
 /** Reason why an agent cannot be called without a connection. */
 export const UNASKED = "a dry run does not call agents";

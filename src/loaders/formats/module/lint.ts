@@ -30,7 +30,6 @@ export function checkModule({ directory, name: id }: SkillFolder, name: string, 
   ];
 }
 
-/** Returns the names of the skill's tools that are reserved for our own. */
 function reservedTools(value: unknown, folder: string): string[] {
   if (!isObject(value) || !Array.isArray(value.tools)) return [];
   const id = typeof value.id === "string" ? value.id : folder;

@@ -139,7 +139,6 @@ interface Read {
   readonly next: number;
 }
 
-/** State of the containing value. */
 interface Within {
   readonly open: Set<unknown>;
   readonly depth: number;

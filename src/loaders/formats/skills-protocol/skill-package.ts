@@ -63,7 +63,6 @@ export const skillPackage: FolderFormat = {
 
 const MANIFEST = "skill.toml";
 
-/** Files of a package, each parsed once. */
 interface OpenPackage {
   readonly manifest: Manifest<Fields> | Unreadable;
   readonly document: OpenDocument;

@@ -1,7 +1,7 @@
 import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { actedOf, callCodeOf, messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { actedOf, callCodeOf, inputError, messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import type { Json, JsonObject } from "../../../core/base/values.ts";
 import { defined } from "../../../core/base/values.ts";
 import { wholeText } from "../../../core/engine/tools/blob.ts";
@@ -123,7 +123,7 @@ async function refuseLink({ context }: DescriptorCall, { param }: Argument, text
   while (dirname(there) !== there && !(await isThere(resolve(context.workDir, there)))) there = dirname(there);
   const place = await resolveInside(context.workDir, there);
   if (!place.inside && place.reason === "outside")
-    throw new SkillflowError("input.invalid", `parameter ${param}: the path ${text} ${place.message}`);
+    throw inputError(`parameter ${param}: the path ${text} ${place.message}`);
 }
 
 function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {
@@ -138,13 +138,13 @@ async function resolveText(call: DescriptorCall, mapping: Argument, text: string
     return found.trim() || text;
   } catch (error) {
     if (call.host.options.descriptor === "seed" && !call.context.signal.aborted) return text;
-    throw new SkillflowError("input.invalid", `parameter ${mapping.param} was refused: ${messageOf(error)}`);
+    throw inputError(`parameter ${mapping.param} was refused: ${messageOf(error)}`);
   }
 }
 
 /** Returns the real path of a value below the working directory. The file itself may not exist yet. */
 async function placeInside(workDir: string, param: string, path: string): Promise<string> {
-  const refuse = (why: string) => new SkillflowError("input.invalid", `parameter ${param}: the path ${path} ${why}`);
+  const refuse = (why: string) => inputError(`parameter ${param}: the path ${path} ${why}`);
   const missing: string[] = [];
   let wanted = path;
   let found = await resolveInside(workDir, wanted);

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { isLocalName, isRefusedAddress } from "../../../core/base/address/address.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
-import { readCapped } from "../../text/capped.ts";
+import { readCapped } from "../../text/bounded.ts";
 import { quote } from "../offer/tools.ts";
 
 /** Limits of the requests that a server's metadata may cause. */

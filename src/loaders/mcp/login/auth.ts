@@ -72,13 +72,11 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   };
 }
 
-/** Method of getting tokens. */
 interface Grant {
   tokens(): OAuthTokens | undefined;
   renew(challenge: Challenge): Promise<void>;
 }
 
-/** Challenge that a server sends with a refusal. */
 interface Challenge {
   readonly resourceMetadataUrl?: URL;
   readonly scope?: string;

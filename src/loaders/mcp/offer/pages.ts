@@ -1,6 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { isNestedBeyond } from "../../../core/base/values.ts";
+import { unlessAborted } from "../../text/bounded.ts";
 
 /** Reads a server's lists, which are paginated. */
 
@@ -55,17 +56,3 @@ function sizeOf(entry: unknown): number {
 }
 
 const MOST_DEPTH = 500;
-
-export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let stop: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
