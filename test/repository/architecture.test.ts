@@ -110,7 +110,7 @@ const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats", "yaml"];
 const LAZY_PACKAGES =
   /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten|@dbos-inc\/|pg$)/;
 /** The rooms that wrap an SDK; the command line has one file of its own for its faults. */
-const SDK_ROOMS = /^(models|loaders|app|protocol|sandbox|skills\/.*)$/;
+const SDK_ROOMS = /^(models|loaders|stores|app|protocol|sandbox|skills\/.*)$/;
 const mayUseSdk = (path: string, target: string) =>
   SDK_ROOMS.test(roomOf(path)) || (path === "src/cli/crash.ts" && target === "@sentry/node");
 

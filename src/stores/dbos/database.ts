@@ -49,7 +49,7 @@ export function openDatabase(address: string | EmbeddedPlace): Database {
     },
     async rows<Row>(text: string, ...values: readonly unknown[]) {
       const { url, pool } = await ready();
-      const { rows } = await asked(url, pool.query(text, values));
+      const { rows } = await asked(url, pool.query(text, [...values]));
       return rows as readonly Row[];
     },
     async transaction(work) {

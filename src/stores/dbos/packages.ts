@@ -2,6 +2,8 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
+import type { DBOS, DBOSClient } from "@dbos-inc/dbos-sdk";
+import type pg from "pg";
 import { SkillflowError } from "../../core/base/errors.ts";
 
 /**
@@ -9,33 +11,12 @@ import { SkillflowError } from "../../core/base/errors.ts";
  * pinned exactly, because some parts are not public API.
  */
 
-export interface Dbos {
-  readonly workflowID: string | undefined;
-  setConfig(config: Readonly<Record<string, unknown>>): void;
-  launch(): Promise<void>;
-  shutdown(options?: { readonly workflowCompletionTimeoutMS: number }): Promise<void>;
-  registerWorkflow(
-    work: SegmentWork,
-    config: { readonly name: string; readonly maxRecoveryAttempts: number },
-  ): SegmentWork;
-  startWorkflow(work: SegmentWork, params: { readonly workflowID: string }): (run: string) => Promise<DbosHandle>;
-  runStep<Value>(work: () => Promise<Value>, config: { readonly name: string }): Promise<Value>;
-}
-
 export type SegmentWork = (run: string) => Promise<void>;
 
-interface DbosHandle {
-  getResult(): Promise<unknown>;
-}
-
 /** Client that works on the engine's tables without driving runs. */
-export interface DbosClient {
-  enqueueInTransaction(session: Session, options: Readonly<Record<string, unknown>>, run: string): Promise<unknown>;
-  cancelWorkflows(ids: readonly string[]): Promise<void>;
-  deleteWorkflows(ids: readonly string[]): Promise<void>;
-}
+export type DbosClient = DBOSClient;
 
-export interface DbosExecutor {
+interface DbosExecutor {
   readonly systemDatabase: {
     /** Returns a dead executor's runs to their queue, counters kept. Runs without a queue go to `queue`. */
     reenqueueWorkflowsForRecovery(executor: string, version: string, queue: string): Promise<readonly string[]>;
@@ -43,33 +24,17 @@ export interface DbosExecutor {
 }
 
 /** Connection to Postgres. */
-export interface Session {
-  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>;
-  on(event: "error" | "end", listener: (error?: Error) => void): unknown;
-}
-
-export interface Client extends Session {
-  connect(): Promise<void>;
-  end(): Promise<void>;
-}
-
-export interface Pool extends Session {
-  connect(): Promise<Session & { release(broken?: boolean): void }>;
-  end(): Promise<void>;
-}
+export type Session = pg.ClientBase;
+export type Client = pg.Client;
+export type Pool = pg.Pool;
 
 interface Packages {
-  readonly dbos: Dbos;
+  readonly dbos: typeof DBOS;
   readonly openClient: (config: Readonly<Record<string, unknown>>) => Promise<DbosClient>;
   readonly executor: () => DbosExecutor;
   readonly registerQueue: (name: string, params: Readonly<Record<string, number>>) => void;
   readonly stopQueues: () => void;
   readonly makeTables: (url: string, logger: object, pool: Pool, schema: string, listens: boolean) => Promise<void>;
-}
-
-interface Postgres {
-  readonly Client: new (config: Readonly<Record<string, unknown>>) => Client;
-  readonly Pool: new (config: Readonly<Record<string, unknown>>) => Pool;
 }
 
 const NAME = "@dbos-inc/dbos-sdk";
@@ -93,7 +58,7 @@ export function loadDbos(): Packages {
 }
 
 /** Loads the Postgres client that the engine depends on. */
-export function loadPostgres(): Postgres {
+export function loadPostgres(): Pick<typeof pg, "Client" | "Pool"> {
   return createRequire(findDbos())("pg");
 }
 
