@@ -2,7 +2,7 @@ import { checkPath, followPath, parsePath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
 import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { RunError } from "../../engine/event/end.ts";
-import type { EventOf, RunEvent } from "../../engine/event/event.ts";
+import type { RunEvent } from "../../engine/event/event.ts";
 import type { RunRecord } from "../../engine/event/record.ts";
 import type { RunResult } from "../../engine/result/result.ts";
 import { noFixture } from "./fixtures.ts";
@@ -63,7 +63,7 @@ export function outcomeOf({ record, events, result, exposed, ...rest }: CaseRun)
       ...operation,
       tool: exposed(operation.skill, operation.tool),
     })) as JsonObject[],
-    steps: new Map(events.flatMap((event) => (event.type === "node:exit" ? stepsOf(record, event) : []))),
+    steps: new Map(stepsIn(record, events)),
     evidence: evidence ?? { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 },
     costUsd: rest.costUsd === undefined ? usage.costUsd : rest.costUsd,
     tokens: usage.inputTokens + usage.outputTokens,
@@ -73,13 +73,22 @@ export function outcomeOf({ record, events, result, exposed, ...rest }: CaseRun)
   };
 }
 
-function stepsOf({ workflow, inner = {} }: RunRecord, event: RunEvent & EventOf<"node:exit">): [string, StepOutcome][] {
-  const { at, node, result } = event;
-  const { nodes } = (at === undefined ? undefined : inner[documentOf(at)]?.workflow) ?? workflow;
-  return (nodes[node]?.steps ?? []).map(({ id }) => {
-    const call = result.toolCalls.find(({ step }) => step === id);
-    const came = call?.error === undefined ? (call?.planned ? "planned" : "success") : "failed";
-    return [`${nodePath(at, node)}.${id}`, call ? came : "skipped"];
+/** Returns the results of steps. A planned write that a fixture answers is planned, too. */
+function stepsIn({ workflow, inner = {} }: RunRecord, events: readonly RunEvent[]): [string, StepOutcome][] {
+  const operations = new Set(events.flatMap((event) => (event.type === "operation:planned" ? event.id : [])));
+  const planned = new Set(
+    events.flatMap((event) => (event.type === "tool:call" && operations.has(event.id) ? event.ref : [])),
+  );
+  return events.flatMap((event): [string, StepOutcome][] => {
+    if (event.type !== "node:exit") return [];
+    const { at, node, result } = event;
+    const { nodes } = (at === undefined ? undefined : inner[documentOf(at)]?.workflow) ?? workflow;
+    return (nodes[node]?.steps ?? []).map(({ id }) => {
+      const call = result.toolCalls.find(({ step }) => step === id);
+      const isPlanned = call?.planned || planned.has(call?.ref ?? "");
+      const came = call?.error !== undefined ? "failed" : isPlanned ? "planned" : "success";
+      return [`${nodePath(at, node)}.${id}`, call ? came : "skipped"];
+    });
   });
 }
 
