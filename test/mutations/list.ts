@@ -398,4 +398,12 @@ export const MUTATIONS: readonly Mutation[] = [
     after: "complaints.length > 0 && recheck !== null",
     tests: ["test/core/engine/decide/evidence.test.ts"],
   },
+  {
+    rule: 13,
+    harm: "takes text that the run itself wrote for evidence",
+    file: "src/core/engine/evidence/question.ts",
+    before: "resultText(withoutSent(part, lines))",
+    after: "resultText(part)",
+    tests: ["test/core/engine/decide/evidence.test.ts"],
+  },
 ];

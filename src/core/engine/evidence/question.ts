@@ -8,7 +8,7 @@ import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/state.ts";
 import { type Evidence, examine } from "./check.ts";
 import type { EarlierClaim } from "./claims.ts";
-import { withoutEchoes } from "./echoes.ts";
+import { sentLines, withoutEchoes, withoutSent } from "./echoes.ts";
 
 /** A check of one answer's claims, and its result. */
 
@@ -32,6 +32,8 @@ export interface CitedResult {
   readonly isWrite: boolean;
   /** True if the tool runs code that the model wrote. */
   readonly isOwnCode: boolean;
+  /** Inputs of earlier writes through the same skill. Text that they sent is not evidence when it is read back. */
+  readonly sent: readonly Json[];
   /** Fields of the result that repeat the input, if the tool declares them. */
   readonly echoes?: readonly string[];
   readonly blobs: readonly BlobInfo[];
@@ -70,7 +72,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
 
 /** Returns the evidence in a result. Planned, failed, rejected and unfinished calls and writes are not evidence. */
 function evidenceIn(
-  { call, isTeam, isWrite, isOwnCode, echoes, blobs }: CitedResult,
+  { call, isTeam, isWrite, isOwnCode, sent, echoes, blobs }: CitedResult,
   texts: ReadonlyMap<string, string>,
 ): Evidence {
   const { ref, outcome, input } = call;
@@ -84,6 +86,8 @@ function evidenceIn(
   if (isOwnCode)
     return none("is the result of code that the model wrote. Cite the results that the code read", "own_code");
   if (isWrite) return none("is the result of a write, which is not evidence");
+  const lines = sentLines(sent);
   const kept = blobs.flatMap(({ blob_id }) => texts.get(blob_id) ?? []);
-  return { source: { texts: [resultText(withoutEchoes(outcome.output, input, echoes)), ...kept] }, isTeam };
+  const parts = [withoutEchoes(outcome.output, input, echoes), ...kept];
+  return { source: { texts: parts.map((part) => resultText(withoutSent(part, lines))) }, isTeam };
 }

@@ -631,6 +631,29 @@ describe("planted claims", () => {
     expect(evidence).toMatchObject({ claims: 3, supported: 1, dropped: 2 });
   });
 
+  test("text that an earlier write sent is not evidence when the same skill reads it back", () => {
+    const text = "Summary\nThe pool ran dry at noon";
+    const say = (ref: string, quote: string) => claim("it ran dry", cite(ref, quote));
+    const claims = [
+      say("r1", "pool ran dry at noon"),
+      say("r3", "pool ran dry at noon"),
+      say("r3", "opened by the bot"),
+    ];
+    const options: PlayOptions = {
+      answers: [
+        calls("ops_logs", ["ops_act", { text }], ["ops_logs", { id: 7 }]),
+        "seen",
+        gives({ claims }),
+        gives({ claims }),
+      ],
+      tools: ({ tool }) => ({
+        output: tool.name === "act" ? "sent" : { id: 7, body: text, by: "opened by the bot" },
+      }),
+    };
+    const { claims: checked = [] } = eventsOf(judged([], checks(), options).events, "evidence:checked")[0] ?? {};
+    expect(checked.map(({ supported }) => supported)).toEqual([true, false, true]);
+  });
+
   test("the result of code that the model wrote is not evidence, not even of a tool that was removed since", () => {
     const coder = skillOf("code", [toolOf("code", "run_code")]);
     const workflow = workflowOf({ a: node([checks()], { skills: ["code", "tool-maker"] }) });

@@ -1,6 +1,7 @@
-import { defined, isObject, type JsonObject } from "../../../base/values.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
-import { alike, EXECUTOR } from "../../../skill/skill.ts";
+import { alike, EXECUTOR, type ToolDescriptor } from "../../../skill/skill.ts";
+import type { RecordedCall } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
@@ -99,7 +100,8 @@ function examineStep(
   const key = `${checkKey(visit)}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
   const earlier = earlierClaims(scene);
-  const results = [...citedRefs(evaluator.rule, data, earlier)].flatMap((ref) => citedResult(scene, ref));
+  const writes = writesSent(scene);
+  const results = [...citedRefs(evaluator.rule, data, earlier)].flatMap((ref) => citedResult(scene, ref, writes));
   const question = {
     node: visit.node,
     evaluator,
@@ -130,17 +132,47 @@ function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
   });
 }
 
-function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
-  const call = state.run.calls.get(ref);
-  if (!call) return [];
+function toolOf({ program, state }: Scene, call: RecordedCall): ToolDescriptor | undefined {
   const { all } = toolsAt(program.inside(call.at), state, call.node);
-  const tool = all.find(({ exposed }) => exposed === call.tool);
+  return all.find(({ exposed }) => exposed === call.tool);
+}
+
+/** Write that was sent to a service. */
+interface Sent {
+  readonly ref: string;
+  readonly skill: string;
+  readonly input: Json;
+}
+
+function writesSent(scene: Scene): Sent[] {
+  return [...scene.state.run.calls.values()].flatMap((call): Sent[] => {
+    const tool = call.planned ? undefined : toolOf(scene, call);
+    return tool?.effect === "write" ? [{ ref: call.ref, skill: tool.skill, input: call.input }] : [];
+  });
+}
+
+/** Returns a cited result, with what writes through the same skill had sent before it. */
+function citedResult(scene: Scene, ref: string, writes: readonly Sent[]): CitedResult[] {
+  const call = scene.state.run.calls.get(ref);
+  if (!call) return [];
+  const tool = toolOf(scene, call);
+  const isBefore = (other: string) => Number(other.slice(1)) < Number(ref.slice(1));
+  const sent = writes
+    .filter(({ ref: other, skill }) => skill === tool?.skill && isBefore(other))
+    .map(({ input }) => input);
   const isTeam = tool?.origin === "team";
   const isWrite = tool?.effect === "write" && tool.skill !== EXECUTOR;
   // A tool that the run defined may have been removed since.
   const isOwnCode = tool?.skill === CODE || alike(call.tool).startsWith(`${alike(TOOL_MAKER)}_`);
   return [
-    { call, isTeam, isWrite, isOwnCode, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] },
+    {
+      call,
+      isTeam,
+      isWrite,
+      isOwnCode,
+      sent,
+      blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [],
+    },
   ];
 }
 
