@@ -120,13 +120,12 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     latest = { id, now, set };
     return set;
   };
-  /** Describes the skills of a node. Omits a skill whose tools are not offered. */
+  /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
   const instructions = (id: string, now: Offering) => {
     const { context_mode } = now.settings;
     const set = tools(id, now);
     if (context_mode === "readOnDemand" && !set.find(READ_SKILL)) return [];
-    const isOfUse = ({ id: skill, tools }: SkillRecord) =>
-      tools.length === 0 || set.offered.some((tool) => tool.skill === skill);
+    const isOfUse = (skill: SkillRecord) => !skill.plannable || set.offered.some((tool) => tool.skill === skill.id);
     return skillSections(skills(id, now.changed).filter(isOfUse), context_mode, set);
   };
   return { available, skills, tools, instructions };
