@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Json, lazy } from "../../base/values.ts";
+import { type Fitting, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 import type { Finding } from "./finding.ts";
 
@@ -59,8 +59,11 @@ export const findingSchema = lazy(() =>
   }),
 );
 
+/** Structured form of a finding. */
+export type FindingJson = Fitting<typeof findingSchema>;
+
 /** Returns the structured form. Members that are not known are absent. */
-export function findingJson(finding: Finding): Json {
+export function findingJson(finding: Finding): FindingJson {
   const { headline, verdict, severity, impact, cause, action, isUnshown, claims, ruledOut, missing, counts } = finding;
   const { confidence: _, ...where } = cause ?? { text: "" };
   const members = {

@@ -9,7 +9,7 @@ import {
   slackText,
 } from "../../base/inert.ts";
 import { shortText } from "../../base/preview.ts";
-import { defined, type JsonObject } from "../../base/values.ts";
+import { defined, type JsonObject, toJson } from "../../base/values.ts";
 import type { Program } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
 import { foundWords } from "./claims.ts";
@@ -35,7 +35,7 @@ export function findingRoot(finding: Finding): JsonObject | undefined {
       SLACK,
       lead.map((line) => `*${slackText(line)}*`),
     ),
-    json: findingJson(finding),
+    json: toJson(findingJson(finding)),
   };
 }
 

@@ -17,6 +17,8 @@ import { operationSchema } from "../event/operation.ts";
 import { type RunRecord, skippedSchema } from "../event/record.ts";
 import { resolvedSourceSchema } from "../event/resolved-source.ts";
 import { sumEvidence } from "../evidence/check.ts";
+import { findingOf } from "../finding/finding.ts";
+import { findingJson, findingSchema } from "../finding/json.ts";
 import { evidenceIn, evidenceOf } from "../fold/fold-inner.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
 
@@ -42,6 +44,7 @@ export const resultSchema = lazy(() =>
     skipped: optional(skippedSchema(), "For a run within a cool-down: the earlier run"),
     exitCode: z.int(),
     verdict: optional(z.string(), "Value at the workflow's verdict path"),
+    finding: optional(findingSchema(), "What the run found, if the workflow names it with report"),
     degraded: degradedSchema().describe("Where the run continued with less than its workflow asks for"),
     unrouted: optional(unroutedSchema(), "Node at which the run ended because none of its edges applied"),
     results: z.record(z.string(), nodeResultSchema()),
@@ -94,6 +97,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
     ...(status === "skipped" ? defined("skipped", record.skipped) : {}),
     exitCode,
     ...defined("verdict", state.end?.verdict),
+    ...defined("finding", foundBy(record, state)),
     degraded: [...(state.end?.degraded ?? [])],
     ...defined("unrouted", state.end?.unrouted),
     results: Object.fromEntries(state.results),
@@ -118,6 +122,12 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
     ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
     ...(error ? { error: shownError(error, write) } : {}),
   };
+}
+
+/** Returns what a run found. A workflow that names nothing has its results only. */
+function foundBy(record: RunRecord, state: State): RunResult["finding"] {
+  const { workflow } = record;
+  return workflow.report && state.results.size > 0 ? findingJson(findingOf(state, { record, workflow })) : undefined;
 }
 
 function shownError({ hint, ...error }: RunError, write: OptionWriter) {

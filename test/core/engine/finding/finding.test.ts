@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
+import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
 import { judgeClaims, refutedIn } from "../../../../src/core/engine/finding/claims.ts";
 import { findingSchema } from "../../../../src/core/engine/finding/json.ts";
@@ -292,6 +293,28 @@ describe("the finding in templates", () => {
         "verdict": "deploy_regression",
       }
     `);
+  });
+
+  test("is in the result document of a workflow with a report", () => {
+    const { finding, played } = filed(ANSWER);
+    expect(describeResult(played.record, played.state).finding).toEqual(finding.json);
+    const guessed = filed(ANSWER, { workflow: { report: undefined } });
+    expect(describeResult(guessed.played.record, guessed.played.state)).not.toHaveProperty("finding");
+    expect(guessed.finding).toMatchObject({
+      title: "Checkout fails",
+      json: { cause: { text: "The pool is too small" } },
+    });
+  });
+
+  test("has paths that are checked", () => {
+    const paths = ["finding.title", "finding.json.cause.text", "run.report_url", "finding.titel", "run.url"];
+    const steps = paths.map((path, index) => ({ id: `s${index}`, tool: "file", with: { body: `{{${path}}}` } }));
+    const nodes = { look: { skills: ["ops"], steps }, all: { map: { over: "input.list", as: "item" } } };
+    const workflow = workflowOf(nodes, ["look -> all"]);
+    const found = checkWorkflow(workflow, new Set(["ops"])).filter(({ code }) => code === "UNKNOWN_PATH");
+    expect(found.map(({ path }) => path[3])).toEqual([3, 4]);
+    const hidden = checkWorkflow(workflowOf({ finding: {}, file: { skills: ["ops"], steps } }), new Set(["ops"]));
+    expect(hidden.find(({ code }) => code === "RESERVED_NODE_ID")?.path).toEqual(["nodes", "finding"]);
   });
 
   test("gives the same bytes for the same record", () => {
