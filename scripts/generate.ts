@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OPTIONS, type OptionRow } from "../src/app/options.ts";
-import { githubJob } from "../src/cli/commands/init/jobs/github.ts";
-import { gitlabJob } from "../src/cli/commands/init/jobs/gitlab.ts";
+import { githubJob, gitlabJob } from "../src/cli/commands/init/jobs.ts";
 import { DIAGNOSTIC_THEMES, type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
 import { type OptionName, variableOf } from "../src/core/base/options.ts";
 import { publishedSchemas } from "../src/core/outward/published.ts";

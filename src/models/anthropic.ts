@@ -1,12 +1,35 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { checkedAs, isObject, type Json } from "../core/base/values.ts";
-import { answerText, imagesIn, openingOf, type Part, type Prompt, type Reply, type ToolAnswer, type Turn, type Usage } from "../core/engine/event/prompt.ts";
+import {
+  answerText,
+  imagesIn,
+  openingOf,
+  type Part,
+  type Prompt,
+  type Reply,
+  type ToolAnswer,
+  type Turn,
+  type Usage,
+} from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { formatOf, isExpressible } from "./anthropic-shapes.ts";
 import { keyed, type Service, type ServiceOptions, serviceOf } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { shapeText } from "./shapes.ts";
-import { type Answer, callPart, concede, countOf, DONE, exchange, type Fields, fieldsOf, listOf, NO_SDK_TIMEOUT, stringOf, writtenToCache } from "./wire.ts";
+import {
+  type Answer,
+  callPart,
+  concede,
+  countOf,
+  DONE,
+  exchange,
+  type Fields,
+  fieldsOf,
+  listOf,
+  NO_SDK_TIMEOUT,
+  stringOf,
+  writtenToCache,
+} from "./wire.ts";
 
 const PROVIDER = "anthropic";
 
@@ -178,12 +201,7 @@ function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
   }
 }
 
-interface Usages {
-  input_tokens?: unknown;
-  output_tokens?: unknown;
-  cache_read_input_tokens?: unknown;
-  cache_creation_input_tokens?: unknown;
-}
+type Usages = Partial<Record<`${"" | "cache_read_" | "cache_creation_"}input_tokens` | "output_tokens", unknown>>;
 
 async function readStream(
   answer: Answer,

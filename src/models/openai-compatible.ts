@@ -1,11 +1,34 @@
 import type OpenAI from "openai";
 import type { Json, JsonSchema } from "../core/base/values.ts";
-import { type Opening, openingOf, openingTexts, type Part, type Prompt, type Reply, type ToolAnswer, type Turn, type Usage } from "../core/engine/event/prompt.ts";
+import {
+  type Opening,
+  openingOf,
+  openingTexts,
+  type Part,
+  type Prompt,
+  type Reply,
+  type ToolAnswer,
+  type Turn,
+  type Usage,
+} from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { type Service, type ServiceOptions, serviceOf } from "./faults.ts";
 import { openaiClient } from "./openai-client.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
-import { type Answer, callPart, concede, countOf, DONE, exchange, type Fields, fieldsOf, listOf, markedText, stringOf, writtenToCache } from "./wire.ts";
+import {
+  type Answer,
+  callPart,
+  concede,
+  countOf,
+  DONE,
+  exchange,
+  type Fields,
+  fieldsOf,
+  listOf,
+  markedText,
+  stringOf,
+  writtenToCache,
+} from "./wire.ts";
 
 const PROVIDER = "openai-compatible";
 

@@ -1,13 +1,35 @@
 import type OpenAI from "openai";
 import type { Json, JsonSchema } from "../core/base/values.ts";
 import { checkedAs } from "../core/base/values.ts";
-import { imagesIn, openingOf, type Part, type Prompt, type Reply, type ToolAnswer, type Turn, type Usage } from "../core/engine/event/prompt.ts";
+import {
+  imagesIn,
+  openingOf,
+  type Part,
+  type Prompt,
+  type Reply,
+  type ToolAnswer,
+  type Turn,
+  type Usage,
+} from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { keyed, type Service, type ServiceOptions, serviceOf } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { openaiClient } from "./openai-client.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
-import { type Answer, callPart, concede, countOf, DONE, exchange, type Fields, fieldsOf, listOf, markedText, stringOf, writtenToCache } from "./wire.ts";
+import {
+  type Answer,
+  callPart,
+  concede,
+  countOf,
+  DONE,
+  exchange,
+  type Fields,
+  fieldsOf,
+  listOf,
+  markedText,
+  stringOf,
+  writtenToCache,
+} from "./wire.ts";
 
 const PROVIDER = "openai";
 

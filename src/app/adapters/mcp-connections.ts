@@ -135,20 +135,11 @@ const OFFLINE = "its MCP server is a command, which was not started: the run is 
 /** Connects a skill's server, or returns the reason why it failed. */
 export async function connectSkill(
   { skill, contents }: Pick<SkillEntry, "skill" | "contents">,
-  {
-    host,
-    fetch,
-    redactor,
-    offline,
-    signal,
-    limitMs,
-    person,
-    links,
-    isLocked = false,
-  }: Connecting & { readonly isLocked?: boolean },
+  { host, redactor, ...connecting }: Connecting & { readonly isLocked?: boolean },
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
-  if (offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
+  const { fetch, signal, limitMs, person, links, isLocked = false } = connecting;
+  if (connecting.offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
   const { openMcp } = await import("../../loaders/mcp/client.ts");
   const { env, cwd } = host;
   try {

@@ -20,9 +20,8 @@ import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
-import { reachedSkills, type SkillEntries } from "../skills/entries.ts";
+import { leaveOutUseless, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { HELD_SCRIPTS } from "../skills/states.ts";
-import { leaveOutUseless } from "../skills/useful.ts";
 
 /** Applies what a run planned. Each operation is carried out at most once, even if the process is killed. */
 

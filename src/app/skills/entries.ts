@@ -1,6 +1,8 @@
 import { SkillflowError } from "../../core/base/errors.ts";
-import { deepEqual } from "../../core/base/values.ts";
+import { deepEqual, stringsIn } from "../../core/base/values.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import { askForLack } from "../../loaders/registry/availability.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
 /** Skills by id. Undefined if no skill has the id. */
@@ -55,4 +57,39 @@ export async function reachedSkills(
 ): Promise<readonly (SkillEntry | undefined)[]> {
   const called = [...entries.values()].flatMap((entry) => entry?.calls ?? []);
   return [...entries.values(), ...(await gatherCalled(set, called)).values()];
+}
+
+/** Asks the skills again what they lack, now that the run's input and sources are known. */
+export async function leaveOutUseless(
+  entries: SkillEntries,
+  workDir: string,
+  { input, sources }: Pick<RunRecord, "input" | "sources">,
+): Promise<SkillEntries> {
+  const texts = [...stringsIn(input), ...Object.values(sources).map(({ content }) => content)];
+  const asked = [...entries].map(
+    async ([id, entry]) => [id, entry && (await askForLack(entry, { workDir, texts }))] as const,
+  );
+  return new Map(await Promise.all(asked));
+}
+
+/**
+ * Returns the skills of a run that plans its writes. A skill without config keeps its write tools, because they need
+ * the config only when the plan is applied.
+ */
+export function plannableSkills(entries: SkillEntries): SkillEntries {
+  return new Map([...entries].map(([id, entry]) => [id, entry && plannable(entry)] as const));
+}
+
+function plannable(entry: SkillEntry): SkillEntry {
+  const { skill, unavailable, isLacking } = entry;
+  const lacksConfig = unavailable?.kind === "config_missing" || unavailable?.kind === "config_form";
+  if (unavailable !== undefined && (isLacking || !lacksConfig)) return entry;
+  const writes = skill.tools.filter(({ effect }) => effect === "write").map((tool) => ({ ...tool, needs: [] }));
+  if (unavailable === undefined) {
+    const tools = skill.tools.map((tool) => writes.find(({ name }) => name === tool.name) ?? tool);
+    return { ...entry, skill: { ...skill, tools } };
+  }
+  if (writes.length === 0) return entry;
+  const { mcp: _server, ...rest } = skill;
+  return { ...entry, skill: { ...rest, tools: writes }, unavailable: undefined, plannable: unavailable };
 }

@@ -6,8 +6,7 @@ import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { actedIn, type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
 import { alike, describeTools, exposedName, type Tool } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import type { SkillEntries } from "../skills/entries.ts";
-import { plannableSkills } from "../skills/plannable.ts";
+import { plannableSkills, type SkillEntries } from "../skills/entries.ts";
 
 /** Stand-ins for the skills of a test case. They do not depend on the local configuration. */
 export interface Props {

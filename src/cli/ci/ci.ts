@@ -6,7 +6,15 @@ import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Report } from "../../reports/model/report.ts";
 import type { Io } from "../io.ts";
 import type { WrittenFile } from "../outputs.ts";
-import { annotationsOfRefusal, annotationsOfRun, maskCommands, type Outputs, outputsOf, refusalSummary, stepSummary } from "./github.ts";
+import {
+  annotationsOfRefusal,
+  annotationsOfRun,
+  maskCommands,
+  type Outputs,
+  outputsOf,
+  refusalSummary,
+  stepSummary,
+} from "./github.ts";
 
 /** Files that a run leaves for CI. */
 interface Left {

@@ -1,6 +1,12 @@
 import type { Person } from "../../app/adapters/mcp-connections.ts";
 import type { Workspace } from "../../app/host.ts";
-import { type InlineSkills, openWorkspace, rememberTrust, type SkillEntry, type TrustEntry } from "../../app/workspace.ts";
+import {
+  type InlineSkills,
+  openWorkspace,
+  rememberTrust,
+  type SkillEntry,
+  type TrustEntry,
+} from "../../app/workspace.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";

@@ -68,46 +68,39 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(EXIT_CODES, code);
 }
 
-/** Error codes of failed tool calls, recorded in `tool:result` next to the message. */
-export const CALL_CODES = [
-  "tool.failed",
-  "tool.timeout",
-  "tool.unknown",
-  "input.invalid",
-  "output.invalid",
-  "call.refused",
-  "call.in_doubt",
-  "calls.full",
-  "limit.reached",
-  "run.interrupted",
-  "server.failed",
-  "offline.refused",
-  "sandbox.missing",
-  "sandbox.failed",
-  "sandbox.limit",
-  "blob.unknown",
-  "blob.refused",
-] as const satisfies readonly ErrorCode[];
+/** Error codes of failed tool calls, and whether a write with that code may have had an effect. */
+const CALLS = {
+  "tool.failed": "unknown",
+  "tool.timeout": "unknown",
+  "tool.unknown": "no",
+  "input.invalid": "no",
+  "output.invalid": "unknown",
+  "call.refused": "no",
+  "call.in_doubt": "unknown",
+  "calls.full": "no",
+  "limit.reached": "unknown",
+  "run.interrupted": "unknown",
+  "server.failed": "unknown",
+  "offline.refused": "no",
+  "sandbox.missing": "no",
+  "sandbox.failed": "no",
+  "sandbox.limit": "unknown",
+  "blob.unknown": "unknown",
+  "blob.refused": "unknown",
+} as const satisfies { readonly [Code in ErrorCode]?: Acted };
 
-export type CallCode = (typeof CALL_CODES)[number];
+export type CallCode = keyof typeof CALLS;
+
+/** Codes that `tool:result` records next to the message. */
+export const CALL_CODES = Object.keys(CALLS) as readonly CallCode[];
 
 /** The effect of a failed call on the outside world: none, or possibly all that was requested. */
 export type Acted = "no" | "unknown";
 
 /** Codes of calls that were rejected before they started. */
-const NEVER_BEGUN: ReadonlySet<string> = new Set<CallCode>([
-  "tool.unknown",
-  "input.invalid",
-  "call.refused",
-  "calls.full",
-  "offline.refused",
-  "sandbox.missing",
-  "sandbox.failed",
-]);
-
 /** Derives from the code alone whether a failed write had an effect. Used for records without `acted`. */
 export function actedByCode(code: string | undefined): Acted {
-  return code !== undefined && NEVER_BEGUN.has(code) ? "no" : "unknown";
+  return CALLS[CALL_CODES.find((known) => known === code) ?? "tool.failed"];
 }
 
 /** Reads from a thrown value whether the write had an effect. Any error with the property `acted: "no"` counts. */

@@ -95,46 +95,34 @@ export function checkModel(model: string, own: OwnPrefixes = NONE): string {
 }
 
 export function requireKey(provider: Provider, env: Environment): void {
-  const missing = missingVariable(provider, env);
-  const malformed = malformedVariable(provider, env);
-  if (malformed !== undefined) {
-    const { name, wanted } = malformed;
-    throw new SkillflowError("config.invalid", `${name} is not ${wanted}`, { hint: `set ${name} to ${wanted}` });
-  }
-  if (missing === undefined) return;
-  const hint =
-    missing === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${missing}=…`;
-  throw new SkillflowError("config.missing", `${provider} needs ${missing}, which is not set`, { hint });
-}
-
-const VARIABLES: Readonly<Record<Provider, string | undefined>> = {
-  anthropic: "ANTHROPIC_API_KEY",
-  openai: "OPENAI_API_KEY",
-  "openai-compatible": "OPENAI_BASE_URL",
-  replay: undefined,
-  script: undefined,
-};
-
-function missingVariable(provider: Provider, env: Environment): string | undefined {
-  const variable = VARIABLES[provider];
-  return variable === undefined || env[variable] ? undefined : variable;
+  const lack = lackOf(provider, env);
+  if (!lack) return;
+  const { name, isMissing, reason, fix } = lack;
+  if (!isMissing) throw new SkillflowError("config.invalid", reason, { hint: fix });
+  const hint = name === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${name}=…`;
+  throw new SkillflowError("config.missing", `${provider} needs ${name}, which is not set`, { hint });
 }
 
 const ADDRESS: ConfigForm = { format: "base_url" };
 const KEY: ConfigForm = { format: "token" };
-const FORMS: Readonly<Record<Provider, Readonly<Record<string, ConfigForm>>>> = {
+
+/** Variables of the providers with their forms. The first one is required. */
+const VARIABLES = {
   anthropic: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
   openai: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
-  "openai-compatible": { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
-  replay: {},
-  script: {},
-};
+  "openai-compatible": { OPENAI_BASE_URL: ADDRESS, OPENAI_API_KEY: KEY },
+} as const;
 
-function malformedVariable(provider: Provider, env: Environment) {
-  const found = Object.entries(FORMS[provider]).find(
-    ([name, form]) => env[name] && !hasForm(env[name], form, () => "none"),
-  );
-  return found && { name: found[0], wanted: wantedOf(found[1]) ?? "" };
+/** Finds a variable of the provider that is malformed or missing. */
+function lackOf(provider: Provider, env: Environment) {
+  const forms: readonly [string, ConfigForm][] =
+    provider === "replay" || provider === "script" ? [] : Object.entries(VARIABLES[provider]);
+  const malformed = forms.find(([name, form]) => env[name] && !hasForm(env[name], form, () => "none"));
+  const [required = ""] = forms[0] ?? [];
+  const [name, form] = malformed ?? [required];
+  if (!malformed && (required === "" || env[required])) return undefined;
+  const reason = form ? `${name} is not ${wantedOf(form)}` : `${name} is not set`;
+  return { name, isMissing: !form, reason, fix: form ? `set ${name} to ${wantedOf(form)}` : `set ${name}` };
 }
 
 interface ModelAvailability {
@@ -145,11 +133,7 @@ interface ModelAvailability {
 
 export function modelAvailability(env: Environment): ModelAvailability[] {
   return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
-    const missing = missingVariable(id, env);
-    if (missing !== undefined) return { id, lack: { reason: `${missing} is not set`, fix: `set ${missing}` } };
-    const malformed = malformedVariable(id, env);
-    if (malformed === undefined) return { id, lack: undefined };
-    const { name, wanted } = malformed;
-    return { id, lack: { reason: `${name} is not ${wanted}`, fix: `set ${name} to ${wanted}` } };
+    const lack = lackOf(id, env);
+    return { id, lack: lack && { reason: lack.reason, fix: lack.fix } };
   });
 }

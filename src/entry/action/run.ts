@@ -8,7 +8,16 @@ import { admitActors } from "./actors.ts";
 import { keepComment, openComment } from "./comment.ts";
 import { federate } from "./federation.ts";
 import { type GitHub, openGitHub } from "./github.ts";
-import { asInput, type Errand, errandOf, type Inputs, isCommented, listOf, readInputs, withoutInputs } from "./inputs.ts";
+import {
+  asInput,
+  type Errand,
+  errandOf,
+  type Inputs,
+  isCommented,
+  listOf,
+  readInputs,
+  withoutInputs,
+} from "./inputs.ts";
 
 export interface Step {
   readonly env: Environment;

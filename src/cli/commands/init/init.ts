@@ -10,7 +10,7 @@ import { isCi } from "../../ci/ci.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
-import { ACTION, GITHUB_FILE, type StartedBy } from "./jobs/github.ts";
+import { ACTION, GITHUB_FILE, type StartedBy } from "./jobs.ts";
 import { configText, environmentText, jobFile } from "./settings.ts";
 import { editorLine, pathsOf, type Shipped, type StarterFile, shippedFiles, starterFiles } from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";

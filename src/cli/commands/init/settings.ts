@@ -1,6 +1,5 @@
 import { defined } from "../../../core/base/values.ts";
-import { GITHUB_FILE, githubJob, type StartedBy } from "./jobs/github.ts";
-import { GITLAB_FILE, gitlabJob } from "./jobs/gitlab.ts";
+import { GITHUB_FILE, GITLAB_FILE, githubJob, gitlabJob, type StartedBy } from "./jobs.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
 

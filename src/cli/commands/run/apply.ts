@@ -2,7 +2,16 @@ import { closeSync, lstatSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
-import { type AppliedOperation, type ApplyRequest, checkOpen, openOperations, prepareApply, type ReviewedPlan, reviewPlan, skillOf } from "../../../app/runs/apply.ts";
+import {
+  type AppliedOperation,
+  type ApplyRequest,
+  checkOpen,
+  openOperations,
+  prepareApply,
+  type ReviewedPlan,
+  reviewPlan,
+  skillOf,
+} from "../../../app/runs/apply.ts";
 import { applyPlan } from "../../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
 import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";

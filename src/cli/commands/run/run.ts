@@ -1,7 +1,14 @@
 import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
 import { readWorkflow, recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
-import { type FinishedRun, recordResume, recordWord, resumeRun, startRun, type Watch } from "../../../app/runs/drive.ts";
+import {
+  type FinishedRun,
+  recordResume,
+  recordWord,
+  resumeRun,
+  startRun,
+  type Watch,
+} from "../../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../../app/runs/prepare.ts";
 import { prepareReplay } from "../../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";

@@ -11,7 +11,15 @@ import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { replaceOwn } from "../../outputs.ts";
 import { confirms } from "../../terminal/person.ts";
 import { jsonText, painter } from "../../terminal/terminal.ts";
-import { describeCase, describeFailures, describeSummary, describeTable, describeUpdates, modelOf, reportOf } from "./view.ts";
+import {
+  describeCase,
+  describeFailures,
+  describeSummary,
+  describeTable,
+  describeUpdates,
+  modelOf,
+  reportOf,
+} from "./view.ts";
 
 /** Runs `skillflow test`. Exit codes: 0 all passed, 1 a case failed, 2 a file is invalid, 3 a model's key is missing. */
 export const test: Action = async (io, places, flags) => {

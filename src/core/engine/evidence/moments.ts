@@ -13,7 +13,8 @@ export interface Moment {
 }
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const MONTH = "(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\\.?";
+const MONTH =
+  "(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:r?uary|ch|il|[ey]|ust|t|t?ember|ober)?(?![a-z])\\.?";
 const CLOCK = "(?<h>[01]?\\d|2[0-4]):(?<mi>[0-5]\\d)(?::(?<s>[0-5]\\d|60)(?:[.,](?<f>\\d{1,9}))?)?";
 const ZONE = "(?<zone>Z|UTC|GMT|[+-]\\d{2}:?\\d{2})(?![\\w:])";
 const AFTER = "(?![\\w:])";

@@ -47,6 +47,8 @@ describe("a claim whose facts are in the record", () => {
     ["at 14:05:31", "Nov 22 14:05:31 host app: x"],
     ["on Nov 22", "22/Nov/2026:14:05:31 +0000"],
     ["on 22 November 2026", "2026-11-22 14:05:31"],
+    ["on 3 Sept", "2026-09-03 14:05:31"],
+    ["10 declined payments, 3 marked", '["checkout-1",10,3]'],
     ["at 2:05 pm", "14:05:31 ERROR"],
     ["commit 04fa1ae", "commit 04fa1ae1e6d7b0"],
     ["id 0B6C4DDE-0F4E-4F0B-9B0F-111111111111", "0b6c4dde-0f4e-4f0b-9b0f-111111111111"],

@@ -1,5 +1,19 @@
-import { fillTemplate, type Values } from "../../../templates/fill.ts";
-import type { CiJob } from "./job.ts";
+import { fillTemplate, type Values } from "../../templates/fill.ts";
+
+interface CiJob {
+  /** Path of the workflow in the repository. */
+  readonly workflow: string;
+  /** Value for `--model`. Undefined to use the model of the workflow or project. */
+  readonly model?: string;
+  /** Variable of the model's API key, if it needs one. */
+  readonly key?: string;
+  /** Variables that skills need for reading, in the job that calls the model. */
+  readonly reads: readonly string[];
+  /** Branch that stores the state. Undefined if the workflow keeps none. */
+  readonly state?: string;
+  /** Variables that skills need for writing, in the job that applies the plan. */
+  readonly writes: readonly string[];
+}
 
 interface GithubJob extends CiJob {
   readonly startedBy: StartedBy;
@@ -76,4 +90,30 @@ function environment(variables: readonly string[]): string {
 /** Quotes a string that YAML could parse as another value. */
 function scalar(text: string): string {
   return /^[A-Za-z][\w./-]*$/.test(text) ? text : JSON.stringify(text);
+}
+
+/** File that `init` writes. `.gitlab-ci.yml` includes it. */
+export const GITLAB_FILE = ".gitlab-ci.skillflow.yml";
+
+/** Returns two GitLab CI jobs: one runs the project's workflow, the other applies its plan. */
+export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob): string {
+  const digest = state === undefined ? "" : ` --state git:${state} --report digest=triage/out/digest.md`;
+  return fillTemplate("jobs/gitlab.yml", {
+    analyse_variables: listed([...(key === undefined ? [] : [key]), ...reads]),
+    apply_variables: listed(writes),
+    remembered: state === undefined ? "" : remembered(state),
+    workflow: JSON.stringify(workflow),
+    model: model === undefined ? "" : `    MODEL: ${JSON.stringify(model)}\n`,
+    flags: (model === undefined ? "" : ' --model "$MODEL"') + digest,
+  });
+}
+
+function remembered(state: string): string {
+  return `# State is stored on the branch ${state}. Allow pushes by job tokens (Settings, CI/CD, Job token permissions), and
+# protect the other branches.
+`;
+}
+
+function listed(variables: readonly string[]): string {
+  return variables.length === 0 ? "none" : variables.join(", ");
 }
