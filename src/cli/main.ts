@@ -15,7 +15,6 @@ import { wrapLines } from "./terminal/wrap.ts";
 
 /** Process as passed to the program. */
 export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
-  /** Versions of Node and the platform. */
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Registers a handler of errors that no caller awaits, such as those of a library. */
   onFault(tell: (error: unknown) => void): void;

@@ -40,7 +40,6 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Converts a fault into the error that the Model port requires. */
 export function failureOf(service: Service, model: string, fault: Fault): SkillflowError {
   const code = codeOf(fault);
   const message = sayFault(service, model, code, fault);

@@ -24,7 +24,6 @@ export function openStore(host: Host, named: StorePlace): OpenedStore {
 
 type OpenedStore = Pick<Workspace, "store" | "storeDirectory" | "queue" | "intake">;
 
-/** Opens the queue of the database that the environment names. */
 export function openQueue(host: Host): RunQueue | undefined {
   return openStore(host, { engine: "dbos", url: undefined }).queue;
 }

@@ -40,7 +40,7 @@ export { holdLarge } from "../../run/results/large.ts";
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";
-import { changedSkills, changesNow, resumption } from "./resumption.ts";
+import { changedSkills, changesNow, resumption } from "./resume.ts";
 
 export interface Watch {
   readonly observers: readonly Observer[];

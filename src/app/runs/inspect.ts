@@ -27,11 +27,10 @@ export async function recordedReport(
   given: string,
 ): Promise<{ readonly report: Report; readonly plan: Plan | undefined }> {
   const { stored } = await findRecording(workspace, given);
-  const { record, events } = stored;
-  const state = stateOf({ record, events });
+  const { record } = stored;
   const blobs = workspace.storeDirectory && blobsOfRun(workspace.storeDirectory, record.run);
-  const report = { record, events, result: describeResult(record, state), ...defined("blobs", blobs) };
-  return { report: completeReport(workspace.host, report), plan: describePlan({ record, state, events }) };
+  const report = completeReport(workspace.host, { ...reportOf(stored), ...defined("blobs", blobs) });
+  return { report, plan: describePlan({ ...stored, state: stateOf(stored) }) };
 }
 
 /** Returns the visits of `NODE`, or the one visit that `NODE#2` names. */

@@ -1,23 +1,24 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
-import { defined, didYouMean } from "../../core/base/values.ts";
+import { deepEqual, defined, didYouMean, toJson } from "../../core/base/values.ts";
 import { checkModels } from "../../core/document/model-name.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedSkills, SkillRecord } from "../../core/engine/event/record.ts";
+import { changedSkillsIn } from "../../core/engine/fold/degraded.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
-import { type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
+import { changedSettings, type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
-import { unknownSkills } from "../workspace.ts";
+import { configFiles, unknownSkills } from "../workspace.ts";
 import { recordedInner } from "./inner.ts";
 import { hasUnwritten } from "./memory.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
-import { changesNow } from "./resumption.ts";
 
 export interface ResumeRequest {
   readonly choices: RunChoices;
@@ -69,7 +70,6 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   return { ...opened, record, settings, redactor, secrets, choices, serving };
 }
 
-/** Describes the listed skills that do not exist. */
 export function unknownWarnings(workspace: Workspace, { record }: StoredRun): string[] {
   return unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
 }
@@ -164,3 +164,27 @@ export function checkResumable({ record, events }: StoredRun, from: string | und
     );
   }
 }
+
+/** Returns the skills as they are now, unless the record already has the same. */
+export function changedSkills(
+  events: readonly RunEvent[],
+  now: ChangedSkills = [],
+): { skills: ChangedSkills } | undefined {
+  return deepEqual(toJson(now), toJson(changedSkillsIn(events))) ? undefined : { skills: now };
+}
+
+export function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
+  return changedSettings(choices, recordedSettings(record.settings, events), {
+    env: workspace.host.env,
+    files: configFiles(workspace),
+    own: ownPrefixes(workspace),
+  });
+}
+
+/** Returns the event that resumes an ended run, and its key. */
+export function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
+  const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
+  return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;
+}
+
+type Resumption = Omit<EventOf<"run:resume">, "type" | "from"> & { readonly from: string | undefined };

@@ -36,13 +36,12 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
     throw usageError(`${shownPath(host, taken)} already exists`, "remove it first: nothing was written");
   }
   const result = describeResult(record, stateOf({ record, events }));
-  const exposed = (skill: string, tool: string) => exposedName(skill, tool);
   const {
     status,
     verdict,
     path: way,
     called,
-  } = outcomeOf({ record, events, result, exposed, changedPrompts: undefined });
+  } = outcomeOf({ record, events, result, exposed: exposedName, changedPrompts: undefined });
   const approvals = recordedApprovals(events);
   const tools = await recordedTools(events, store.blobs(record.run));
   const document: TestFile = {

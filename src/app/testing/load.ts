@@ -145,7 +145,6 @@ function unknown(path: Diagnostic["path"], message: string, hint: string | undef
   return { severity: "error", code: "TEST_NAME_UNKNOWN", path, message, ...(hint === undefined ? {} : { hint }) };
 }
 
-/** Reports names of nodes and tools that the workflow does not have. */
 async function nameFindings(
   workspace: Workspace,
   { nodes, tools }: TestSketch,

@@ -241,7 +241,6 @@ function exposedIn({ skills }: RunRecord): (skill: string, tool: string) => stri
     tools.find((tool) => tool.skill === skill && tool.name === name)?.exposed ?? exposedName(skill, name);
 }
 
-/** Returns the recorded cost of the replies that the run used. */
 function recordedCost(recorded: readonly RunEvent[], events: readonly RunEvent[]): number | null {
   const taken = new Set(events.flatMap((event) => (event.type === "model:reply" ? [event.key] : [])));
   const costs = recorded.flatMap((event) =>

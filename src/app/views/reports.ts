@@ -32,7 +32,6 @@ function recordingCost(host: Host, { record, events }: Report): number | null | 
   }
 }
 
-/** Renderers of reports, each loaded on first use. */
 const KINDS = {
   json: async ({ result }: Report) => `${JSON.stringify(result, undefined, 2)}\n`,
   md: async (report: Report) => (await import("../../reports/markdown.ts")).summaryMarkdown(report),

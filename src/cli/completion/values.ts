@@ -113,7 +113,6 @@ async function codes(): Promise<readonly string[]> {
   return explainedCodes().map(({ code }) => code);
 }
 
-/** Lists the nodes of the run that was named before. */
 async function nodes({ host, args: [given = ""], flags }: Place): Promise<readonly string[]> {
   const store = storeAt(host, flags);
   const { record } = await store.skim(await findRun(store, given));
@@ -125,7 +124,6 @@ async function states({ host, flags }: Place): Promise<readonly string[]> {
   return names.filter((name) => name !== APPLIED);
 }
 
-/** Lists the keys of the state that was named before. */
 async function keys({ host, args: [name = ""], flags }: Place): Promise<readonly string[]> {
   const found = await openState(host, flags.get("--state")?.at(-1)).read([name]);
   return (found.get(name) ?? []).map(({ key }) => key);

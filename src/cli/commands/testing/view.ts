@@ -105,7 +105,6 @@ export function describeSummary(tested: readonly TestedCase[], left: readonly Te
   return `\n${parts.join(", ")} (${amount(tested.length, "case")})\n`;
 }
 
-/** Formats a table of the cases with one column per model. */
 export function describeTable(tested: readonly TestedCase[], { paint }: View): string {
   const models = [...new Set(tested.map((one) => modelOf(one) ?? "default"))];
   const titles = [...new Set(tested.map((one) => `${one.ready.loaded.file} > ${one.name}`))];

@@ -12,7 +12,6 @@ export interface DeclaredHost {
   readonly port: number | undefined;
 }
 
-/** Target of a connection. */
 export interface Endpoint {
   /** Normalized name or address: lowercase, decimal, without brackets or a trailing dot. */
   readonly host: string;
@@ -57,7 +56,6 @@ export function isDeclared(declared: readonly DeclaredHost[], { host, isAddress,
 
 const WEB_PORTS: readonly number[] = [80, 443];
 
-/** Formats the message for an invalid declaration. */
 export function faultOfHost(text: string): string {
   return `the invalid host ${JSON.stringify(text)}: write api.example.com, *.example.com or 127.0.0.1:8080`;
 }

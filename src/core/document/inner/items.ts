@@ -96,7 +96,6 @@ export function listAt(path: string, root: JsonObject): readonly Json[] | undefi
   return Array.isArray(value) ? value : undefined;
 }
 
-/** Builds an item's input: the `with` fields, and the item under its name. */
 export function inputOf(filled: JsonObject, as: string, item: Json): JsonObject {
   return { ...filled, [as]: item };
 }
