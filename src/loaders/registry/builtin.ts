@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { defined } from "../../core/base/values.ts";
 import { type Audience, audienceOf, callHandler, type Skill, type Tool } from "../../core/skill/skill.ts";
 import { openSkillFolder, readSkillDocument } from "../folder/skill-folder.ts";
-import { loadSkillModule } from "../formats/module/skill-module.ts";
+import { importBuiltin, loadSkillModule } from "../formats/module/skill-module.ts";
 
 /**
  * Loads a built-in skill. Its code is imported on first use: the build writes the rest to skill.json. Without a build,
@@ -12,12 +12,7 @@ import { loadSkillModule } from "../formats/module/skill-module.ts";
 export async function loadBuiltinSkill(directory: string): Promise<Skill> {
   const file = join(directory, "skill.json");
   const told = existsSync(file) ? readFileSync(file, "utf8") : await tellBuiltinSkill(directory);
-  let code: Promise<Skill> | undefined;
-  const load = () => {
-    code ??= loadCode(directory);
-    return code;
-  };
-  return withCode(JSON.parse(told), load);
+  return withCode(JSON.parse(told), codeIn(directory));
 }
 
 /** Returns everything about a built-in skill except its code, as JSON. */
@@ -25,7 +20,7 @@ export async function tellBuiltinSkill(directory: string): Promise<string> {
   const folder = openSkillFolder(directory);
   const document = folder && readSkillDocument(folder);
   const instruction = document && "instruction" in document && document.instruction;
-  const skill = { ...(await loadCode(directory)), ...(instruction ? { instruction } : {}) };
+  const skill = { ...(await loadSkillModule(codeIn(directory))), ...(instruction ? { instruction } : {}) };
   return JSON.stringify(skill, (_, value) => (typeof value === "function" ? true : value));
 }
 
@@ -40,17 +35,23 @@ interface ToldTool extends Omit<Tool, "handler" | "audience"> {
   readonly audience?: Audience | true;
 }
 
-function loadCode(directory: string): Promise<Skill> {
-  const code = ["skill.js", "skill.ts"].map((name) => join(directory, name)).find((file) => existsSync(file));
-  return loadSkillModule(code ?? join(directory, "skill.js"));
+function codeIn(directory: string): string {
+  const code = ["skill.js", "skill.ts"].map((name) => resolve(directory, name)).find((file) => existsSync(file));
+  return code ?? resolve(directory, "skill.js");
 }
 
-function withCode({ tools, probe, lacks, ...told }: ToldSkill, load: () => Promise<Skill>): Skill {
-  const skill: Skill = { ...told, tools: tools.map((tool) => toolWithCode(tool, load)) };
+function withCode({ tools, probe, lacks, ...told }: ToldSkill, file: string): Skill {
+  let code: Promise<Skill> | undefined;
+  const load = () => {
+    code ??= loadSkillModule(file);
+    return code;
+  };
   return {
-    ...skill,
+    ...told,
+    tools: tools.map((tool) => toolWithCode(tool, load)),
     ...(probe ? { probe: async (context) => (await load()).probe?.(context) } : {}),
-    ...(lacks ? { lacks: async (run) => (await load()).lacks?.(run) } : {}),
+    // Asked before every run and by validate. It does not need the tools, which take longer to build.
+    ...(lacks ? { lacks: async (run) => (await importBuiltin(file)).lacks?.(run) } : {}),
   };
 }
 

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { toJSONSchema } from "zod";
 import { attempt, messageOf, SkillflowError } from "../../../core/base/errors.ts";
@@ -8,8 +9,13 @@ import { importDefault, type Verify } from "./module-import.ts";
 
 /** Imports a built-in skill: a module whose default export is a skill definition. */
 export async function loadSkillModule(file: string): Promise<Skill> {
-  const module: unknown = await import(pathToFileURL(file).href);
-  return buildSkill(isObject(module) ? module.default : undefined, file);
+  return buildSkill(await importBuiltin(file), file);
+}
+
+/** Imports the definition of a built-in skill. With require if it is built: import() loads slow parts of Node first. */
+export async function importBuiltin(file: string): Promise<SkillDefinition> {
+  const module = file.endsWith(".js") ? createRequire(file)(file) : await import(pathToFileURL(file).href);
+  return module.default ?? module;
 }
 
 /** Runs a plug-in's module. The skill that it defines must have the id that was announced before it ran. */
