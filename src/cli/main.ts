@@ -30,7 +30,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   const guarded = guard(terminal, await inertFor(terminal));
   const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0 };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
-  const program = buildProgram(guarded.io, course, argv.includes("--help-all"));
+  const program = buildProgram(guarded.io, course, argv);
   const fault = new Promise<never>((_, reject) =>
     terminal.onFault((error) => {
       if (!guarded.takeStray(error)) reject(error);
@@ -152,7 +152,8 @@ interface Course {
   code: number;
 }
 
-function buildProgram(io: Io, course: Course, showsAll: boolean): Command {
+/** Builds the commands: only the one that the first word names, if it names one. */
+function buildProgram(io: Io, course: Course, argv: readonly string[]): Command {
   const program = new Command("skillflow")
     .description("Run workflows in which a model with skills executes the nodes.")
     .version(VERSION, "-V, --version", "Print the version")
@@ -166,7 +167,9 @@ function buildProgram(io: Io, course: Course, showsAll: boolean): Command {
       writeErr: (text) => void io.err(text),
     })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });
-  for (const spec of COMMANDS) addCommand(program, spec, { io, course, showsAll });
+  const named = COMMANDS.filter(({ usage }) => usage.split(" ")[0] === argv[0]);
+  const showsAll = argv.includes("--help-all");
+  for (const spec of named.length > 0 ? named : COMMANDS) addCommand(program, spec, { io, course, showsAll });
   return program;
 }
 
