@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, readdirSync, rmdirSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { attempt } from "../../core/base/errors.ts";
 import type { ForeignCommand, ForeignResult, Turn } from "../../core/skill/sandbox.ts";
@@ -52,10 +52,16 @@ async function removeWorkspace(workspace: string): Promise<void> {
 export interface PackagesAhead {
   /** Returns the sandbox that was started for this package, if any, and gives the caller ownership. */
   take(target: RunnablePackage): PackagePlace | undefined;
-  /** Starts a sandbox for the package's next run, unless one is already waiting. */
-  start(target: RunnablePackage, host: Host, commandIn: (place: PackagePlace) => ForeignCommand): void;
+  /** Starts sandboxes for the package's next runs until `most` of them wait, but not more than there are cores. */
+  start(next: NextRuns, most: number): void;
   /** Ends all waiting sandboxes and starts no more. Resolves when all are removed. */
   close(): Promise<void>;
+}
+
+export interface NextRuns {
+  readonly target: RunnablePackage;
+  readonly host: Host;
+  readonly commandIn: (place: PackagePlace) => ForeignCommand;
 }
 
 /** Schedules work and returns a function that cancels it. */
@@ -66,13 +72,14 @@ const MOST = 4;
 const IDLE_MS = 60_000;
 
 export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
-  const waiting = new Map<RunnablePackage, Waiting>();
+  /** Oldest first. */
+  let waiting: readonly Waiting[] = [];
   const ending = new Set<Promise<void>>();
   let isClosed = false;
 
-  const pick = (target: RunnablePackage) => {
-    const found = waiting.get(target);
-    waiting.delete(target);
+  const of = (target: RunnablePackage) => waiting.filter((each) => each.target === target);
+  const pick = (found: Waiting | undefined) => {
+    waiting = waiting.filter((each) => each !== found);
     found?.stop();
     return found;
   };
@@ -84,33 +91,38 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
   };
   return {
     take(target) {
-      const found = pick(target);
-      if (found && found.shows === identityOf(target)) return found.place;
-      end(found);
+      const shows = identityOf(target);
+      for (const found of of(target)) {
+        if (pick(found)?.shows === shows) return found.place;
+        end(found);
+      }
       return undefined;
     },
-    start(target, host, commandIn) {
-      if (isClosed || waiting.has(target)) return;
-      const [first] = waiting.keys();
-      if (first && waiting.size >= MOST) end(pick(first));
+    start({ target, host, commandIn }, most) {
       const shows = identityOf(target);
-      // The next run needs the same things and reports what is wrong with them.
-      const place = shows === undefined ? undefined : attempt(() => startPlace(host, commandIn));
-      if (shows === undefined || !place) return;
-      waiting.set(target, { place, shows, stop: later(() => end(pick(target)), IDLE_MS) });
-      void place.over.then(() => {
-        if (waiting.get(target)?.place === place) end(pick(target));
-      });
+      if (isClosed || shows === undefined) return;
+      for (let count = of(target).length; count < Math.min(most, availableParallelism()); count++) {
+        if (waiting.length >= MOST) end(pick(waiting[0]));
+        // The next run needs the same things and reports what is wrong with them.
+        const place = attempt(() => startPlace(host, commandIn));
+        if (!place) return;
+        const one: Waiting = { target, place, shows, stop: later(() => end(pick(one)), IDLE_MS) };
+        waiting = [...waiting, one];
+        void place.over.then(() => {
+          if (waiting.includes(one)) end(pick(one));
+        });
+      }
     },
     async close() {
       isClosed = true;
-      for (const target of [...waiting.keys()]) end(pick(target));
+      for (const one of waiting) end(pick(one));
       await Promise.all(ending);
     },
   };
 }
 
 interface Waiting {
+  readonly target: RunnablePackage;
   readonly place: WaitingPlace;
   /** Device and inode of the package's folder when the sandbox was started. */
   readonly shows: string;

@@ -144,7 +144,7 @@ interface Program {
   readonly request: JsonObject;
 }
 
-/** Uses the sandbox that was started ahead, if any. After the run, starts one for the next run. */
+/** Uses a sandbox that was started ahead, if any. After the run, starts one for the next run; two if runs follow. */
 async function runAhead(run: PackageRun, program: Program, ahead: PackagesAhead): Promise<RunOutcome> {
   const { package: target, host } = run;
   const waiting = ahead.take(target);
@@ -152,7 +152,8 @@ async function runAhead(run: PackageRun, program: Program, ahead: PackagesAhead)
   const outcome = first && !isUnstarted(first) ? first : await runRequest(run, program);
   const next = { ...run, args: {}, signal: new AbortController().signal };
   if (!isUnstarted(outcome)) {
-    setImmediate(() => ahead.start(target, host, (place) => commandOf(next, program, place))).unref();
+    const commandIn = (place: PackagePlace) => commandOf(next, program, place);
+    setImmediate(() => ahead.start({ target, host, commandIn }, waiting ? 2 : 1)).unref();
   }
   return outcome;
 }

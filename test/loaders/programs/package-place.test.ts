@@ -1,4 +1,5 @@
 import { cpSync, existsSync, renameSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
@@ -65,6 +66,9 @@ function openWorld(runForeign: Sandbox["run"] = sandbox.run, later?: Later) {
   };
 }
 
+/** How many wait once one of them was used. */
+const READY = Math.min(2, availableParallelism());
+
 const workspaceOf = ({ command }: Start) => command.mounts.find(({ target }) => target === "/workspace")?.source ?? "";
 
 describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that isolates, and Python)", () => {
@@ -74,16 +78,16 @@ describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that is
     const outcomes = [];
     for (const [n, secret] of ["one", "two", "three"].entries()) {
       outcomes.push(await run(target, { args: { secret } }));
-      await started(n + 2);
+      await started(n === 0 ? 2 : n + 1 + READY);
     }
-    expect(kinds()).toEqual(["when called", "ahead", "ahead", "ahead"]);
+    expect(kinds()).toEqual(["when called", ...Array(2 + READY).fill("ahead")]);
     const env = ["HOME", "LANG", "PATH", "TMPDIR"];
     expect(outcomes).toMatchObject(
       ["one", "two", "three"].map((secret) => {
         return { status: "completed", output: { found: [[], ["home"], []], args: { secret }, env } };
       }),
     );
-    expect(new Set(starts.map(workspaceOf)).size).toBe(4);
+    expect(new Set(starts.map(workspaceOf)).size).toBe(3 + READY);
     expect(starts.slice(0, 3).map((start) => existsSync(workspaceOf(start)))).toEqual([false, false, false]);
   });
 
@@ -191,6 +195,20 @@ describe("a sandbox", () => {
     expect(await waiting[0]?.ended).toMatchObject({ ended: "aborted" });
     const others = waiting.slice(1).map(workspaceOf);
     expect(others.map((path) => existsSync(path))).toEqual([true, true, true, true]);
+  });
+
+  it("has a second one beside it once runs follow one another, where there is a second core", async () => {
+    const { run, started, starts, kinds } = openWorld(idle);
+    const target = makePackage();
+    await run(target);
+    await started(2);
+    await run(target);
+    await started(2 + READY);
+    await run(target);
+    await started(3 + READY);
+    expect(kinds()).toEqual(["when called", ...Array(2 + READY).fill("ahead")]);
+    const waiting = starts.filter((start) => existsSync(workspaceOf(start)));
+    expect(waiting).toHaveLength(READY);
   });
 
   it("ends with the process that started it, and none is started after that", async () => {
