@@ -197,7 +197,7 @@ describe("a sandbox", () => {
     expect(others.map((path) => existsSync(path))).toEqual([true, true, true, true]);
   });
 
-  it("has a second one beside it once runs follow one another, where there is a second core", async () => {
+  it("has a second one next to it once runs follow one another, if there is a second core", async () => {
     const { run, started, starts, kinds } = openWorld(idle);
     const target = makePackage();
     await run(target);
