@@ -91,7 +91,8 @@ async function atItsTurn(launch: Launch, turn: Promise<Turn | undefined>): Promi
 }
 
 async function runBegun(host: SandboxHost, child: ChildProcess, watched: Watched): Promise<Ended> {
-  feed(child, watched.launch.stdin);
+  child.stdin?.on("error", () => undefined); // programs need not read all of their input
+  child.stdin?.end(watched.launch.stdin);
   const ended = await firstEnd(watched);
   if (ended === "time" || ended === "aborted") await askToEnd(host, watched);
   return ended;
@@ -227,12 +228,6 @@ function serveChannels(child: ChildProcess, channels: readonly Channel[], tree: 
       onText?.(arrived, launched);
     });
   }
-}
-
-/** Writes the program's input. Ignores programs that do not read it all. */
-function feed(child: ChildProcess, text: string): void {
-  child.stdin?.on("error", () => undefined);
-  child.stdin?.end(text);
 }
 
 interface Watched {

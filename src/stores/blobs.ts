@@ -1,5 +1,4 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Stats } from "node:fs";
 import { type FileHandle, lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BlobInfo, Blobs } from "../core/base/blobs.ts";
@@ -24,7 +23,7 @@ export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes:
 export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): Blobs {
   const pathOf = (id: string) => join(directory, id.slice("blob:".length));
   const room = createRoom(limits, () => sizeOfAll(directory));
-  /** Stamp of each file when its content was verified. */
+  /** Stamp of each file when its content was verified. It changes when the file is modified or replaced. */
   const whole = new Map<string, string>();
 
   const infoOf = async (id: string): Promise<BlobInfo | undefined> => {
@@ -35,9 +34,10 @@ export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): 
     const info = (await infoOf(id)) ?? unknownBlob(id);
     const opened = await openPlain(pathOf(id)).catch((error: unknown) => changedBlob(id, messageOf(error)));
     try {
-      const stand = standOf(opened.stats);
+      const { dev, ino, size, mtimeMs, ctimeMs } = opened.stats;
+      const stand = [dev, ino, size, mtimeMs, ctimeMs].join(" ");
       if (whole.get(id) !== stand) await checkContent(opened.file, info);
-      if (Date.now() - opened.stats.ctimeMs > RACY_MS) whole.set(id, stand);
+      if (Date.now() - ctimeMs > RACY_MS) whole.set(id, stand);
       return { info, file: opened.file };
     } catch (error) {
       await opened.file.close();
@@ -158,11 +158,6 @@ async function checkContent(file: FileHandle, { blob_id, kind, size_bytes }: Blo
 
 /** Minimum age for caching a check: a second change within one clock tick does not alter the file's times. */
 const RACY_MS = 2000;
-
-/** Returns a stamp that changes whenever the file is modified or replaced. */
-function standOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
-}
 
 export function changedBlob(id: string, why: string): never {
   throw new SkillflowError("blob.unknown", `the blob ${id} is not what was stored: ${why}`);

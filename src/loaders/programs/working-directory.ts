@@ -16,7 +16,8 @@ export function mountWorkDir(
   const readOnly: Mount = { source: workDir, target: workDir, writable: false };
   if (!writable) return readOnly;
   const root = realpathSync(workDir);
-  const kept = [...writable.keep(), ...own, ...submodules(root)].flatMap(bothPaths);
+  const named = [...writable.keep(), ...own, ...submodules(root)];
+  const kept = named.flatMap((path) => (existsSync(path) ? [path, realpathSync(path)] : [path]));
   if (kept.some((path) => isWithin(path, root))) return readOnly;
   const first = kept.filter((path) => isWithin(root, path)).map((path) => relative(root, path).split(sep)[0] ?? "");
   const ours = readdirSync(root).filter((name) => name.startsWith(".skillflow") || name === MODULES);
@@ -35,9 +36,4 @@ function submodules(root: string): readonly string[] {
   return [...text.matchAll(/^[ \t]*path[ \t]*=[ \t]*(\S.*)/gm)].map(([, path = ""]) =>
     join(root, path.trimEnd().replace(/^"|"$/g, "")),
   );
-}
-
-/** Returns the path and, if it contains a link, the real path. */
-function bothPaths(path: string): readonly string[] {
-  return existsSync(path) ? [path, realpathSync(path)] : [path];
 }

@@ -68,8 +68,7 @@ function describeLoose(value: unknown): string {
 
 /** Checks whether exactly these files were approved. */
 export function isRemembered(entries: readonly TrustEntry[], id: string, { path, digest }: Contents): boolean {
-  const here = entries.filter((entry) => entry.id === id && entry.path === path);
-  return here.length > 0 && here.some((entry) => entry.digest === digest());
+  return entries.some((entry) => entry.id === id && entry.path === path && entry.digest === digest());
 }
 
 /**

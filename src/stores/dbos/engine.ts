@@ -172,10 +172,6 @@ export function executorLock(executor: string): string {
   return `skillflow executor ${executor}`;
 }
 
-interface Executor {
-  readonly executor: string;
-}
-
 /**
  * Returns the runs of dead processes to the queue, because the engine leaves them to their own process. A dead process
  * has lost its lock. One worker at a time sweeps.
@@ -183,7 +179,7 @@ interface Executor {
 async function sweep(database: Database, self: string, locks: Locks): Promise<void> {
   if (!(await locks.take(SWEEPER, 1))) return;
   try {
-    const found = await database.rows<Executor>(AT_WORK, APPLICATION, FORMAT, self);
+    const found = await database.rows<{ readonly executor: string }>(AT_WORK, APPLICATION, FORMAT, self);
     for (const { executor } of found) await recover(executor, locks);
   } finally {
     await locks.free(SWEEPER);

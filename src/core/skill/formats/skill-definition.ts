@@ -106,12 +106,9 @@ export function definitionFaults(value: unknown): readonly DefinitionFault[] {
 function describeIssue({ path, message }: z.core.$ZodIssue): string {
   const place = fieldPath(path as (string | number)[]) || "the skill";
   if (message.endsWith("received undefined")) return `${place} is missing`;
-  if (message.startsWith("Invalid option")) return `${place} must be one of ${optionsOf(message)}`;
+  const options = [...message.matchAll(/"([^"]+)"/g)].map(([, option]) => option);
+  if (message.startsWith("Invalid option")) return `${place} must be one of ${options.join(", ")}`;
   return `${place}: ${message}`;
-}
-
-function optionsOf(message: string): string {
-  return [...message.matchAll(/"([^"]+)"/g)].map(([, option]) => option).join(", ");
 }
 
 function checkTool(tool: unknown, index: number): DefinitionFault[] {

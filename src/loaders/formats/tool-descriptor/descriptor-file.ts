@@ -93,18 +93,15 @@ function unreadableFile({ file, fault, place }: Unreadable): Diagnostic {
   };
 }
 
-interface ReadDescriptor {
-  /** Undefined if the descriptor is unusable. The skill's instructions remain. */
-  readonly descriptor: Descriptor | undefined;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** Reads the parts of a descriptor. Each finding has its file, line and column. */
+/**
+ * Reads the parts of a descriptor. Each finding has its file, line and column. Returns no descriptor if it is unusable:
+ * the skill's instructions remain.
+ */
 export function readDescriptor(
   { sources, faults }: OpenDescriptor,
   options: FormatOptions,
   binGroup: number | undefined,
-): ReadDescriptor {
+): { readonly descriptor: Descriptor | undefined; readonly diagnostics: readonly Diagnostic[] } {
   if (!sources) return { descriptor: undefined, diagnostics: faults };
   const { tools, allowlist, execution } = sources;
   const parts = { tools: tools.value, allowlist: allowlist.value, execution: execution.value };
