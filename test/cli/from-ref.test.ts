@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -26,6 +26,16 @@ function git(cwd: string, ...args: string[]): string {
 
 /** A repository whose branch main says BASE, and whose checkout is a stranger's branch that says EVIL in every place. */
 function checkout() {
+  template ??= makeCheckout();
+  const cwd = makeProject();
+  cpSync(template.cwd, cwd, { recursive: true });
+  return { cwd, base: template.base };
+}
+
+/** Each test has a copy of one checkout. */
+let template: ReturnType<typeof makeCheckout> | undefined;
+
+function makeCheckout() {
   const files = (word: string) => ({
     "w.yml": workflow(word),
     "facts.md": `facts of ${word}`,
