@@ -170,6 +170,6 @@ describe("a machine that loses its power", () => {
       delay = turns;
     });
 
-    describeKills(openWorld, LONG ? 1 : turns === 2 ? 4 : 16);
+    describeKills(openWorld, LONG ? 1 : turns === 2 ? 8 : 16);
   });
 });

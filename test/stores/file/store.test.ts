@@ -46,7 +46,7 @@ function storeOf(directory: string, pid: number, living: ReadonlySet<number>, ho
   });
 }
 
-// What is lost by a crash is shown at every record of the memory store, and where the power fails at each fourth.
+// The memory store shows what a crash loses at every ninth record, and the tests of power failures at every eighth.
 describeStore("the file store", { killsEvery: LONG ? 1 : 16 }, () => {
   const directory = makeDirectory();
   const living = new Set([1]);
