@@ -7,7 +7,7 @@ import type { CallUsage } from "../core/engine/event/reply.ts";
 import type { Step } from "../core/engine/fold/step.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { digestPrompt } from "./digest.ts";
-import { type Stopping, signalOf } from "./stop.ts";
+import { type Stopping, signalOf, withSignal } from "./stop.ts";
 
 /** Source of delays and randomness, which tests replace. */
 export interface Clock {
@@ -79,17 +79,8 @@ async function reply(options: AskOptions, step: AskStep, stopping: Stopping): Pr
     characters += text.length;
     options.onAnswering(node, characters);
   };
-  const call: ModelCall = {
-    key,
-    purpose,
-    node,
-    model: name,
-    get signal() {
-      return signalOf(stopping);
-    },
-    onDelta,
-    ...defined("image", options.imageOf),
-  };
+  const told = { key, purpose, node, model: name, onDelta, ...defined("image", options.imageOf) };
+  const call: ModelCall = withSignal(told, stopping);
   const { parts, stop, usage } = await model.reply(prompt, call);
   return {
     type: "model:reply",

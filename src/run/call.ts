@@ -25,7 +25,7 @@ import {
 import type { Suspect } from "./context.ts";
 import { inTurn } from "./queue.ts";
 import { holdLarge, isLarge } from "./results/large.ts";
-import { Stop, type Stopping, signalOf } from "./stop.ts";
+import { Stop, type Stopping, signalOf, withSignal } from "./stop.ts";
 import { suspected } from "./stray.ts";
 
 /** A tool with its handler, and the config of its skill, which is the only one the handler may see. */
@@ -63,10 +63,13 @@ export function createCall(options: CallOptions): CallTool {
       onBegin?.();
       return runHandler(means, [handler, call], stopping);
     };
-    // Errors of the handler are outcomes, so an error here means that the handler did not start.
-    const outcome = await inTurn(carryOut, stopping).catch((error: unknown) => {
-      return refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
-    });
+    let outcome: Outcome;
+    try {
+      outcome = await inTurn(carryOut, stopping);
+    } catch (error) {
+      // Errors of the handler are outcomes, so an error here means that the handler did not start.
+      outcome = refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
+    }
     return settle(options, outcome);
   };
 }
@@ -152,21 +155,19 @@ interface Watching {
 function contextOf(means: Means, [{ config }, call]: Handled, { ending, sent }: Watching): ToolContext {
   const { run, workDir, offline = false, shared } = means;
   const guarded: typeof fetch = (input, init) => {
-    const { signal } = ending;
+    const signal = signalOf(ending.stop);
     return means.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
   };
-  return {
+  const context = {
     config,
     callId: call.id ?? `${run}/${call.key}`,
     workDir,
-    get signal() {
-      return ending.signal;
-    },
     fetch: attachSent(counted(guarded, sent), sent),
     offline,
     logger: shared.loggerOf(call.tool.skill),
     blobs: shared.blobs,
   };
+  return withSignal(context, ending.stop);
 }
 
 /** Tracks requests that do not go through `send`. Each may have written, unless it was refused. */
@@ -187,8 +188,7 @@ function counted(fetch: typeof globalThis.fetch, sent: Sent): typeof globalThis.
 
 /** Early end of a call, by a timeout or a stop. A stray error of the handler also fails a running call. */
 interface Ending extends Suspect {
-  /** Created only if the handler reads it. */
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   /** Resolves with the result of the work. Rejects if the call ends earlier. */
   orFailure<Value>(work: Promise<Value>): Promise<Value>;
   /** Returns why the call ended early, or undefined if it did not. */
@@ -216,9 +216,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
   if (outer.aborted) onStopped();
   else outer.addEventListener("abort", onStopped, { once: true });
   return {
-    get signal() {
-      return signalOf(stop);
-    },
+    stop,
     orFailure(work) {
       return new Promise((resolve, reject) => {
         fail = reject;
@@ -257,20 +255,25 @@ const MOST_LOG = 10_000;
 
 /**
  * Redacts the outcome, then cuts it or moves it to blobs. The order matters, because the redactor cannot recognize half
- * of a secret.
+ * of a secret. Most outcomes have no blobs, and cost no promise.
  */
-async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
+function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Outcome | Promise<Outcome> {
   if ("error" in outcome) return clean({ redactor }, outcome);
-  const redacted = redactor.value(outcome.output);
-  const counted = defined("redactions", countDotenvMarks(outcome.output, redacted));
+  const output = redactor.value(outcome.output);
+  const counted = defined("redactions", countDotenvMarks(outcome.output, output));
+  const hasBlobs = blobsIn(output).length > 0 || isLarge(output, mostResult);
+  return hasBlobs ? named(output, blobs, mostResult).then((held) => ({ ...held, ...counted })) : { output, ...counted };
+}
+
+/** Moves a large result to blobs, and adds what is known about the blobs in a result. */
+async function named(redacted: Json, blobs: Blobs, mostResult?: number): Promise<Extract<Outcome, { output: Json }>> {
   const output = isLarge(redacted, mostResult) ? await holdLarge(redacted, blobs, mostResult) : redacted;
   // If the whole result became a blob, it may contain images.
   const marks = output === redacted ? blobsIn(output) : [...blobsIn(output), ...blobsIn(redacted).filter(isImage)];
-  if (marks.length === 0) return { output, ...counted };
   const ids = new Set(marks.map(({ blob_id }) => blob_id));
-  const named = await Promise.all([...ids].map((id) => blobs.info(id)));
-  const known = named.filter((info) => info !== undefined);
-  return known.length === 0 ? { output, ...counted } : { output, blobs: known, ...counted };
+  const found = await Promise.all([...ids].map((id) => blobs.info(id)));
+  const known = found.filter((info) => info !== undefined);
+  return known.length === 0 ? { output } : { output, blobs: known };
 }
 
 function clean({ redactor }: Pick<CallOptions, "redactor">, failure: Failure): Failure {

@@ -13,7 +13,7 @@ import type { Journal, Observer, SkillLog } from "../core/engine/ports.ts";
 import { redactDecision, redactOutcome } from "../core/engine/record/content.ts";
 import type { Ask } from "./ask.ts";
 import { type Beside, cutOffIn, nothingBeside, takeBeside } from "./beside.ts";
-import { type Alarm, type Budget, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
+import { type Alarm, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
 import type { AskReach, CallTool } from "./call.ts";
 import { noCalls, performCalls, type Running } from "./calls.ts";
 import type { Suspect } from "./context.ts";
@@ -248,12 +248,15 @@ async function reachOut(
   if (step.kind === "reach") return [await performReach(run, step)];
   const budget = openBudget(run, scope, step.key);
   try {
-    if (step.kind === "ask") return await performAsk(run, step, budget);
+    if (step.kind === "ask") return [budget.ended() ? budget.event() : await budget.orEnd(run.ask(step, budget.stop))];
     const running = run.running.get(step.at) ?? noCalls();
     run.running.set(step.at, running);
     const entries = await performCalls(run, step, { running, budget });
     if (running.calls.size === 0) run.running.delete(step.at);
     return entries;
+  } catch (error) {
+    if (step.kind === "ask" && budget.ended()) return [budget.event()];
+    throw error;
   } finally {
     budget.close();
   }
@@ -262,20 +265,6 @@ async function reachOut(
 /** Detects steps that must not start without time left or after an interrupt: calls would be in doubt. */
 function isBeginning({ type }: EventBody): boolean {
   return type === "node:enter" || type === "tool:call";
-}
-
-async function performAsk(
-  run: Run,
-  step: Extract<SingleStep, { kind: "ask" }>,
-  budget: Budget,
-): Promise<readonly Entry[]> {
-  if (budget.ended()) return [budget.event()];
-  try {
-    return [await budget.orEnd(run.ask(step, budget.stop))];
-  } catch (error) {
-    if (budget.ended()) return [budget.event()];
-    throw error;
-  }
 }
 
 async function performReach(run: Drive, { node, call }: Extract<SingleStep, { kind: "reach" }>): Promise<EventBody> {

@@ -47,3 +47,22 @@ export class Stop implements Stopping {
 export function signalOf(stopping: Stopping): AbortSignal {
   return stopping instanceof Stop ? stopping.signal : (stopping as AbortSignal);
 }
+
+const STOPPING = Symbol("stopping");
+
+/** One getter for all objects, because each getter of its own gives its object a shape of its own. */
+const SIGNAL = {
+  enumerable: true,
+  get(this: { readonly [STOPPING]: Stopping }) {
+    return signalOf(this[STOPPING]);
+  },
+};
+
+/** Adds `signal` to an object. The signal is created only if it is read. */
+export function withSignal<Part extends object>(
+  part: Part,
+  stopping: Stopping,
+): Part & { readonly signal: AbortSignal } {
+  Object.defineProperty(part, STOPPING, { value: stopping });
+  return Object.defineProperty(part, "signal", SIGNAL) as Part & { readonly signal: AbortSignal };
+}

@@ -135,9 +135,8 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   const hasLost = (step: PathStep) => {
     return workflow.nodes[step.node]?.steps ? hasLostSteps(step) : hasLostAll(run, state, step.node);
   };
-  const lost = visited.filter((step) => !isSkipped(step) && hasLost(step));
-  if (visited.length === 0 || !visited.every((step) => isSkipped(step) || lost.includes(step))) return undefined;
-  const [first] = lost;
+  if (visited.length === 0 || !visited.every((step) => isSkipped(step) || hasLost(step))) return undefined;
+  const first = visited.find((step) => !isSkipped(step));
   if (first) return nothingLeft(state, isLess ? first.node : undefined);
   return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
 }
