@@ -58,8 +58,9 @@ export function openBudget(run: Timed, state: State, key: StepKey): Budget {
   const nearest = nearestDeadline(run, state);
   const onLate = () => {
     if (!nearest) return;
-    for (const other of run.budgets) if (isUnder(other.key, nearest.prefix)) other.endWith(nearest.body);
-    endWith(nearest.body);
+    const body = nearest.body();
+    for (const other of run.budgets) if (isUnder(other.key, nearest.prefix)) other.endWith(body);
+    endWith(body);
   };
   alarm.set(nearest?.leftMs ?? Number.POSITIVE_INFINITY, onLate);
   return {
@@ -86,7 +87,7 @@ export function openBudget(run: Timed, state: State, key: StepKey): Budget {
 export function endedAlready(run: Timed, state: State): Entry | undefined {
   if (run.signal.aborted) return interruption(run);
   const nearest = nearestDeadline(run, state);
-  return nearest && nearest.leftMs <= 0 ? nearest.body : undefined;
+  return nearest && nearest.leftMs <= 0 ? nearest.body() : undefined;
 }
 
 /** Returns the nearest deadline. If several have passed, the outermost wins. */

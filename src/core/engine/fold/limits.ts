@@ -59,7 +59,8 @@ export interface Deadline {
   readonly leftMs: number;
   /** Prefix of the step keys that end with it. */
   readonly prefix: string;
-  readonly body: Reached & { readonly at: string | undefined };
+  /** Creates the event, which few steps need. */
+  readonly body: () => Reached & { readonly at: string | undefined };
 }
 
 /** Returns the deadlines of the current attempt, the inner runs around it and the run. */
@@ -67,15 +68,17 @@ export function deadlines(program: Program, state: State): Deadline[] {
   const found: Deadline[] = [];
   for (const level of levels(program, state)) {
     const { visit, inside, run } = level.state;
-    const of = { type: "limit:reached", at: inside?.at } as const;
+    const reached = { type: "limit:reached", at: inside?.at } as const;
+    const limitMs = level.limits.timeout_ms;
     const leftMs = timeLeft(level);
-    if (leftMs !== undefined && level.limits.timeout_ms !== undefined) {
-      const body = { ...of, limit: "timeout", message: timeoutMessage(level.limits.timeout_ms) } as const;
+    if (leftMs !== undefined && limitMs !== undefined) {
+      const body = () => ({ ...reached, limit: "timeout", message: timeoutMessage(limitMs) }) as const;
       found.push({ leftMs, prefix: inside?.prefix ?? "", body });
     }
     const attemptMs = visit && attemptLimit(level.program, level.state, visit.node);
     if (!visit || attemptMs === undefined) continue;
-    const body = { ...of, limit: "node_timeout", message: `node ${visit.node} took longer than its timeout` } as const;
+    const message = `node ${visit.node} took longer than its timeout`;
+    const body = () => ({ ...reached, limit: "node_timeout", message }) as const;
     found.push({ leftMs: attemptMs - (run.activeMs - visit.attemptFrom), prefix: visit.key, body });
   }
   return found;

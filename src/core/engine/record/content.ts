@@ -68,7 +68,11 @@ export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal
 export function redactOutcome(body: EventBody, { text, value }: Redactor): EventBody {
   switch (body.type) {
     case "model:reply":
-      return { ...body, parts: body.parts.map((part) => redactPart(part, { text, value })) };
+      return withField(
+        body,
+        "parts",
+        sameOrNew(body.parts, (part) => redactPart(part, { text, value })),
+      );
     case "model:error":
     case "run:fail":
       return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
@@ -76,20 +80,30 @@ export function redactOutcome(body: EventBody, { text, value }: Redactor): Event
       return { ...body, message: text(body.message) };
     case "tool:result":
       return body.error === undefined
-        ? { ...body, output: value(body.output ?? null) }
-        : { ...body, error: text(body.error) };
+        ? withField(body, "output", value(body.output ?? null))
+        : withField(body, "error", text(body.error));
     default:
       return body;
   }
+}
+
+/** Replaces a field. Returns the same object if nothing changes, because most text has no secret. */
+function withField<Whole extends object, Key extends keyof Whole>(whole: Whole, key: Key, value: Whole[Key]): Whole {
+  return whole[key] === value ? whole : { ...whole, [key]: value };
+}
+
+function sameOrNew<Item>(list: Item[], change: (item: Item) => Item): Item[] {
+  const changed = list.map(change);
+  return changed.every((item, index) => item === list[index]) ? list : changed;
 }
 
 function redactPart(part: Part, { text, value }: Pick<Redactor, "text" | "value">): Part {
   switch (part.type) {
     case "text":
     case "broken_call":
-      return { ...part, text: text(part.text) };
+      return withField(part, "text", text(part.text));
     case "call":
-      return { ...part, input: value(part.input) };
+      return withField(part, "input", value(part.input));
     case "opaque":
       return { ...part, value: redactOpaque(part.value, text) };
   }
@@ -130,7 +144,8 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
   if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
   if (body.type !== "node:exit") return body;
   const degraded = body.degraded?.map((each) => ({ ...each, reason: text(each.reason) }));
-  return { ...body, result: { ...body.result, data: value(body.result.data) }, ...defined("degraded", degraded) };
+  const redacted = withField(body, "result", withField(body.result, "data", value(body.result.data)));
+  return degraded ? { ...redacted, degraded } : redacted;
 }
 
 function changedSkills({ skills }: { readonly skills?: ChangedSkills | undefined }, text: Redactor["text"]) {
