@@ -1,5 +1,5 @@
 import { defineSkill, type defineTool, resultSchema } from "skillflow";
-import { readAlert } from "./alert.ts";
+import { readAlert } from "./survey/alert.ts";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { surveyLogs } from "./survey/survey.ts";

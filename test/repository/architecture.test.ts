@@ -92,6 +92,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "evidence",
     "fold",
+    "finding",
     "decide",
     "result",
     "record",

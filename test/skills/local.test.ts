@@ -26,7 +26,9 @@ describeSkill(logs, {
     sample: { files: FILES, limit: 100 },
     count_by: { files: FILES, by: "request_id" },
     series: { files: FILES, fields: "duration_ms", by: ["instance", "path", "request_id"], limit: 200 },
-    alert: { alert: { labels: { service: "checkout" }, startsAt: "2026-11-20T14:38:36Z", annotations: { logs: FILES } } },
+    alert: {
+      alert: { labels: { service: "checkout" }, startsAt: "2026-11-20T14:38:36Z", annotations: { logs: FILES } },
+    },
     survey: { files: FILES, around: "2026-11-20T14:38:00Z" },
     time_window: { files: FILES, at: "2026-11-20T14:38:00Z" },
   },

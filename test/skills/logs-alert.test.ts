@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readAlert as readAny } from "../../skills/logs/alert.ts";
+import { readAlert as readAny } from "../../skills/logs/survey/alert.ts";
 
 const readAlert = (input: { readonly alert: unknown }) => readAny(input, { signal: new AbortController().signal });
 const FOLDER = "workflows/incidents";

@@ -16,27 +16,18 @@ import { fillVariables, variablesIn } from "./variables.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-/** Server to connect to, and the means for that. */
-export interface ServerOptions {
-  /** Id of the skill that the server belongs to. */
+interface SessionOptions {
   readonly id: string;
   readonly config: McpServerConfig;
-  /** Source of the declared variables' values. Other variables do not reach the server. */
   readonly env: Environment;
-  /** Start directory of a command. */
   readonly cwd: string;
-  /** Throws if the server's files are no longer those that were trusted. Called before each connection. */
-  readonly check?: () => void;
+  readonly check?: (() => void) | undefined;
   readonly fetch: typeof fetch;
   readonly processes: Processes;
-  /** Receives findings as clauses about the server: `lists the tool "a" twice: the first counts`. */
-  readonly onWarning: (message: string) => void;
-}
-
-interface SessionOptions extends ServerOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly auth?: Auth | undefined;
+  readonly onWarning: (message: string) => void;
 }
 
 /** Connection to a server, from the handshake to its end. */

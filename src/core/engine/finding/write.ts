@@ -57,7 +57,7 @@ interface Format {
   /** Quote on lines of its own, as it was found. Undefined if the format has no room for quotes. */
   readonly quote: ((text: string) => string) | undefined;
   readonly link: (url: string) => string;
-  /** What separates sections, and a section's title from its items. */
+  /** Text between sections, and between a section's title and its items. */
   readonly gap: string;
 }
 

@@ -12,7 +12,7 @@ export type Aliases = ReadonlyMap<string, string>;
 interface Published {
   readonly input: Json;
   readonly filtered: Filtered;
-  /** What the new aliases stand for, such as `{"host-1": "db.internal"}`. */
+  /** Values of the new aliases, such as `{"host-1": "db.internal"}`. */
   readonly aliases: Readonly<Record<string, string>>;
 }
 

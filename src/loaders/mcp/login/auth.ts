@@ -39,9 +39,7 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   await checkAuthAddress(options.server, egress);
   const tools = { sdk, egress, fetch: authFetch(egress) };
   const people = { person: options.person, isAsking: false };
-  const { config } = options;
-  const granting = { ...options, ...tools, people };
-  const grant = config.type === "authorization_code" ? loginGrant(granting, config) : clientGrant(granting);
+  const grant = grantFor({ ...options, ...tools, people });
   const seen = new Set<string>();
   let redactor = createRedactor([]);
   const learn = () => {
@@ -101,6 +99,10 @@ interface GrantOptions extends Omit<AuthOptions, "fetch"> {
   readonly egress: AuthEgress;
   readonly fetch: FetchLike;
   readonly people: { person: Person | undefined; isAsking: boolean };
+}
+
+function grantFor(options: GrantOptions): Grant {
+  return options.config.type === "authorization_code" ? loginGrant(options, options.config) : clientGrant(options);
 }
 
 /** Returns the scope to request: the operator's, or else the server's plus the scope of a token that is too narrow. */

@@ -1,6 +1,6 @@
 import type { ToolContext } from "skillflow";
 
-/** What an alert names, whichever monitoring system posted it. */
+/** Contents of an alert, whichever monitoring system posted it. */
 interface Alert {
   readonly title?: string;
   /** In kebab case, so that it is the same in every alert of the service. */
