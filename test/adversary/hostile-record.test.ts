@@ -26,8 +26,8 @@ describe("a record that holds every attack", () => {
   /** Those that every command looks at; the others are gone on with. */
   const SHOWN = ["servers", "marks", "slow", "pipe", "zero", "key"];
   const RUNS = [...SHOWN, "inner", "commit", "file", "endless", "piped", "script", "recording", "device"];
-  /** Runs that can keep a process busy forever, or that name a program. The short form reads the others in this process. */
-  const DEAFENING = ["slow", "pipe", "zero", "inner", "endless", "piped", "script", "device"];
+  /** Runs that can keep a process busy forever. The short form reads the others in this process. */
+  const DEAFENING = ["slow", "pipe", "zero", "endless", "piped", "device"];
   const TRUST = ["--trust-skill", "sink", "--trust-skill", "other", "--trust-skill", "far"];
   let project: Awaited<ReturnType<typeof hostileRecords>>;
   let before: Record<string, string>;
