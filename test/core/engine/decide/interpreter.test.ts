@@ -1227,7 +1227,8 @@ describe("going on after the end", () => {
     const first = play(low, { tick: 10 });
     const cut = first.events.findIndex((event) => event.type === "model:reply") + 1;
     const left = (epoch: number) => {
-      return deadlines(linkProgram(low), first.events.slice(0, cut).reduce(fold, begin(low, epoch)));
+      const found = deadlines(linkProgram(low), first.events.slice(0, cut).reduce(fold, begin(low, epoch)));
+      return found.map(({ leftMs, body }) => ({ leftMs, body: body() }));
     };
     expect(left(0)).toMatchObject([{ leftMs: 70, body: { limit: "timeout" } }]);
     expect(left(1)).toMatchObject([{ leftMs: 100, body: { limit: "timeout" } }]);
