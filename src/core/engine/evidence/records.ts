@@ -53,6 +53,12 @@ export function containerOf(text: string): Json | undefined {
   return isObject(value) || Array.isArray(value) ? (value as Json) : undefined;
 }
 
+/** Checks whether the elements of a list are records of their own. A row of a table also has cells without parts. */
+export function isDivided(items: readonly Json[]): boolean {
+  const isSingle = (item: Json) => typeof item === "object" && item !== null;
+  return items.some(isSingle) && items.every((item) => item === null || isSingle(item));
+}
+
 /** An element of a list, or a text. */
 interface Region {
   readonly start: number;
@@ -123,7 +129,7 @@ class FormWriter {
   }
 
   #list(items: readonly Json[], columns: readonly string[] | undefined, isInner: boolean): void {
-    const divides = items.some((item) => typeof item === "object" && item !== null);
+    const divides = isDivided(items);
     this.#out.push(BRACKET);
     for (const [index, item] of items.entries()) {
       if (index > 0) {

@@ -2,7 +2,7 @@ import { cutText } from "../../base/preview.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import { Codes, type Folded, stringOf } from "./folded.ts";
 import { hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
-import { containerOf, type EvidenceRecord, type Form, formsOf } from "./records.ts";
+import { containerOf, type EvidenceRecord, type Form, formsOf, isDivided } from "./records.ts";
 import { findPlaces, nearestPlace } from "./search.ts";
 
 /** Text to search for quotes: a result as the model saw it, and its parts that are stored as blobs. */
@@ -125,7 +125,7 @@ function eachScalar(
   visit: (text: string, record: () => EvidenceRecord) => void,
 ): void {
   if (Array.isArray(value)) {
-    const divides = value.some((item) => typeof item === "object" && item !== null);
+    const divides = isDivided(value as readonly Json[]);
     for (const item of value as readonly Json[]) {
       const own = divides ? () => ({ text: JSON.stringify(item), value: item }) : record;
       eachScalar({ value: item, record: own, deeper }, visit);

@@ -39,6 +39,17 @@ describe("a quote within one record", () => {
     ["of a row", '"checkout",12', ROWS, ['["checkout",12]']],
     ["of a row, with space around commas", '["checkout" , 12]', ROWS, ['["checkout",12]']],
     [
+      "of a row with lists and objects in its cells",
+      '["GET /products",5,{"14:38":3},["10 → 20"]]',
+      {
+        rows: [
+          ["GET /products", 5, { "14:38": 3 }, ["10 → 20"]],
+          ["GET /", 2, {}, []],
+        ],
+      },
+      ['["GET /products",5,{"14:38":3},["10 → 20"]]'],
+    ],
+    [
       "of an inner element",
       "timeout after",
       { items: [{ id: 1, logs: [{ m: "timeout after 3 s" }, { m: "ok" }] }] },
