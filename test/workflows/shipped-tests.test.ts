@@ -80,13 +80,20 @@ const MUTATIONS: readonly (readonly [string, string])[] = [
     const loosened = broken((draft) => Reflect.deleteProperty(draft.nodes[id]?.output ?? {}, "required"));
     return [[`the output of ${id} wanting nothing`, loosened] as const];
   }),
-  ...nodes.map(([id]) => {
-    const node = (draft: Draft) => draft.nodes[id] as { instruction: unknown };
-    const said = broken((draft) => Object.assign(node(draft), { instruction: `${node(draft).instruction} Be quick.` }));
-    return [`${id} told to be quick`, said] as const;
+  ...nodes.flatMap(([id, { instruction }]) => {
+    if (instruction === undefined) return [];
+    const said = broken((draft) => Object.assign(draft.nodes[id] ?? {}, { instruction: `${instruction} Be quick.` }));
+    return [[`${id} told to be quick`, said] as const];
   }),
+  ...nodes.flatMap(([id, { steps = [] }]) =>
+    steps.map((step, n) => {
+      return [
+        `${id} without its step ${step.id}`,
+        broken((draft) => void draft.nodes[id]?.steps?.splice(n, 1)),
+      ] as const;
+    }),
+  ),
   ...(workflow.rules ?? []).map((_, n) => [`rule ${n} gone`, broken(({ rules }) => void rules?.splice(n, 1))] as const),
-  ["the context gone", broken((draft) => delete draft.context)],
 ];
 
 describe("the shipped workflows", () => {

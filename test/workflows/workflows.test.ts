@@ -36,7 +36,11 @@ async function replayRecording(name: string, tools: "live" | "recorded") {
   const project = openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: memoryStore() });
   const recording = openRecording(project, join("workflows", name));
   if (!recording) throw new SkillflowError("recording.invalid", `${name} is gone`);
-  const prepared = await prepareReplay(project, recording, { runId: "again", tools, connect: undefined });
+  const prepared = await prepareReplay(project, recording, {
+    runId: recording.stored.record.run,
+    tools,
+    connect: undefined,
+  });
   const changed: ChangedPrompt[] = [];
   const quiet = () => undefined;
   const finished = await startRun(project, prepared, {
@@ -68,7 +72,7 @@ describe("the shipped workflows", () => {
 
   it("name the faulty commit and its line, which the repository confirms", async () => {
     const { replayed } = await replayRecording("incident-triage.run.jsonl", "live");
-    const { commit, file, line } = replayed.results.diagnose?.data ?? {};
+    const { commit, file, line } = replayed.results.investigate?.data ?? {};
     const clone = mkdtempSync(join(home, "clone-"));
     const git = (...args: string[]) => execFileSync("git", args, { cwd: clone, encoding: "utf8", stdio: "pipe" });
     git("clone", "--quiet", join(root, "workflows/incidents/checkout-5xx/checkout.bundle"), ".");

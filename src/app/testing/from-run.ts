@@ -70,7 +70,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   const root = rootOfTest(host, place);
   const head = `# Made from run ${record.run} by skillflow test --from.\n`;
   return [
-    { path: test, text: `${head}${stringify(document, { lineWidth: 120 })}`, root },
+    { path: test, text: `${head}${stringify(document, { lineWidth: 120, blockQuote: "literal" })}`, root },
     { path: recording, text: lines, root },
   ];
 }

@@ -106,13 +106,19 @@ export function bareName(id: string, exposed: string): string[] {
   return name !== "" && exposedName(id, name) === exposed ? [name] : [exposed];
 }
 
-/** Answers a tool from fixtures. Drops its output schema, because a fixture may contain only what the case needs. */
+/**
+ * Answers a tool from fixtures. Drops the output schema of a tool with fixtures, because a fixture may contain only what
+ * the case needs. Other tools keep theirs: a planned write needs no fixture, and later steps refer to its output.
+ */
 function withAnswers(tool: Tool, exposed: string, { fixtures, isLive }: Props): Tool {
   const rows = Object.hasOwn(fixtures, exposed) ? fixtures[exposed] : undefined;
   if (!rows && isLive) return tool;
-  const { audience, output_schema: _, ...rest } = tool;
+  const { audience, output_schema, ...rest } = tool;
   const handler = (input: Json) => answer(tool, findFixture(rows ?? [], input), exposed);
-  return { ...rest, ...(audience === undefined ? {} : { audience: audience === "team" ? "team" : "public" }), handler };
+  const schema = rows ? {} : defined("output_schema", output_schema);
+  const reader =
+    audience === undefined ? {} : { audience: audience === "team" ? ("team" as const) : ("public" as const) };
+  return { ...rest, ...schema, ...reader, handler };
 }
 
 function answer(tool: Tool, row: ReturnType<typeof findFixture>, exposed: string): Json {
