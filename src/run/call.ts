@@ -9,6 +9,7 @@ import { compileSchema } from "../core/base/schema/schema.ts";
 import { copyJson, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
 import { blobsIn } from "../core/engine/tools/blob.ts";
+import { isBoardTool } from "../core/engine/tools/board.ts";
 import { attachSent, nothingSent, type Sent } from "../core/skill/sent.ts";
 import {
   type Audience,
@@ -70,7 +71,8 @@ export function createCall(options: CallOptions): CallTool {
       // Errors of the handler are outcomes, so an error here means that the handler did not start.
       outcome = refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
     }
-    return settle(options, outcome);
+    // A map reads the whole board. No prompt shows more of it than `show` allows.
+    return settle(isBoardTool(call.tool) ? { ...options, mostResult: MOST_BOARD } : options, outcome);
   };
 }
 
@@ -251,6 +253,7 @@ function checked(given: unknown, schema: JsonSchema | undefined): { readonly out
 }
 
 const MOST_ERROR = 8192;
+const MOST_BOARD = 1_000_000;
 const MOST_LOG = 10_000;
 
 /**

@@ -2,8 +2,11 @@ import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { checkedAs } from "../../core/base/values.ts";
+import { type DigestInput, digestBoard } from "../../core/engine/board/digest.ts";
+import { type BoardInput, readBoard } from "../../core/engine/board/read.ts";
 import type { Call } from "../../core/engine/event/call.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
+import { BOARD_DIGEST, BOARD_READ } from "../../core/engine/tools/board.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
@@ -47,11 +50,13 @@ function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   return maker && maker.unavailable === undefined ? makerHandler(call, world) : undefined;
 }
 
-type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => Promise<Json>;
+type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => unknown;
 
 const EXECUTORS: Readonly<Record<string, Carry>> = {
   [READ_SKILL]: (input, world) => readSkill(checkedAs<ReadSkill>(input), world),
   [RUN_SCRIPT]: (input, world, context) => runScript(checkedAs<RunScript>(input), world, context),
+  [BOARD_READ]: (input, world) => joinBoard(checkedAs<BoardInput>(input), world),
+  [BOARD_DIGEST]: (input) => digestBoard(checkedAs<DigestInput>(input)),
   ...Object.fromEntries(
     Object.entries(BLOB_READERS).map(([name, read]): [string, Carry] => [
       name,
@@ -59,6 +64,12 @@ const EXECUTORS: Readonly<Record<string, Carry>> = {
     ]),
   ),
 };
+
+/** Joins a board. What was not read is a gap, but not a tracker that can only be planned for, or log files. */
+function joinBoard({ lists, trackers = [] }: BoardInput, { record }: OwnWorld) {
+  const usable = record.skills.filter(({ id, available, plannable }) => available && !plannable && id !== "logs");
+  return readBoard({ lists, trackers: trackers.filter((name) => usable.some(({ id }) => id === name)) });
+}
 
 interface ReadSkill {
   readonly skill_name: string;

@@ -4,6 +4,7 @@ import { defined, isObject, type Json, type JsonObject } from "../../core/base/v
 import { listAt } from "../../core/document/inner/items.ts";
 import { placeOf } from "../../core/document/inner/place.ts";
 import type { MapSettings } from "../../core/document/workflow/node.ts";
+import { classOf, countClasses, headlineOf, rankOf } from "../../core/engine/board/digest.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
@@ -64,7 +65,7 @@ export function digestOf(report: Report): Digest {
     return map && data ? [readList(report, { node, map, data })] : [];
   });
   const all = lists.flatMap(({ items }) => items);
-  const counts = countBy(all.map((item) => item.class));
+  const counts = countClasses(all.map((item) => item.class));
   const failed = lists.flatMap((list) => list.failed);
   const sum = (name: "unchanged" | "skipped" | "left" | "beyond") =>
     lists.reduce((total, list) => total + list[name], 0);
@@ -96,21 +97,6 @@ function quietRule(
   if (judged === 0) return quiet("nothing was judged in this run");
   if (verdict !== undefined && QUIET.includes(verdict)) return quiet(`the verdict is ${verdict}`);
   return { send: true, why: `${judged} judged in this run` };
-}
-
-function headlineOf(counts: Digest["counts"], failed: number): string {
-  const told = Object.entries(counts).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
-  const all = [...told, ...(failed === 0 ? [] : [`${failed} failed`])];
-  return all.length === 0 ? "Nothing new" : all.join(", ");
-}
-
-/** Common classes, most urgent first. */
-const ORDER = ["needs_person", "actionable", "incident", "watch", "known", "noise"];
-const rankOf = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : 2.5);
-
-function countBy(classes: readonly string[]): Record<string, number> {
-  const names = [...new Set(classes)].sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b));
-  return Object.fromEntries(names.map((name) => [name, classes.filter((each) => each === name).length]));
 }
 
 interface List {
@@ -186,7 +172,7 @@ function itemOf(entry: Entry, item: Json, writes: DigestItem["writes"]): DigestI
   return {
     key: cut(key),
     title: titleOf(item, key),
-    class: shortText(typeof data["verdict"] === "string" ? data["verdict"] : "judged", 60),
+    class: classOf(data),
     ...defined("link", link),
     ...defined("why", told("why", "reason")),
     ...defined("cause", told("cause")),

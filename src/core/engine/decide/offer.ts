@@ -7,6 +7,7 @@ import type { Settings } from "../event/settings.ts";
 import type { Offering, Program, ToolSet } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
 import { BLOB_TOOLS } from "../tools/blob.ts";
+import { BOARD_TOOLS, isBoardTool } from "../tools/board.ts";
 import { readSkillTool, runScriptTool, toolOfCall } from "../tools/disclosure.ts";
 import { OWN_TOOLS } from "../tools/own-tools.ts";
 import { READ_RESULT_TOOL } from "../tools/results.ts";
@@ -66,7 +67,7 @@ export function selectTools(
 
 /** Returns the tool that a step names: by its exposed name, or by its own name if only one skill has it. */
 export function toolNamed(all: readonly ToolDescriptor[], name: string): ToolDescriptor | undefined {
-  const skilled = all.filter(({ skill }) => skill !== EXECUTOR);
+  const skilled = all.filter((tool) => tool.skill !== EXECUTOR || isBoardTool(tool));
   const [only, ...others] = skilled.filter((tool) => tool.name === name);
   return skilled.find(({ exposed }) => exposed === name) ?? (others.length === 0 ? only : undefined);
 }
@@ -96,7 +97,8 @@ export function citesResults(node: WorkflowNode, skills: readonly SkillRecord[])
 function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs }: Offering) {
   const isOffered = (tool: ToolDescriptor) => !node.disallowed_tools?.includes(tool.name);
   const results = citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
-  const states = stateTools(node.state ?? []);
+  const boards = BOARD_TOOLS.filter(({ name }) => node.steps?.flatMap(callsOf).some(({ tool }) => tool === name));
+  const states = [...stateTools(node.state ?? []), ...boards];
   if (skills.length === 0) return [...results, ...states].filter(isOffered);
   const reader = readSkillTool(skills, settings.context_mode);
   const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");

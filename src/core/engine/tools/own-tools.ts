@@ -1,5 +1,6 @@
 import { alike, EXECUTOR, exposedName } from "../../skill/skill.ts";
 import { BLOB_TOOLS } from "./blob.ts";
+import { BOARD_TOOLS } from "./board.ts";
 import { READ_RESULT } from "./results.ts";
 import { STATE_TOOLS } from "./state.ts";
 
@@ -15,6 +16,7 @@ export const OWN_TOOLS: readonly string[] = [
   READ_RESULT,
   ...BLOB_TOOLS.map((tool) => tool.exposed),
   ...STATE_TOOLS,
+  ...BOARD_TOOLS.map((tool) => tool.exposed),
 ];
 
 /** Short names that a skill's tool must not have. */

@@ -6,6 +6,7 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf, type NodeStep, type StepCall } from "../../document/workflow/step.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import { toolNamed } from "../../engine/decide/offer.ts";
+import { BOARD_TOOLS } from "../../engine/tools/board.ts";
 import { alike, type ToolDescriptor } from "../../skill/skill.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";
 
@@ -41,7 +42,11 @@ function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkil
     "allow",
   );
   const known = sure.map(({ id }) => id);
-  return { all, sure: known, unsure: listed.flatMap(({ id }) => (known.includes(id) ? [] : id)) };
+  return {
+    all: [...all, ...BOARD_TOOLS],
+    sure: known,
+    unsure: listed.flatMap(({ id }) => (known.includes(id) ? [] : id)),
+  };
 }
 
 function checkStep(
