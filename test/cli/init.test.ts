@@ -126,9 +126,10 @@ describe("skillflow init", () => {
       nodes: {
         board: {
           skills: ["sentry", "datadog", "github", "linear", "logs"],
-          context: ["Without an error tracker, group the errors of log files."],
-          output: { properties: { source: { enum: ["sentry", "datadog", "github", "linear", "logs"] } } },
-          eval: [{ rule: { any_tool_called: expect.arrayContaining(["linear_search_issues", "logs_search"]) } }],
+          steps: expect.arrayContaining([
+            { id: "logs", tool: "logs_survey", with: { files: "workflows/*.example.txt" } },
+            expect.objectContaining({ id: "read", tool: "board_read" }),
+          ]),
         },
         each: { workflow: "./errors-issue.yml" },
       },

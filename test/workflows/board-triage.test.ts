@@ -84,7 +84,7 @@ const MUTATIONS: readonly (readonly [string, string, Break])[] = [
     }),
   ),
   ["no verdict", "board-triage.yml", dropVerdict],
-  ["a board that need not be there", "board-triage.yml", drop("board", "requires")],
+  ["a board that is not joined", "board-triage.yml", ({ nodes }) => nodes["board"]?.steps?.pop()],
   [
     "items that have no name",
     "board-triage.yml",

@@ -46,8 +46,9 @@ async function look(number) {
   const { verdict, usage, results, plan } = JSON.parse(readFileSync(result, "utf8"));
   const { items } = results.each.data;
   const judged = items.filter(({ status }) => status === "success").length;
+  const tokens = usage.inputTokens + usage.outputTokens;
   process.stdout.write(
-    `  ${verdict}: ${judged} judged, ${items.length - judged} unchanged; ${usage.modelCalls} model calls, ${plan.length} writes planned, ${ms} ms\n`,
+    `  ${verdict}: ${judged} judged, ${items.length - judged} unchanged; ${usage.modelCalls} model calls, ${tokens} tokens, ${usage.costUsd === null ? "price unknown" : `$${usage.costUsd}`}; ${plan.length} writes planned, ${ms} ms\n`,
   );
 }
 

@@ -1,19 +1,9 @@
-import { boardAt, COMMITS, fingerprintOf, NEW, rowOf, WORSE } from "./data.mjs";
+import { COMMITS, fingerprintOf, NEW, WORSE } from "./data.mjs";
 
 /** Returns a model's turns for each of the three runs, as a script. References are those of a new run. */
 export function scriptFor(look) {
   const faults = look === 1 ? NEW : look === 3 ? [WORSE] : [];
-  return { replies: [...readBoard(look), ...judged(faults), ...digestOf(look)] };
-}
-
-function readBoard(look) {
-  const list = { sort: "date", stats_period: "14d", limit: 50 };
-  const issues = boardAt(look).map(rowOf);
-  return [
-    { node: "board", calls: [{ tool: "sentry_list_issues", input: list }] },
-    { node: "board", calls: [{ tool: "sentry_list_issues", input: { ...list, cursor: "0:50:0" } }] },
-    { node: "board", data: { source: "sentry", issues, left: 0, gaps: [] } },
-  ];
+  return { replies: judged(faults) };
 }
 
 const WHY = {
@@ -34,7 +24,7 @@ const WHY = {
 };
 
 function judged(faults) {
-  let ref = 3; // after the two pages of the board
+  let ref = 5; // after the two pages of the board, GitHub's list and the board itself
   return faults.flatMap((fault) => {
     const item = fingerprintOf(fault);
     const [why, harm] = WHY[fault.number];
@@ -115,39 +105,5 @@ function filed(item, fault, refs) {
     ...looked,
     filing,
     { item, node: "file", data: { filed: true, link: null, title, claims: claimsOf(fault, refs) } },
-  ];
-}
-
-function digestOf(look) {
-  if (look === 2) {
-    const data = {
-      verdict: "nothing_new",
-      headline: "Nothing new: 60 issues, none changed.",
-      lines: [],
-      first_step: null,
-    };
-    return [{ node: "digest", data }];
-  }
-  const [headline, lines, step] =
-    look === 1
-      ? [
-          "7 new issues: 3 actionable, 1 needs a person, 1 to watch, 2 noise",
-          [
-            "SHOP-202: payments time out after 800 ms; an issue is planned",
-            "SHOP-207: nine customers were charged a wrong amount: a person has to check",
-            "SHOP-201: no tax rate for some regions; an issue is planned",
-            "SHOP-203: uploads of 5 MB and more fail, known as acme/shop#118",
-          ],
-          "the person on call for payments reverts c09b7d3",
-        ]
-      : [
-          "1 issue became worse: SHOP-17",
-          ["SHOP-17: from few to 1980 users; an issue is planned"],
-          "check its callers",
-        ];
-  return [
-    { node: "digest", data: { verdict: "changed", headline, lines, first_step: step } },
-    { node: "send", calls: [{ tool: "slack_send_message", input: { text: [headline, ...lines].join("\n") } }] },
-    { node: "send", data: { delivered: true, message: headline } },
   ];
 }

@@ -47,11 +47,7 @@ interface Copied {
   readonly edits?: readonly YamlEdit[];
 }
 
-const TRACKERS = ["sentry", "datadog", "github", "linear", "logs"];
-const READING = [
-  ...["sentry_list_issues", "datadog_aggregate_logs", "datadog_search_logs"],
-  ...["github_search_issues", "linear_search_issues", "logs_search"],
-];
+const LOGS_STEP = { id: "logs", tool: "logs_survey", with: { files: "workflows/*.example.txt" } };
 
 const COPIED: Readonly<Record<Shipped, Copied>> = {
   triage: { file: "incident-triage" },
@@ -59,14 +55,8 @@ const COPIED: Readonly<Record<Shipped, Copied>> = {
   board: {
     file: "board-triage",
     inner: "one-issue",
-    // Adds log files as a source, so that users can try the workflow without a tracker.
-    edits: [
-      { path: ["nodes", "board", "skills"], value: TRACKERS },
-      { path: ["nodes", "board", "requires", "output_matches", 0, "in"], value: TRACKERS },
-      { path: ["nodes", "board", "output", "properties", "source", "enum"], value: TRACKERS },
-      { path: ["nodes", "board", "eval", 0, "rule", "any_tool_called"], value: READING },
-      { path: ["nodes", "board", "context"], value: ["Without an error tracker, group the errors of log files."] },
-    ],
+    // Reads log files, so that users can try the workflow without a tracker.
+    edits: [{ path: ["nodes", "board", "steps", 4], value: LOGS_STEP }],
   },
 };
 
