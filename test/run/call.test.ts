@@ -467,3 +467,10 @@ describe("secrets", () => {
     }
   });
 });
+
+test("a board stays whole where another result of its size becomes a blob", async () => {
+  const large = { issues: Array.from({ length: 200 }, (_, n) => ({ title: `${n} ${"x".repeat(300)}` })) };
+  const board = { skill: "skillflow", name: "board_read" };
+  expect(await caller(() => large, {}, board)()).toEqual({ output: large });
+  expect(await caller(() => large)()).toMatchObject({ blobs: [expect.anything()] });
+});
