@@ -15,6 +15,8 @@ export interface DigestInput {
 
 const MOST_LINES = 10;
 const MOST_LINE = 300;
+/** Fits a message of Slack. */
+const MOST_TEXT = 3000;
 
 /** Returns verdict, headline, lines (most urgent first, noise only counted), the first step and a message of these. */
 export function digestBoard({ items, left = 0, board = {} }: DigestInput) {
@@ -36,7 +38,8 @@ export function digestBoard({ items, left = 0, board = {} }: DigestInput) {
   ];
   const [step] = told.flatMap(({ item }) => textAt(item, "data", "results", "investigate", "next_step") ?? []);
   const verdict = judged.length > 0 ? "changed" : failed + gaps.length > 0 ? "inconclusive" : "nothing_new";
-  return { verdict, headline, lines, first_step: step ? plainLine(step) : null, text: [headline, ...lines].join("\n") };
+  const text = shortText([headline, ...lines].join("\n"), MOST_TEXT);
+  return { verdict, headline, lines, first_step: step ? plainLine(step) : null, text };
 }
 
 function listAt(value: JsonObject, key: string): readonly Json[] {

@@ -113,4 +113,11 @@ describe("a digest of a board", () => {
     expect(digestBoard({ items: [failed] })).toMatchObject({ verdict: "inconclusive", headline: "1 failed" });
     expect(digestBoard({ items: [], board: { gaps: ["sentry: closed"] } }).verdict).toBe("inconclusive");
   });
+
+  test("fits a message, however much was judged", () => {
+    const results = { sort: { why: "y".repeat(400) } };
+    const items = Array.from({ length: 40 }, (_, n) => item(`sentry/S-${n}`, "watch", results));
+    const { lines, text } = digestBoard({ items });
+    expect([lines.length, lines.at(-1), text.length]).toEqual([11, "and 30 more", 3000]);
+  });
 });
