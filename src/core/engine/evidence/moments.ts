@@ -76,7 +76,7 @@ function zonesOf({ offset }: Moment, recorded: Moment): readonly Moment[] {
   const { date, seconds, offset: own } = recorded;
   if (own === undefined || seconds === undefined) return [recorded];
   const [year = 2000, month, day] = date ?? [2000, 1, 1];
-  const ms = Date.UTC(year, month - 1, day) + seconds * 1000 - own * 60_000;
+  const ms = Math.round(Date.UTC(year, month - 1, day) + seconds * 1000 - own * 60_000);
   const inZone = (minutes: number): Moment => {
     const moment = momentIn(ms, minutes);
     return date ? moment : { seconds: moment.seconds ?? 0, step: 1 };
@@ -101,6 +101,7 @@ function hasTime({ seconds: claimed, step = 1 }: Moment, { seconds, step: own = 
   if (claimed === undefined) return true;
   if (seconds === undefined) return false;
   const wide = Math.max(step, own);
-  // Cut off or rounded to the coarser of both.
-  return [Math.floor, Math.round].some((cut) => Math.abs(cut(seconds / wide) - Math.floor(claimed / wide)) < 1e-6);
+  // Cut off or rounded to the coarser of both. Fractions such as 0.592 are not exact, and would be cut to the step below.
+  const units = (value: number) => value / wide + 1e-3;
+  return [Math.floor, Math.round].some((cut) => cut(units(seconds)) === Math.floor(units(claimed)));
 }

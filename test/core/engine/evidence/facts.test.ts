@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createFactCheck, factsIn } from "../../../../src/core/engine/evidence/facts.ts";
 
@@ -47,6 +48,8 @@ describe("a claim whose facts are in the record", () => {
     ["at 14:05:31", "Nov 22 14:05:31 host app: x"],
     ["on Nov 22", "22/Nov/2026:14:05:31 +0000"],
     ["on 22 November 2026", "2026-11-22 14:05:31"],
+    ["at 2026-11-22T09:45:39.592Z with", '{"time":"2026-11-22T09:45:39.592Z"}'],
+    ["at 09:45:39.592 UTC", '{"time":"2026-11-22T09:45:39.592417Z"}'],
     ["on 3 Sept", "2026-09-03 14:05:31"],
     ["10 declined payments, 3 marked", '["checkout-1",10,3]'],
     ["at 2:05 pm", "14:05:31 ERROR"],
@@ -96,4 +99,14 @@ test("beyond the limit of work, facts are missing", () => {
 
 test("facts may be spread over the records that a claim quotes", () => {
   expect(missing("12 errors at 14:05", "12 errors", "14:05:00 deploy")).toEqual([]);
+});
+
+test("each time of a day with milliseconds or microseconds is found as it is written", () => {
+  const time = fc.date({ min: new Date("2020-01-01"), max: new Date("2030-01-01"), noInvalidDate: true });
+  fc.assert(
+    fc.property(time, fc.constantFrom("Z", "417Z", "+00:00", ""), (date, end) => {
+      const written = date.toISOString().replace("Z", end);
+      expect(createFactCheck().missing(`at ${written} it`, [`{"time":"${written}"}`])).toEqual([]);
+    }),
+  );
 });
