@@ -492,7 +492,7 @@ describe("a model that never stops, at the triage of an incident", () => {
     async () => {
       const { ended, result, vendors } = await attack({ workflow, args: ALERT, texts: "one", run: runInside });
       expect([ended.code, result.error?.code]).toEqual([1, "node.failed"]);
-      expect(result.trace.steps.map((step) => step.node)).toEqual(["gather", "diagnose", "diagnose"]);
+      expect(result.trace.steps.map((step) => step.node)).toEqual(["look", "investigate", "investigate"]);
       expect(result.evidence).toMatchObject({ supported: 0 });
       expect(JSON.stringify(vendors.requests)).not.toMatch(CHANGING);
     },

@@ -109,7 +109,7 @@ describe("skillflow init", () => {
   it("starts from the shipped workflow where that is said", async () => {
     const cwd = makeProject();
     expect(await start(cwd, ["checkout-triage", "--from", "triage"])).toMatchObject({ code: 0 });
-    expect(parse(read(cwd, "workflows/checkout-triage.yml"))).toMatchObject({ id: "checkout-triage", entry: "gather" });
+    expect(parse(read(cwd, "workflows/checkout-triage.yml"))).toMatchObject({ id: "checkout-triage", entry: "look" });
     await expectSound(cwd, "checkout-triage");
     const other = await start(cwd, ["--from", "nothing"]);
     expect([other.code, other.stderr.includes("triage")]).toEqual([2, true]);

@@ -54,14 +54,14 @@ describe("the built program with a live model", () => {
     await service.close();
 
     const result = JSON.parse(stdout) as RunResult;
-    expect(result).toMatchObject({ status: "succeeded", verdict: "incident", evidence: { supported: 8, dropped: 0 } });
-    expect(result.results.diagnose?.data).toMatchObject({ file: "src/orders.js", line: 12, confidence: "high" });
+    expect(result).toMatchObject({ status: "succeeded", verdict: "incident", evidence: { supported: 5, dropped: 0 } });
+    expect(result.results.investigate?.data).toMatchObject({ file: "src/orders.js", line: 12, confidence: "high" });
     expect(result.plan.map(({ tool, refers }) => [tool, refers])).toEqual([
       ["create_issue", []],
       ["send_message", ["op-1"]],
     ]);
     const path = result.trace.steps.map((step) => step.node);
-    expect(path).toEqual(["gather", "diagnose", "gather", "diagnose", "assess", "file", "notify"]);
+    expect(path).toEqual(["look", "investigate", "file", "link"]);
     expect(service.bodies).toHaveLength(script.replies.length);
     expect(result.usage.modelCalls).toBe(script.replies.length);
     const calls = Object.values(result.results).flatMap((node) => node.toolCalls);

@@ -10,7 +10,6 @@ import {
   createReaper,
   expectNoSecrets,
   makeDesk,
-  NEWS,
   type OnWrite,
   OUTPUT,
   READING,
@@ -28,7 +27,8 @@ import {
  * The cause is known already, so the run ends in a comment and a message.
  */
 
-const PATH = ["gather", "diagnose", "assess", "comment", "notify"];
+const PATH = ["look", "investigate", "comment", "link"];
+const CAUSE = "When a payment is declined, placeOrder returns on line 12 of src/orders.js";
 const SKILLS = ["betterstack", "datadog", "git", "github", "linear", "logs", "sentry", "slack"];
 const SECRETS = { ...READING, ...WRITING };
 const RUN = runOf("r", "--writes", "allow");
@@ -56,14 +56,14 @@ function expectTriaged(ended: Ended, world: World, tracker: Tracker, degraded: r
   const available = result.trace.skills.filter((skill) => skill.available).map((skill) => skill.id);
   expect(available.sort()).toEqual(SKILLS);
   expect(result.trace.steps.map((step) => step.node)).toEqual(PATH);
-  expect(result.results["diagnose"]?.data).toMatchObject({ commit: COMMIT, file: "src/orders.js", line: 12 });
+  expect(result.results["investigate"]?.data).toMatchObject({ commit: COMMIT, file: "src/orders.js", line: 12 });
   expect(world.refusals()).toEqual([]);
   expect([...world.issues("github"), ...world.issues("linear")]).toEqual([]);
-  expect(world.comments(tracker)).toEqual([expect.stringContaining(NEWS)]);
+  expect(world.comments(tracker)).toEqual([expect.stringContaining(CAUSE)]);
   expect(world.messages).toHaveLength(1);
   const [message] = world.messages;
   expect(message?.text).toContain(COMMIT);
-  expect(message?.text).toContain("src/orders.js line 12");
+  expect(message?.text).toContain("src/orders.js:12");
   expect(message?.text).toMatch(TRACKERS[tracker].link);
 }
 
@@ -80,8 +80,8 @@ describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker
     const ended = await runHere(RUN, { cwd, env: envOf(world) });
     expectTriaged(ended, world, tracker);
     expect(failuresOf(ended)).toEqual([]);
-    expect(resultOf(ended).results["comment"]?.data).toMatchObject({ commented: true });
-    expect(resultOf(ended).results["notify"]?.data).toMatchObject({ delivered: true });
+    expect(Object.values(resultOf(ended).results["comment"]?.data ?? {})).toMatchObject([{ url: expect.any(String) }]);
+    expect(Object.values(resultOf(ended).results["link"]?.data ?? {})).toMatchObject([{ sent: true }]);
     expect(world.model.bodies).toHaveLength(commentingTurns(tracker).length);
     expectNothingLeaked(cwd, [ended], world);
   });
@@ -119,9 +119,9 @@ describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker
     expect(killed.signal).toBe("SIGKILL");
     const ended = await runHere(["resume", "r", ...OUTPUT], { cwd, env: envOf(world) });
     const reason = expect.stringContaining("its write did not succeed: slack_send_message: in doubt: ");
-    expectTriaged(ended, world, tracker, [{ node: "notify", reason }]);
+    expectTriaged(ended, world, tracker, [{ node: "link", reason }]);
     expect(failuresOf(ended)).toEqual([expect.stringMatching(/^slack_send_message: in doubt: /)]);
-    expect(resultOf(ended).results["notify"]?.data).toMatchObject({ delivered: false });
+    expect(resultOf(ended).results["link"]?.data).toEqual({});
     expectNothingLeaked(cwd, [killed, ended], world);
   });
 });

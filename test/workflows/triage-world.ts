@@ -42,35 +42,22 @@ export const WRITING = {
   SLACK_BOT_TOKEN: slack.BOT_TOKEN,
 };
 
-/** Where a cause is known: which words find the open issue there, and what its link looks like. */
+/** What the link of a tracker's issue looks like, and the variables of a process that reads there. */
 export const TRACKERS = {
   github: {
-    words: "declined payments",
     link: /https:\/\/github\.com\/acme\/shop\/issues\/(\d+)/,
     reading: { GITHUB_TOKEN: github.READ_TOKEN } as Readonly<Record<string, string>>,
-    comment: (issue: string): ScriptedCall => ({
-      tool: "github_add_comment",
-      input: { number: Number(issue), body: NEWS },
-    }),
-    issue: (title: string, body: string): ScriptedCall => ({ tool: "github_create_issue", input: { title, body } }),
+    known: (id: string) => ({ tracker: "github", id: `#${id}`, number: Number(id) }),
   },
   linear: {
-    words: "Checkout 5xx",
     link: /https:\/\/linear\.app\/acme\/issue\/(OPS-\d+)/,
     reading: { GITHUB_TOKEN: github.READ_TOKEN, LINEAR_API_KEY: linear.READ_KEY } as Readonly<Record<string, string>>,
-    comment: (issue: string): ScriptedCall => ({ tool: "linear_add_comment", input: { issue, body: NEWS } }),
-    issue: (title: string, body: string): ScriptedCall => ({
-      tool: "linear_create_issue",
-      input: { team: "OPS", title, body },
-    }),
+    known: (id: string) => ({ tracker: "linear", id, number: null }),
   },
 };
 export type Tracker = keyof typeof TRACKERS;
 
 export const trackers: readonly Tracker[] = linear.hasSchema ? ["github", "linear"] : ["github"];
-
-export const NEWS =
-  "Again since 2026-11-20 14:38:05 UTC: both instances ran out of connections within ten declined payments.";
 
 // -- What the model answers
 
@@ -90,94 +77,49 @@ export function seen(body: ChatRequest, pattern: RegExp): string {
   return pattern.exec(textOf(body))?.[1] ?? `(nothing like ${pattern.source})`;
 }
 
-/** The references of the recorded results that this run has too, as it counts them. */
-const REFS: Readonly<Record<string, string>> = {
-  r8: "r1",
-  r9: "r2",
-  r10: "r3",
-  r11: "r9",
-  r12: "r10",
-  r13: "r11",
-  r14: "r12",
-};
-
-export function recordedData(node: string): JsonObject {
-  const text = JSON.stringify(recorded(node, "data").data);
-  return JSON.parse(text.replace(/"(r\d+)"/g, (_, ref) => `"${REFS[ref] ?? "r99"}"`));
+/** The recorded answer, with the references that the calls of this run have. */
+export function recordedData({ messages }: ChatRequest): JsonObject {
+  const text = JSON.stringify(recorded("investigate", "data").data);
+  const results = messages.filter(({ role }) => role === "tool");
+  const refs = results.map(({ content }) => /^\[(r\d+)\]/.exec(content ?? "")?.[1] ?? "r99");
+  const called = (ref: number) => (ref < FIRST_CALL ? `r${ref}` : (refs[ref - FIRST_CALL] ?? "r99"));
+  return JSON.parse(text.replace(/"r(\d+)"/g, (_, ref) => `"${called(Number(ref))}"`));
 }
+
+/** The number of the recorded reference of the model's first call. Those before it are of the first look. */
+const FIRST_CALL = 4;
 
 export type Turn = (body: ChatRequest) => Scripted;
 
 export const data = (value: unknown): Scripted => ({ text: JSON.stringify(value) });
 
-/** Up to the cause. The commit and the line are those in the prompts. */
-const toTheCause: readonly Turn[] = [
-  () => ({ calls: [...(recorded("gather", "calls").calls ?? []), ...LOOKS] }),
-  () => data(recordedData("gather")),
-  () => ({ calls: recorded("diagnose", "calls").calls ?? [] }),
-  (body) => {
-    const commit = seen(body, /"id":"(04fa1ae[0-9a-f]{33})"/);
-    const line = Number(seen(body, /"(\d+) 04fa1ae[0-9a-f]+ +return \{/));
-    return data({ ...recordedData("diagnose"), commit, line, cause_key: commit });
-  },
-];
+/** The turns of a run. The commit and the line are those in its prompts. */
+function investigating(more: (body: ChatRequest) => object): readonly Turn[] {
+  return [
+    () => ({ calls: [...(recorded("investigate", "calls").calls ?? []), ERRORS] }),
+    (body) => {
+      const commit = seen(body, /"id":"(04fa1ae[0-9a-f]{33})"/);
+      const line = Number(seen(body, /"(\d+) 04fa1ae[0-9a-f]+ +return \{/));
+      return data({ ...recordedData(body), commit, line, ...more(body) });
+    },
+  ];
+}
 
-const SEARCHES: Readonly<Record<Tracker, (query: string) => ScriptedCall>> = {
-  linear: (query) => ({ tool: "linear_search_issues", input: { query, status: "open" } }),
-  github: (query) => ({ tool: "github_search_issues", input: { query, state: "open" } }),
-};
-
-/** The turns of a run whose cause a tracker knows: the issue and the link are those in its prompts. */
+/** The turns of a run whose cause a tracker knows: the issue is the one that the first look found. */
 export function commentingTurns(tracker: Tracker): readonly Turn[] {
-  const { words, link, comment } = TRACKERS[tracker];
-  const whole = new RegExp(`(${link.source})`);
-  const known_issue = (body: ChatRequest) => seen(body, whole);
-  return [
-    ...toTheCause,
-    () => ({ calls: [SEARCHES.linear(words), SEARCHES.github(words)] }),
-    (body) => data({ ...recordedData("assess"), novelty: "known", known_issue: known_issue(body), action: "comment" }),
-    (body) => ({ calls: [comment(seen(body, link))] }),
-    (body) => data({ commented: /"id":"?[\w-]+"?,"url":/.test(textOf(body)), link: known_issue(body) }),
-    (body) => ({ calls: [{ tool: "slack_send_message", input: { text: messageOf(body, known_issue(body)) } }] }),
-    (body) => data({ delivered: textOf(body).includes('"sent":true'), message: messageOf(body, known_issue(body)) }),
-  ];
+  const { known, link } = TRACKERS[tracker];
+  return investigating((body) => ({ known_issue: known(seen(body, link)) }));
 }
 
-/** The turns of a run that files an issue, however it words it, and refers to it. */
-export function filingTurns(tracker: Tracker, title: string): readonly Turn[] {
-  const { reading, issue } = TRACKERS[tracker];
-  const searches = tracker === "linear" ? [SEARCHES.linear, SEARCHES.github] : [SEARCHES.github];
-  const link = (body: ChatRequest) => `\${${seen(body, /"planned":true,"id":"(op-\d+)"/)}.url}`;
-  const filed = (body: ChatRequest) => seen(body, /"link": *"(\$\{op-\d+\.url\})"/);
-  expect(Object.keys(reading)).toHaveLength(searches.length);
-  return [
-    ...toTheCause,
-    () => ({ calls: searches.map((search) => search("connection pool exhausted")) }),
-    () => data({ ...recordedData("assess"), novelty: "new" }),
-    () => ({ calls: [issue(title, `${title}.\n\nCommit ${COMMIT}, src/orders.js line 12.`)] }),
-    (body) => data({ filed: true, link: link(body), title, claims: recordedData("assess")["claims"] ?? [] }),
-    (body) => ({ calls: [{ tool: "slack_send_message", input: { text: messageOf(body, filed(body)) } }] }),
-    (body) => data({ delivered: true, message: messageOf(body, filed(body)) }),
-  ];
+/** The turns of a run that files an issue with this title. */
+export function filingTurns(title: string): readonly Turn[] {
+  return investigating(() => ({ headline: title }));
 }
 
-const LOOKS: readonly ScriptedCall[] = [
-  { tool: "sentry_list_issues", input: { query: "is:unresolved PoolTimeoutError", sort: "new", stats_period: "24h" } },
-  {
-    tool: "datadog_search_logs",
-    input: { query: "service:checkout status:error", from: "2026-11-20T14:30:00Z", to: "2026-11-20T14:45:00Z" },
-  },
-  { tool: "betterstack_list_incidents", input: { resolved: false } },
-  { tool: "betterstack_query_logs", input: { sql: "SELECT dt, raw FROM logs ORDER BY dt DESC", limit: 3 } },
-  { tool: "github_list_commits", input: { until: "2026-11-20T14:38:36Z", limit: 3 } },
-];
-
-function messageOf(body: ChatRequest, link: string): string {
-  const [commit, file, line] = [/"commit":\s*"(\w+)"/, /"file":\s*"([^"]+)"/, /"line":\s*(\d+)/].map((pattern) =>
-    seen(body, pattern),
-  );
-  return `SEV1 checkout: nobody can order.\nCause: ${commit}, ${file} line ${line}.\n${link}`;
-}
+const ERRORS: ScriptedCall = {
+  tool: "datadog_search_logs",
+  input: { query: "service:checkout status:error", from: "2026-11-20T14:30:00Z", to: "2026-11-20T14:45:00Z" },
+};
 
 // -- The services around it
 
@@ -234,9 +176,7 @@ function repository(comments: JsonObject[], issues: JsonObject[], onWrite: OnWri
       return { body: issues.at(-1) };
     }
     if (operation === "search/issues-and-pull-requests") {
-      const isFound = ["repo:acme/shop", "state:open", TRACKERS.github.words].every((part) =>
-        parameters["q"]?.includes(part),
-      );
+      const isFound = ["repo:acme/shop", "state:open", "checkout"].every((part) => parameters["q"]?.includes(part));
       const [item] = published["items"] as readonly JsonObject[];
       const items = isFound ? [{ ...item, ...KNOWN }] : [];
       return { body: { ...published, total_count: items.length, items } };

@@ -120,7 +120,7 @@ describe("what a model is sent, at four characters a token", () => {
   test("is less than 11,500 tokens in the first request of the triage, every skill configured", async () => {
     const input = JSON.parse(readFileSync(join(root, "workflows/incidents/checkout-5xx/alert.json"), "utf8"));
     const prompt = await firstPrompt("workflows/incident-triage.yml", { env: EVERYTHING, directory: root, input });
-    expect(prompt.tools.map(({ name }) => name.split("_")[0])).toContain("betterstack");
+    expect(prompt.tools.map(({ name }) => name.split("_")[0])).toContain("datadog");
     expect(openingTexts(prompt).join("")).toContain("CheckoutHighErrorRate");
     expect(tokens(prompt.tools) + tokens(openingTexts(prompt).join(""))).toBeLessThan(11_500);
   });
