@@ -488,11 +488,12 @@ describe("a model that never stops, at the triage of an incident", () => {
   );
 
   it(
-    "has its node fail where no result shows what it claims, and nothing follows",
+    "has its node fail where no result shows what it claims, and no issue or comment follows",
     async () => {
       const { ended, result, vendors } = await attack({ workflow, args: ALERT, texts: "one", run: runInside });
-      expect([ended.code, result.error?.code]).toEqual([1, "node.failed"]);
-      expect(result.trace.steps.map((step) => step.node)).toEqual(["look", "investigate", "investigate"]);
+      expect(ended.code).toBe(0);
+      expect(result.trace.steps.map((step) => step.node)).toEqual(["look", "investigate", "investigate", "tell"]);
+      expect(result.finding?.headline).toContain("not shown by evidence");
       expect(result.evidence).toMatchObject({ supported: 0 });
       expect(JSON.stringify(vendors.requests)).not.toMatch(CHANGING);
     },

@@ -242,8 +242,9 @@ describe("a run under way", () => {
     }
     await journal.close();
     while (true) {
-      const { done } = (await reader?.read()) ?? { done: true };
+      const { done, value = "" } = (await reader?.read()) ?? { done: true };
       if (done) break;
+      text += value;
     }
     expect(eventsIn(text).map(({ seq }) => seq)).toEqual(records.flat().map(({ seq }) => seq));
   });
