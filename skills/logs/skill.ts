@@ -1,7 +1,7 @@
 import { defineSkill, type defineTool, resultSchema } from "skillflow";
-import { readAlert } from "./survey/alert.ts";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
+import { readAlert } from "./survey/alert.ts";
 import { surveyLogs } from "./survey/survey.ts";
 import { countBy, linesAround, sampleLines, searchLines, timeWindow } from "./tools.ts";
 
@@ -160,8 +160,8 @@ export default defineSkill({
   tools: [
     tool(
       "alert",
-      "Reads an alert of any monitoring system: title, service, start, and the files and the repository that it names",
-      { alert: { type: ["object", "array", "string"], description: "As it was posted" } },
+      "Reads an alert of any system: title, service, start, files, repository",
+      { alert: { type: ["object", "array", "string"] } },
       { required: ["alert"], handler: readAlert, output_schema: alerted },
     ),
     tool(

@@ -25,14 +25,14 @@ describe("a run that cannot be driven", () => {
   };
 
   it("is left for the next who tries, whatever kept it from being driven", async () => {
-    const prepared = await prepareRun(projectWith({}), {
+    const prepared = await prepareRun(projectWith({ ANTHROPIC_API_KEY: "sk-ant-0123456789" }), {
       document: "flow.yml",
       input: () => ({ service: "shop" }),
       runId: "r",
-      choices: { model: "script:script.json", offline: false, requireSkills: false },
+      choices: { model: "anthropic:claude-sonnet-4-5", offline: false, requireSkills: false },
       connect: undefined,
     });
-    const broken = projectWith({ HTTPS_PROXY: "http://[" });
+    const broken = projectWith({});
     await expect(startRun(broken, prepared, watch)).rejects.toThrow();
     await expect(resumeRun(broken, prepared, watch, undefined)).rejects.toThrow();
     const { journal } = await store.open("r");

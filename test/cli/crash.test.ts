@@ -57,7 +57,7 @@ function burstingMachine() {
     fs.readdirSync = (...args) => {
       fs.readdirSync = list;
       syncBuiltinESMExports();
-      setImmediate(() => { throw new Error("burst"); });
+      process.nextTick(() => { throw new Error("burst"); });
       return list(...args);
     };
     syncBuiltinESMExports();`;

@@ -130,7 +130,7 @@ describe("what is looked at of a run with runs inside it", () => {
     expect(plain).toContain("subgraph in_n0");
     expect(plain).toContain("n1 -.-> n1_0");
     const { stdout: ran } = await runHere(["graph", "b1"], { cwd: project });
-    expect(ran).toMatch(/n0_0\(\["Look at the issue ×4.*:::degraded/);
+    expect(ran).toMatch(/n0_0\("Look at the issue ×4.*:::degraded/);
     expect(ran).toContain("#9670; waiting");
   });
 

@@ -109,7 +109,7 @@ describe("a skill with an MCP server", () => {
     await runHere(RUN, { cwd });
     const [refused] = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
     expect(refused).toMatchObject({
-      error: `no tool is named served_none; the available tools are ${offered.join(", ")}`,
+      error: `no tool is named served_none; the available tools are ${[...offered, "read_result"].join(", ")}`,
     });
   });
 

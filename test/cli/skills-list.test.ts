@@ -24,7 +24,7 @@ describe("skills list", () => {
     const { code, stdout } = await skills("list");
     expect(code).toBe(0);
     expect(stdout.split("\n")[0]?.trim().split(/ {2,}/)).toEqual(["id", "format", "from", "trust", "offers"]);
-    expect(lineOf(stdout, "logs")).toEqual(["● logs", "module", "builtin 0", "built in", "8 tools, instruction"]);
+    expect(lineOf(stdout, "logs")).toEqual(["● logs", "module", "builtin 0", "built in", "9 tools, instruction"]);
     expect(lineOf(stdout, "git")?.[4]).toMatch(/is not a git repository, .*: run in a git repository, or set/);
     expect(lineOf(stdout, "tips")).toEqual([
       "● tips",

@@ -90,7 +90,7 @@ describe("graph", () => {
   it("draws a workflow that text from outside does not get to as ever", async () => {
     const bare = FLOW.replace("skills: [feed]", "skills: []").replace("skills: [board]", "skills: []");
     const { stdout } = await runHere(["graph", "w.yml"], { cwd: makeProject({ "w.yml": bare }) });
-    expect(stdout).toContain('n0(["Look"]):::plain');
+    expect(stdout).toContain('n0("Look"):::plain');
     expect(stdout).not.toMatch(/tainted|Legend/);
   });
 });

@@ -253,7 +253,7 @@ describe("a replay", () => {
     const events = await drive(caught(), memoryStore(), { model: script([{ text: "t" }, route, { text: "b" }]) });
     const { changed } = await replay(caught(), events, { ...caught(), skills: [] });
     expect(changed.map(({ node, recorded, now }) => [node, recorded?.tools.length, now.tools.length])).toEqual([
-      ["a", OPS.tools.length, 0],
+      ["a", [...OPS.tools, "read_result"].length, 0],
     ]);
   });
 });

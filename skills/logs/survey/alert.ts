@@ -95,7 +95,7 @@ function pathsIn(text: string): readonly string[] {
   const words = text.split(/[\s"'`()<>[\]|]+/);
   return words
     .filter((word) => word.length <= 500 && !word.includes("//"))
-    .map((word) => word.replace(/[,;:.]+$/, ""))
+    .map((word) => word.replace(/[,;:.]{1,9}$/, ""))
     .filter((word) => PATH.test(word) && (REPOSITORY.test(word) || isEvidence(word)));
 }
 

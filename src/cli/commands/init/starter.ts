@@ -65,7 +65,7 @@ export function shippedFiles(kind: Shipped, name: string, read: (file: string) =
   const { file, inner, edits = [] } = COPIED[kind];
   const names = new Map([[file, name], ...(inner === undefined ? [] : [[inner, `${name}-issue`] as const])]);
   const workflows = [...names].map(([own, id]): StarterFile => {
-    const text = read(`${own}.yml`).replace(/[\w-]+(?=\.yml)/g, (named) => names.get(named) ?? named);
+    const text = read(`${own}.yml`).replace(/(?<![\w-])[\w-]{1,80}(?=\.yml)/g, (named) => names.get(named) ?? named);
     const changes = [{ path: ["id"], value: id }, ...(own === file ? edits : [])];
     return [pathsOf(id).workflow, editorLine("workflow", "../") + editYaml(text, changes)];
   });
