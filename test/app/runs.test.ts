@@ -25,16 +25,25 @@ describe("a run that cannot be driven", () => {
   };
 
   it("is left for the next who tries, whatever kept it from being driven", async () => {
-    const prepared = await prepareRun(projectWith({ ANTHROPIC_API_KEY: "sk-ant-0123456789" }), {
+    const prepared = await prepareRun(projectWith({}), {
       document: "flow.yml",
       input: () => ({ service: "shop" }),
       runId: "r",
-      choices: { model: "anthropic:claude-sonnet-4-5", offline: false, requireSkills: false },
+      choices: { model: "script:script.json", offline: false, requireSkills: false },
       connect: undefined,
     });
-    const broken = projectWith({});
-    await expect(startRun(broken, prepared, watch)).rejects.toThrow();
-    await expect(resumeRun(broken, prepared, watch, undefined)).rejects.toThrow();
+    const project = projectWith({});
+    const broken = {
+      ...project,
+      host: {
+        ...project.host,
+        get env(): never {
+          throw new Error("no environment");
+        },
+      },
+    };
+    await expect(startRun(broken, prepared, watch)).rejects.toThrow("no environment");
+    await expect(resumeRun(broken, prepared, watch, undefined)).rejects.toThrow("no environment");
     const { journal } = await store.open("r");
     await journal.close();
   });

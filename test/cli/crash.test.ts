@@ -57,7 +57,7 @@ function burstingMachine() {
     fs.readdirSync = (...args) => {
       fs.readdirSync = list;
       syncBuiltinESMExports();
-      process.nextTick(() => { throw new Error("burst"); });
+      queueMicrotask(() => { throw new Error("burst"); });
       return list(...args);
     };
     syncBuiltinESMExports();`;
@@ -70,7 +70,7 @@ describe("a fault of skillflow itself", () => {
     const { code, stdout, stderr, envelopes } = await runReporting([...RUN, "--json"], burstingMachine());
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toContain(BURST_LINE);
-    expect(stderr.endsWith("  run it again with --verbose, and report the output\n"), stderr).toBe(true);
+    expect(stderr).toContain("  run it again with --verbose, and report the output\n");
     expect(envelopes.map(({ items }) => items.map(({ header }) => header.type))).toEqual([["event"]]);
     expect(envelopes[0]?.items[0]?.payload).toMatchObject({
       exception: { values: [{ type: "Error", value: "burst" }] },
