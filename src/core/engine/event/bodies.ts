@@ -225,6 +225,16 @@ const checkedCites = lazy(() =>
   ),
 );
 
+const refutation = lazy(() =>
+  z.object({
+    claim: z.string().describe("Claim of an earlier node, as the answer repeats it"),
+    nodes: z.array(z.string()).describe("Earlier nodes with this claim"),
+    holds: z.boolean().describe("An earlier node has the claim, and all cites hold. The claim is removed."),
+    reason: z.string().describe("The quotes that refute it, or why the refutation does not hold"),
+    cites: checkedCites(),
+  }),
+);
+
 const checkEvents = lazy(
   () =>
     [
@@ -251,18 +261,7 @@ const checkEvents = lazy(
           }),
         ),
         texts: optional(z.array(textFault()), "Fields of the answer with facts that no claim shows"),
-        refuted: optional(
-          z.array(
-            z.object({
-              claim: z.string().describe("Claim of an earlier node, as the answer repeats it"),
-              nodes: z.array(z.string()).describe("Earlier nodes with this claim"),
-              holds: z.boolean().describe("An earlier node has the claim, and all cites hold. The claim is removed."),
-              reason: z.string().describe("The quotes that refute it, or why the refutation does not hold"),
-              cites: checkedCites(),
-            }),
-          ),
-          "Claims of earlier nodes that the answer refutes",
-        ),
+        refuted: optional(z.array(refutation()), "Claims of earlier nodes that the answer refutes"),
         missing: optional(z.string(), "Why there are no claims"),
         excerpts: z
           .record(z.string(), z.string())

@@ -66,6 +66,17 @@ const approvals = lazy(() =>
     .describe("Decisions at approvals, by node: sure, each[fp-81]/sure, or each/sure for every item"),
 );
 
+const plannedWrite = lazy(() =>
+  z.strictObject({
+    tool: optional(oneOrMatcher(text()), "Tool name as the model sees it"),
+    node: optional(oneOrMatcher(text()), "Node that planned the write"),
+    skill: optional(oneOrMatcher(text()), "Skill of the tool"),
+    audience: optional(oneOrMatcher(text()), "Who would read the write: team or public"),
+    held: optional(oneOrMatcher(text()), "Why it was planned although writes are allowed"),
+    input: optional(json(), "Input of the write. Only the given keys are compared."),
+  }),
+);
+
 const expected = lazy(() =>
   z.strictObject({
     status: optional(oneOrMatcher(z.enum(RUN_STATUSES)), "Status of the run (default succeeded)"),
@@ -89,16 +100,7 @@ const expected = lazy(() =>
     called: optional(names(), "Tools that must be called, by the names that the model sees"),
     not_called: optional(names(), "Tools that must not be called"),
     planned: optional(
-      z.array(
-        z.strictObject({
-          tool: optional(oneOrMatcher(text()), "Tool name as the model sees it"),
-          node: optional(oneOrMatcher(text()), "Node that planned the write"),
-          skill: optional(oneOrMatcher(text()), "Skill of the tool"),
-          audience: optional(oneOrMatcher(text()), "Who would read the write: team or public"),
-          held: optional(oneOrMatcher(text()), "Why it was planned although writes are allowed"),
-          input: optional(json(), "Input of the write. Only the given keys are compared."),
-        }),
-      ),
+      z.array(plannedWrite()),
       "Writes that must be planned. An empty list means that none was planned.",
     ),
     steps: optional(
