@@ -161,7 +161,7 @@ export default defineSkill({
     tool(
       "alert",
       "Reads an alert of any system: title, service, start, files, repository",
-      { alert: { type: ["object", "array", "string"] } },
+      { alert: { type: ["object", "array", "string"], description: "As posted" } },
       { required: ["alert"], handler: readAlert, output_schema: alerted },
     ),
     tool(

@@ -44,7 +44,14 @@ export function createFactCheck(work = MOST_WORK): FactCheck {
     missing(claim, texts) {
       left -= claim.length * COST_OF_READING;
       const distinct = new Map(factsIn(claim).map((fact) => [fact.text, fact]));
-      const facts = [...distinct.values()].filter((fact) => !texts.some((text) => has(text, fact)));
+      const isFound = (fact: Fact) => texts.some((text) => has(text, fact));
+      // `67 200` may be one number, or two.
+      const parts = ({ kind, text }: Fact) => (kind === "number" ? factsIn(text.replaceAll(" ", " ; ")) : []);
+      const facts = [...distinct.values()].filter((fact) => {
+        if (isFound(fact)) return false;
+        const split = parts(fact);
+        return split.length < 2 || !split.every(isFound);
+      });
       return facts.map(({ text }) => text);
     },
   };

@@ -50,6 +50,8 @@ describe("a claim whose facts are in the record", () => {
     ["on 22 November 2026", "2026-11-22 14:05:31"],
     ["at 2026-11-22T09:45:39.592Z with", '{"time":"2026-11-22T09:45:39.592Z"}'],
     ["at 09:45:39.592 UTC", '{"time":"2026-11-22T09:45:39.592417Z"}'],
+    ["196 503 and 67 200", '{"503":196,"200":67}'],
+    ["67 200 requests", '{"n":67200}'],
     ["on 3 Sept", "2026-09-03 14:05:31"],
     ["10 declined payments, 3 marked", '["checkout-1",10,3]'],
     ["at 2:05 pm", "14:05:31 ERROR"],
