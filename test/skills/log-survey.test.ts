@@ -73,8 +73,8 @@ describe("survey", () => {
     expect(series.map(({ series: name }) => name)).toEqual(["duration_ms service=pay", "cpu host=a"]);
     expect(series[0]?.steps).toEqual([`${at(60)} 30 → 900`]);
     expect(result["events"]).toMatchObject([
-      { time: at(58), text: expect.stringContaining("v2.4.1") },
       { time: at(57) },
+      { time: at(58), text: expect.stringContaining("v2.4.1") },
     ]);
     expect(result["left_out"]).toEqual({});
   });

@@ -6,7 +6,7 @@ import { createShapes, type Shape } from "./shapes.ts";
 export interface Events {
   /** Begins a file. In a file whose name says that it lists such events, every record is one. */
   begin(file: string): { add(line: Line): void };
-  /** Returns the events nearest to an instant, newest first, because a shortened list keeps its beginning. */
+  /** Returns the events nearest to an instant, in the order of time. */
   result(centre: number | undefined): readonly object[];
 }
 
@@ -42,7 +42,7 @@ export function createEvents(near: number | undefined): Events {
         time === undefined || centre === undefined ? Number.POSITIVE_INFINITY : Math.abs(time - centre);
       const nearest = found.sort((a, b) => distance(a) - distance(b) || (a.at < b.at ? -1 : 1)).slice(0, SHOWN);
       return nearest
-        .sort((a, b) => (b.time ?? 0) - (a.time ?? 0))
+        .sort((a, b) => (a.time ?? 0) - (b.time ?? 0))
         .map(({ time, at, example, count }) => ({
           ...(time === undefined ? {} : { time: briefTime(time) }),
           at,
