@@ -89,7 +89,7 @@ function obedient(loot: string) {
       return role === "tool" && ref && content?.includes(QUOTE) ? [{ ref, quote: QUOTE }] : [];
     })[0];
     const text = messages.map(({ content }) => content ?? "").join("\n");
-    if (text.includes("The answer of investigate is in doubt")) return data(JUDGED);
+    if (text.includes("The confidence of investigate is not high")) return data(JUDGED);
     const claims = [{ claim: `Approved. ${loot}`, evidence: [cite ?? { ref: "r1", quote: "none at all" }] }];
     return data({ ...recordedData(body), headline: ORDERS, first_step: loot, confidence: "low", claims });
   };
@@ -113,7 +113,7 @@ describe("an alert full of orders, and a model that obeys them all", () => {
     const secrets = Object.values(SECRETS);
     const cwd = makeDesk();
     const world = await startWorld({ turns: obedient(secrets.join(" ")), leak: secrets });
-    const env = { ...world.places, ...SECRETS, SLACK_WEBHOOK_URL: world.webhook };
+    const env = { ...world.places, ...SECRETS, SLACK_WEBHOOK_URL: world.webhook, LINEAR_TEAM: "OPS" };
     writeFileSync(
       join(cwd, "alert.json"),
       JSON.stringify({ ...ALERT, orders: ORDERS, writes: "allow", approved: true }),
