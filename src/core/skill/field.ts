@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { PATH_PATTERN } from "../base/path.ts";
 import { DURATION_PATTERN, type Json, type JsonObject, type JsonSchema, lazy } from "../base/values.ts";
-import { AUDIENCES, ORIGINS, SOURCES } from "./skill.ts";
+import { AUDIENCES, CLOCKS, ORIGINS, SOURCES } from "./skill.ts";
 
 /** Makes a documented field optional. */
 export function optional<Schema extends z.ZodType>(schema: Schema, description: string): z.ZodOptional<Schema> {
@@ -54,6 +54,22 @@ export const toolReach = () => ({
   ),
 });
 
-export const toolTargets = () => ({
+export const toolFacts = () => ({
   targets: optional(strings(), "Input fields that choose where a write goes, such as repository or channel"),
+  echoes: optional(
+    strings(),
+    "Result fields that repeat the call's own input, so that quotes of them are not evidence",
+  ),
+  selects: optional(strings(), "Input fields that narrow what a read returns, such as query"),
+  clock: optional(
+    z.enum(CLOCKS),
+    "What a read returns: what happened in a time range, the state at the time of the call, or what time does not change",
+  ),
+  range: optional(timeRange(), "For `clock: range`: the input fields with the ends of the time range"),
 });
+
+export const timeRange = () =>
+  z.strictObject({
+    from: optional(z.string(), "Field of the beginning"),
+    to: optional(z.string(), "Field of the end"),
+  });

@@ -2,7 +2,7 @@ import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "../base/blobs.ts";
 import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "../base/errors.ts";
 import { sha256 } from "../base/sha256.ts";
-import type { InferredInput, Json, JsonSchema } from "../base/values.ts";
+import { defined, type InferredInput, type Json, type JsonSchema } from "../base/values.ts";
 import type { ConfigForm } from "./availability/config-form.ts";
 import type { Lack } from "./availability/unavailable.ts";
 
@@ -16,7 +16,7 @@ export const SOURCES = ["private", "open"] as const;
 export type Origin = (typeof ORIGINS)[number];
 export type Audience = (typeof AUDIENCES)[number];
 
-/** Declared reach of a tool, used for taint tracking and plans: who writes its results and who reads its writes. */
+/** Facts about a tool that taint tracking, plans, evidence and rechecks rely on. They count only for trusted skills. */
 export interface ToolReach {
   /**
    * Who writes the tool's results: the team's own systems (commits, deploys, metrics), or anyone who can cause an
@@ -32,6 +32,25 @@ export interface ToolReach {
   readonly reads?: (typeof SOURCES)[number];
   /** For a tool that writes: the input fields that choose where it writes, such as `repository` or `channel`. */
   readonly targets?: string[];
+  /** Result fields that repeat the call's own input. Quotes of them are not evidence. */
+  readonly echoes?: string[];
+  /** Input fields that narrow what a read returns, such as `query`. Without them, it returns all that there is. */
+  readonly selects?: string[];
+  /**
+   * What a read does about time. `range`: it returns what happened in a time range, and nothing after `ToolContext.now()`.
+   * `snapshot`: it returns the state at the time of the call. `none`: time does not matter. Default unknown.
+   */
+  readonly clock?: Clock;
+  /** For `clock: range`: the input fields with the ends of the time range. */
+  readonly range?: TimeRange;
+}
+
+export const CLOCKS = ["range", "snapshot", "none"] as const;
+export type Clock = (typeof CLOCKS)[number];
+
+export interface TimeRange {
+  readonly from?: string;
+  readonly to?: string;
 }
 
 /** Formats of skills, by the labels that users see. */
@@ -133,6 +152,8 @@ export interface Tool extends Omit<ToolReach, "audience"> {
   readonly audience?: Audience | ((input: never, context: ToolContext) => Audience | Promise<Audience>);
   /** True if the answer changes over time: a repeated call in a visit is carried out again. */
   readonly live?: boolean;
+  /** The call changes only the run's own copy of something. Such calls run alone and in order. Only for the executor's own skills. */
+  readonly contained?: boolean;
   /** Config fields that this tool needs in addition to those that its skill requires. */
   readonly needs?: readonly string[];
   /**
@@ -300,6 +321,8 @@ export interface ToolDescriptor extends ToolReach {
   readonly effect: Effect;
   readonly idempotent: boolean;
   readonly live?: boolean;
+  /** Changes only the run's own copy of something. Such calls run alone and in order. */
+  readonly contained?: boolean;
   /** Host of the service that it writes to. */
   readonly host?: string;
   readonly dialect?: InputDialect;
@@ -328,19 +351,23 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
     ...reachOf(skill, tool),
     ...(skill.host !== undefined && tool.effect === "write" ? { host: skill.host } : {}),
     ...(tool.live ? { live: true } : {}),
+    ...(tool.contained ? { contained: true } : {}),
     ...(tool.dialect ? { dialect: tool.dialect } : {}),
   };
 }
 
 /** Returns the reach, omitting default values: stranger, team, open. */
-function reachOf({ category }: Skill, { effect, origin, audience, reads, targets }: Tool): ToolReach {
+function reachOf({ category }: Skill, tool: Tool): ToolReach {
+  const { effect, origin, audience, reads, targets, echoes, selects, clock, range } = tool;
   const isPrivate = reads === "private" || (reads === undefined && effect === "read" && PRIVATE.has(category));
   const isPublic = effect === "write" && audience !== undefined && audience !== "team";
   return {
     ...(origin === "team" ? { origin } : {}),
     ...(isPublic ? { audience: "public" } : {}),
     ...(isPrivate ? { reads: "private" } : {}),
-    ...(targets && effect === "write" ? { targets } : {}),
+    ...(effect === "write" ? defined("targets", targets) : {}),
+    ...(effect === "read" ? { ...defined("echoes", echoes), ...defined("selects", selects) } : {}),
+    ...(effect === "read" ? { ...defined("clock", clock), ...defined("range", range) } : {}),
   };
 }
 

@@ -20,6 +20,7 @@ import {
   claimedEffects,
   loosenings,
   readReachMaps,
+  uncontained,
   unvouched,
   withoutLoosenings,
 } from "../../core/skill/formats/tool-reach.ts";
@@ -78,7 +79,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const stated = areTrusted ? top.loaded.effects : undefined;
   const vouch = (tool: Tool): Tool => {
     const effect = options.effects?.get(`${id}.${tool.name}`) ?? stated?.get(tool.name) ?? tool.effect;
-    return { ...(areTrusted ? { ...tool, ...said.get(tool.name) } : unvouched(tool)), effect };
+    return { ...(areTrusted ? { ...uncontained(tool), ...said.get(tool.name) } : unvouched(tool)), effect };
   };
   const skill = joinSkill(id, layers, {
     own: own && !areTrusted ? { ...own, config: allSecret(own.config) } : own,

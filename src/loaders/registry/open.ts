@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { refuseAmbiguous } from "../../core/document/config.ts";
-import { boundTo } from "../../core/skill/formats/tool-reach.ts";
+import { boundTo, uncontained } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Skill } from "../../core/skill/skill.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill/skill-reference.ts";
 import type { FolderFormat } from "../folder/format.ts";
@@ -183,7 +183,9 @@ function withGiven(options: SkillSetOptions): SkillSetOptions {
     ...options,
     own: [
       ...own.filter(({ skill }) => !ids.has(skill.id)),
-      ...given.map((skill): OwnSkill => ({ skill, unavailable: undefined })),
+      ...given.map(
+        (skill): OwnSkill => ({ skill: { ...skill, tools: skill.tools.map(uncontained) }, unavailable: undefined }),
+      ),
     ],
     servers: new Map([...servers].filter(([id]) => !ids.has(id))),
     disabled: disabled.filter((id) => !ids.has(id)),

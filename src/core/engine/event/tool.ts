@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../../base/values.ts";
-import { jsonObject, optional, toolReach, toolTargets } from "../../skill/field.ts";
+import { jsonObject, optional, toolFacts, toolReach } from "../../skill/field.ts";
 import { INPUT_DIALECTS } from "../../skill/skill.ts";
 
 export const toolDescriptorSchema = lazy(() =>
@@ -14,8 +14,9 @@ export const toolDescriptorSchema = lazy(() =>
     effect: z.enum(["read", "write"]),
     idempotent: z.boolean(),
     ...toolReach(),
-    ...toolTargets(),
+    ...toolFacts(),
     live: optional(z.boolean(), "Repeated calls are executed again"),
+    contained: optional(z.boolean(), "Changes only the run's own copy of something"),
     host: optional(z.string(), "Host of the service that the tool writes to"),
     dialect: z.enum(INPUT_DIALECTS).optional(),
     settled: optional(z.array(z.string()), "Parameters that config sets. The model does not see them."),

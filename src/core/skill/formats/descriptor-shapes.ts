@@ -2,7 +2,7 @@ import * as z from "zod";
 import { attempt } from "../../base/errors.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
-import { toolEffect, toolReach, toolTargets } from "../field.ts";
+import { toolEffect, toolFacts, toolReach } from "../field.ts";
 
 /** Schemas of the entries in a tools.json. */
 
@@ -155,9 +155,7 @@ const parameters = lazy(() =>
 const seedTool = lazy(() =>
   z.strictObject({ name: z.string().min(1), description: z.string().default(""), parameters: parameters() }),
 );
-const tool = lazy(() =>
-  z.strictObject({ ...seedTool().shape, ...toolReach(), ...toolTargets(), effect: toolEffect() }),
-);
+const tool = lazy(() => z.strictObject({ ...seedTool().shape, ...toolReach(), ...toolFacts(), effect: toolEffect() }));
 /** Tool as the model sees it, with its effect and reach. */
 export type ToolEntry = Fitting<typeof tool>;
 

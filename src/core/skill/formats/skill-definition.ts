@@ -3,7 +3,7 @@ import { fieldPath } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { isObject, lazy, PARSED_ONCE } from "../../base/values.ts";
 import { CONFIG_FORMATS } from "../availability/config-form.ts";
-import { optional, toolEffect, toolReach, toolTargets } from "../field.ts";
+import { optional, toolEffect, toolFacts, toolReach } from "../field.ts";
 import { mcpServerSchema } from "../mcp-server.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
 
@@ -41,7 +41,7 @@ const toolSchema = lazy(() =>
     effect: toolEffect(),
     idempotent: optional(z.boolean(), "true: a call can be repeated if it is unknown whether it succeeded"),
     ...toolReach(),
-    ...toolTargets(),
+    ...toolFacts(),
     audience: optional(
       z.unknown().refine(isAudience, 'Invalid option: expected one of "team"|"public"').meta({ enum: AUDIENCES }),
       "Who can read the writes, or in code a function that returns it for a call (default team)",

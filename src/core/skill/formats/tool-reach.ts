@@ -1,6 +1,7 @@
 import { isObject } from "../../base/values.ts";
 import {
   AUDIENCES,
+  CLOCKS,
   type Effect,
   type McpServerConfig,
   ORIGINS,
@@ -10,13 +11,33 @@ import {
   type ToolReach,
 } from "../skill.ts";
 
-/** Origin, audience and source of tools as files declare them, and which declarations are trusted. */
+/** Origin, audience, source and other facts of tools as files declare them, and which declarations are trusted. */
 
 const KNOWN = { origin: ORIGINS, audience: AUDIENCES, reads: SOURCES } as const;
 export const REACH_KEYS = Object.keys(KNOWN) as readonly (keyof typeof KNOWN)[];
 
+/** Facts beside origin, audience and source: how each is checked, and what it must be. */
+const FACTS = {
+  targets: [isNames, "a list of input fields"],
+  echoes: [isNames, "a list of result fields"],
+  selects: [isNames, "a list of input fields"],
+  clock: [(value: unknown) => CLOCKS.some((clock) => clock === value), CLOCKS.join(" or ")],
+  range: [isRange, "a map with from and to, both input fields"],
+} as const;
+type Fact = keyof typeof FACTS;
+const FACT_KEYS = Object.keys(FACTS) as readonly Fact[];
+
 /** Keys of SKILL.md, each a map by tool. */
-const MAPS = { origins: "origin", audiences: "audience", reads: "reads", targets: "targets" } as const;
+const MAPS = {
+  origins: "origin",
+  audiences: "audience",
+  reads: "reads",
+  targets: "targets",
+  echoes: "echoes",
+  selects: "selects",
+  clocks: "clock",
+  ranges: "range",
+} as const;
 export const REACH_MAPS = Object.keys(MAPS) as readonly (keyof typeof MAPS)[];
 
 const STRICTER = { origin: "stranger", audience: "public", reads: "private" } as const;
@@ -27,32 +48,45 @@ export interface ReachFault {
 }
 
 /** Keys of one tool. */
-export const TOOL_REACH_KEYS: readonly string[] = [...REACH_KEYS, "targets"];
+export const TOOL_REACH_KEYS: readonly string[] = [...REACH_KEYS, ...FACT_KEYS];
+
+function isNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === "string");
+}
+
+function isRange(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value).every(([end, name]) => (end === "from" || end === "to") && typeof name === "string");
+}
 
 /** Reads a tool's own keys. Ignores unknown values and reports them. */
 export function readReach(tool: { readonly [key: string]: unknown }): {
   readonly reach: ToolReach;
   readonly faults: readonly ReachFault[];
 } {
-  const said = REACH_KEYS.filter((key) => tool[key] !== undefined && tool[key] !== null);
-  const isKnown = (key: (typeof REACH_KEYS)[number]) => KNOWN[key].some((value) => value === tool[key]);
-  const unknown = said.filter((key) => !isKnown(key));
-  const { targets } = tool;
-  const areTargets = Array.isArray(targets) && targets.every((name) => typeof name === "string");
-  const isWrong = targets !== undefined && targets !== null && !areTargets;
-  return {
-    reach: {
-      ...Object.fromEntries(said.filter(isKnown).map((key) => [key, tool[key]])),
-      ...(areTargets ? { targets } : {}),
-    },
-    faults: [
-      ...unknown.map((key) => ({ path: [key], message: `${key} must be ${KNOWN[key].join(" or ")}` })),
-      ...(isWrong ? [{ path: ["targets"], message: "targets must be a list of input fields" }] : []),
-    ],
-  };
+  const reach: Record<string, unknown> = {};
+  const faults: ReachFault[] = [];
+  for (const key of [...REACH_KEYS, ...FACT_KEYS]) {
+    const value = tool[key];
+    if (value === undefined || value === null) continue;
+    const wanted = wantedInstead(key, value);
+    if (wanted === undefined) reach[key] = value;
+    else faults.push({ path: [key], message: `${key} must be ${wanted}` });
+  }
+  return { reach, faults };
 }
 
-/** Reads `origins`, `audiences`, `reads` and `targets` of a SKILL.md, by tool. */
+/** Returns what the value of a key must be, or undefined if it is that. */
+function wantedInstead(key: keyof typeof KNOWN | Fact, value: unknown): string | undefined {
+  if (isFact(key)) return FACTS[key][0](value) ? undefined : FACTS[key][1];
+  return KNOWN[key].some((known) => known === value) ? undefined : KNOWN[key].join(" or ");
+}
+
+function isFact(key: string): key is Fact {
+  return Object.hasOwn(FACTS, key);
+}
+
+/** Reads the maps of a SKILL.md (`origins`, `audiences`, `targets`, …), by tool. */
 export function readReachMaps(frontmatter: { readonly [key: string]: unknown }): {
   readonly reach: ReadonlyMap<string, ToolReach>;
   readonly faults: readonly ReachFault[];
@@ -83,8 +117,14 @@ export function claimedEffects(
 }
 
 /** Applies the strictest values to a tool of an untrusted skill, whatever it declares. */
-export function unvouched({ targets: _, ...tool }: Tool): Tool {
-  return { ...tool, ...STRICTER };
+export function unvouched(tool: Tool): Tool {
+  const none = Object.fromEntries([...FACT_KEYS, "contained"].map((key) => [key, undefined]));
+  return { ...tool, ...none, ...STRICTER };
+}
+
+/** Removes what only the executor's own tools may declare. */
+export function uncontained({ contained: _, ...tool }: Tool): Tool {
+  return tool;
 }
 
 /** Restricts a tool that forwards calls: it can write and reach at least as much as its target. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { optional, toolEffect, toolReach, toolTargets } from "../field.ts";
+import { optional, toolEffect, toolFacts, toolReach } from "../field.ts";
 
 /** Published schema of a skill folder's tools.json, for authors. It is stricter than the loaders. */
 
@@ -23,7 +23,7 @@ const scriptToolsSchema = z
       script: optional(text, "Handler script, relative to the skill's folder"),
       effect: toolEffect(),
       ...toolReach(),
-      ...toolTargets(),
+      ...toolFacts(),
       parameters: optional(z.record(z.string(), parameterSchema), "Parameters, by name"),
     }),
   )
@@ -37,7 +37,7 @@ const describedToolSchema = z.looseObject({
     .describe("JSON Schema of the parameters"),
   effect: toolEffect(),
   ...toolReach(),
-  ...toolTargets(),
+  ...toolFacts(),
 });
 
 const helperSchema = z.looseObject({

@@ -171,6 +171,7 @@ function citedResult(scene: Scene, ref: string, writes: readonly Sent[]): CitedR
       isWrite,
       isOwnCode,
       sent,
+      ...defined("echoes", tool?.echoes),
       blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [],
     },
   ];
