@@ -190,6 +190,15 @@ describe("warnings", () => {
     expect(link(node).warnings).toEqual(warnings);
   });
 
+  test.each([
+    ["can only plan writes", { plannable: true as const }],
+    ["lacks the config of some tools", { reason: "BOARD_TOKEN is not set" }],
+  ])("a tool of a skill that %s is no mistake", (_, part) => {
+    expect(link({ skills: ["ops"], tools: { allow: ["look", "ops_more"] } }, [{ ...OPS, ...part }]).warnings).toEqual(
+      [],
+    );
+  });
+
   test("of two skills whose tools would be offered alike the second's is numbered, with a warning", () => {
     const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })]);
     const second = skillOf("a.b", [toolOf("a.b", "t")]);
