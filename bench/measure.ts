@@ -10,6 +10,8 @@ export interface Bench {
   readonly name: Name;
   readonly title: string;
   readonly how: string;
+  /** Counts, and measures no time: the load of the machine does not matter. */
+  readonly isCounted?: true;
   measure(effort: Effort): Promise<Measured>;
 }
 
@@ -123,10 +125,10 @@ export function lastLine(text: string): string {
 export async function resultOf(bench: Bench, effort: Effort): Promise<Result> {
   const machine = thisMachine();
   const { columns, rows, rounds } = await bench.measure(effort);
-  const { name, title, how } = bench;
+  const { name, title, how, isCounted } = bench;
   const at = new Date().toISOString();
   const text = { schema: "skillflow.bench/1", name, title, how, at, rounds, isThorough: effort.isThorough } as const;
-  return { ...text, machine, columns: [...columns], rows: rows.map(rounded) };
+  return { ...text, ...(isCounted ? { isCounted } : {}), machine, columns: [...columns], rows: rows.map(rounded) };
 }
 
 /** Before anything was measured: what follows is our own. */

@@ -19,6 +19,7 @@ export const NAMES = [
   "journal",
   "dbos",
   "logs",
+  "ci-logs",
   "skills",
   "serve",
 ] as const;

@@ -27,7 +27,7 @@ function machines(results: readonly Result[]): string {
   const told = results.map(({ machine: { cpu, cores, memoryGb, system, node } }) => {
     return `${cores} cores (${cpu}), ${memoryGb} GB, ${system}, Node ${node}`;
   });
-  const loaded = results.filter(({ machine }) => machine.load > machine.cores);
+  const loaded = results.filter(({ machine, isCounted }) => !isCounted && machine.load > machine.cores);
   const names = loaded.map(({ name }) => `\`${name}\``).join(", ");
   const warning =
     loaded.length === 0

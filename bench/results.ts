@@ -39,6 +39,8 @@ export const result = z
     at: z.iso.datetime(),
     rounds: z.number().int().positive(),
     isThorough: z.boolean(),
+    /** It counts, and measures no time: the load does not matter. */
+    isCounted: z.literal(true).optional(),
     machine: z.strictObject({
       cpu: z.string(),
       cores: z.number().int(),

@@ -8,6 +8,7 @@ const BYTES = "body";
 export const hello: Bench = {
   name: "hello",
   title: "The smallest request",
+  isCounted: true,
   how: 'What is sent to a provider for a workflow of one node that says "Say hello.": the body of the request.',
   async measure() {
     const { anthropicModel } = await import("../../src/models/anthropic.ts");

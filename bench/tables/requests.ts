@@ -16,6 +16,7 @@ const SIZES = [
 export const requests: Bench = {
   name: "requests",
   title: "What is sent to a model",
+  isCounted: true,
   how: `A workflow of ${NODES} nodes. Each calls a tool once, whose result is 2 KB or 50 KB of log lines, and answers in a sentence; the requests of our
 program are those that arrive at a provider on this machine. The first loop is one conversation, in which everything is passed on. The second begins
 anew at each node, and passes on what the nodes before answered. With us a node sees the answers of those before it; a result of more

@@ -22,6 +22,7 @@ interface Request {
 export const tokens: Bench = {
   name: "tokens",
   title: "What the triage sends",
+  isCounted: true,
   how: `The requests of the triage that comes along, as it was recorded, at four characters a token. Cacheable is what a request has in
 common with the one before it, from its beginning, in the order in which providers look for it: tools, instructions, messages.`,
   async measure() {

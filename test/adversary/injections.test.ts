@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Json, JsonSchema } from "../../src/core/base/values.ts";
-import { exposedName } from "../../src/core/skill/skill.ts";
+import { exposedName } from "../../src/core/skill/tool-names.ts";
 import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
 import type { Loopback } from "../../src/testing.ts";
 import { runHere } from "../cli/in-process.ts";

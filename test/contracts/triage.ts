@@ -2,7 +2,7 @@ import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
 import type { RunRecord, SkillRecord } from "../../src/core/engine/event/record.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/engine/tools/tool-maker.ts";
 import type { Script } from "../../src/core/outward/testing/script.ts";
-import { exposedName } from "../../src/core/skill/skill.ts";
+import { exposedName } from "../../src/core/skill/tool-names.ts";
 
 /**
  * A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a

@@ -21,7 +21,8 @@ import type { Purpose } from "../../src/core/engine/event/reply.ts";
 import type { Settings } from "../../src/core/engine/event/settings.ts";
 import { answerQuestion } from "../../src/core/engine/evidence/question.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/engine/tools/tool-maker.ts";
-import { type Audience, exposedName, type Outcome, type ToolDescriptor } from "../../src/core/skill/skill.ts";
+import type { Audience, Outcome, ToolDescriptor } from "../../src/core/skill/skill.ts";
+import { exposedName } from "../../src/core/skill/tool-names.ts";
 
 /** What the tests of the core share: small workflows, and a run driven by hand. */
 

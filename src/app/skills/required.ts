@@ -1,7 +1,7 @@
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
 import { callsOf } from "../../core/document/workflow/step.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { alike, exposedName } from "../../core/skill/skill.ts";
+import { alike, exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntries } from "./entries.ts";
 
 /**

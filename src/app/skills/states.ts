@@ -1,6 +1,6 @@
 import { missingForTool } from "../../core/document/config.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import { exposedName } from "../../core/skill/skill.ts";
+import { exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
 

@@ -13,7 +13,7 @@ import { OWN_TOOLS } from "../../core/engine/tools/own-tools.ts";
 import { escapeGlobs, type Fixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
-import { exposedName } from "../../core/skill/skill.ts";
+import { exposedName } from "../../core/skill/tool-names.ts";
 import { placeNamed } from "../../loaders/documents/test-file.ts";
 import { findRecording } from "../adapters/stores.ts";
 import { documentsOf, type Workspace } from "../host.ts";

@@ -12,7 +12,7 @@ import { type CaseFailure, checkExpectations } from "../../core/outward/testing/
 import { actedIn, findFixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
-import { exposedName } from "../../core/skill/skill.ts";
+import { exposedName } from "../../core/skill/tool-names.ts";
 import { bodyOf, type Recall } from "../../run/recall.ts";
 import type { Serving } from "../adapters/models.ts";
 import type { Workspace } from "../host.ts";

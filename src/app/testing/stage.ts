@@ -4,7 +4,8 @@ import type { SkillRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { actedIn, type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
-import { alike, describeTools, exposedName, type Tool } from "../../core/skill/skill.ts";
+import { describeTools, type Tool } from "../../core/skill/skill.ts";
+import { alike, exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { plannableSkills, type SkillEntries } from "../skills/entries.ts";
 

@@ -1,10 +1,10 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "../base/blobs.ts";
 import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "../base/errors.ts";
-import { sha256 } from "../base/sha256.ts";
 import { defined, type InferredInput, type Json, type JsonSchema } from "../base/values.ts";
 import type { ConfigForm } from "./availability/config-form.ts";
 import type { Lack } from "./availability/unavailable.ts";
+import { exposedName, numberNames } from "./tool-names.ts";
 
 export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -269,42 +269,6 @@ export function defineSkill(skill: SkillDefinition): SkillDefinition {
 /** Declares a tool and infers the handler's input from a zod schema or an inline JSON Schema. */
 export function defineTool<const Input extends InputSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
   return tool as AnyToolDefinition;
-}
-
-/** Longest tool name that every provider accepts. */
-const MOST_NAME = 64;
-
-/**
- * Returns the tool name that a model sees: `<skill>_<tool>`, with illegal characters as `_`. If the tool's name already
- * begins with the skill's, the skill is not repeated. That comparison treats `-` and `_` as equal. A name that is too
- * long ends in eight digits of its digest.
- */
-export function exposedName(skill: string, tool: string): string {
-  const prefix = legalName(skill);
-  const name = legalName(tool);
-  const isNamed = `${alike(name)}_`.startsWith(`${alike(prefix)}_`);
-  const whole = isNamed ? name : `${prefix}_${name}`;
-  return whole.length <= MOST_NAME ? whole : `${whole.slice(0, MOST_NAME - 9)}_${sha256(whole).slice(0, 8)}`;
-}
-
-/** Normalizes a tool name for comparison. */
-export function alike(name: string): string {
-  return name.replace(/[^A-Za-z0-9_]/g, "_");
-}
-
-function legalName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_-]/g, "_");
-}
-
-/** Makes names unique by numbering later duplicates. */
-export function numberNames(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return names.map((wanted) => {
-    let name = wanted;
-    for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, MOST_NAME - `_${n}`.length)}_${n}`;
-    taken.add(name);
-    return name;
-  });
 }
 
 /** Reserved skill id of the executor's own tools. */

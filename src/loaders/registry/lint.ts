@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { Format } from "../../core/skill/skill.ts";
-import { exposedName } from "../../core/skill/skill.ts";
+import { exposedName } from "../../core/skill/tool-names.ts";
 import type { FolderFormat, LoadedSkill, Reading } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";

@@ -10,7 +10,8 @@ import type { Observer } from "../../core/engine/ports.ts";
 import { BLOB_TOOLS } from "../../core/engine/tools/blob.ts";
 import { nameTools } from "../../core/engine/tools/disclosure.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
-import { describeTools, numberNames, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
+import { describeTools, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
+import { numberNames } from "../../core/skill/tool-names.ts";
 import { describedInput } from "./parameter-texts.ts";
 import { linkTo } from "./resources.ts";
 import {

@@ -6,7 +6,7 @@ import type { Json } from "../../../src/core/base/values.ts";
 import { checkInput } from "../../../src/core/document/check/workflow.ts";
 import { describeInputs } from "../../../src/core/document/inputs.ts";
 import type { Workflow } from "../../../src/core/document/workflow/workflow.ts";
-import { numberNames } from "../../../src/core/skill/skill.ts";
+import { numberNames } from "../../../src/core/skill/tool-names.ts";
 import { runsOf } from "../../harness/long.ts";
 
 const workflowOf = (inputs: Workflow["inputs"]): Workflow => ({

@@ -1,7 +1,8 @@
 import { schemaAsTold } from "../../base/schema/told-schema.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf } from "../../document/workflow/step.ts";
-import { EXECUTOR, numberNames, type ToolDescriptor } from "../../skill/skill.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import { numberNames } from "../../skill/tool-names.ts";
 import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Offering, Program, ToolSet } from "../fold/program.ts";

@@ -1,4 +1,5 @@
-import { alike, EXECUTOR, exposedName } from "../../skill/skill.ts";
+import { EXECUTOR } from "../../skill/skill.ts";
+import { alike, exposedName } from "../../skill/tool-names.ts";
 import { BLOB_TOOLS } from "./blob.ts";
 import { BOARD_TOOLS } from "./board.ts";
 import { READ_RESULT } from "./results.ts";

@@ -1,6 +1,7 @@
 import { checkedAs, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import { parameterSchema } from "../../skill/formats/parameter-map.ts";
-import { exposedName, type Tool, type ToolDescriptor } from "../../skill/skill.ts";
+import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
+import { exposedName } from "../../skill/tool-names.ts";
 import type { Call, MadeTool } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { RESERVED_TOOLS } from "./own-tools.ts";

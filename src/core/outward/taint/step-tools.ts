@@ -7,7 +7,8 @@ import { callsOf, type NodeStep, type StepCall } from "../../document/workflow/s
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import { toolNamed } from "../../engine/decide/offer.ts";
 import { BOARD_TOOLS } from "../../engine/tools/board.ts";
-import { alike, type ToolDescriptor } from "../../skill/skill.ts";
+import type { ToolDescriptor } from "../../skill/skill.ts";
+import { alike } from "../../skill/tool-names.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";
 
 type Path = Diagnostic["path"];

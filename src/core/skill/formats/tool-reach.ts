@@ -16,7 +16,7 @@ import {
 const KNOWN = { origin: ORIGINS, audience: AUDIENCES, reads: SOURCES } as const;
 export const REACH_KEYS = Object.keys(KNOWN) as readonly (keyof typeof KNOWN)[];
 
-/** Facts beside origin, audience and source: how each is checked, and what it must be. */
+/** Further facts: how each is checked, and what it must be. */
 const FACTS = {
   targets: [isNames, "a list of input fields"],
   echoes: [isNames, "a list of result fields"],

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { linkProgram } from "../../../../src/core/engine/decide/link.ts";
 import type { Offering } from "../../../../src/core/engine/fold/program.ts";
-import { EXECUTOR, exposedName } from "../../../../src/core/skill/skill.ts";
+import { EXECUTOR } from "../../../../src/core/skill/skill.ts";
+import { exposedName } from "../../../../src/core/skill/tool-names.ts";
 import { type NodeParts, OPS, recordOf, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 
 const alpha = skillOf("alpha", [toolOf("alpha", "find"), toolOf("alpha", "drop", { effect: "write" })]);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { sha256 } from "../../../../src/core/base/sha256.ts";
 import { isReservedTool, reservedName } from "../../../../src/core/engine/tools/own-tools.ts";
-import { exposedName } from "../../../../src/core/skill/skill.ts";
+import { exposedName } from "../../../../src/core/skill/tool-names.ts";
 
 test.each([
   ["read", "skill"],

@@ -1,6 +1,7 @@
 import { defined, isObject, type Json, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
-import { alike, EXECUTOR, type ToolDescriptor } from "../../../skill/skill.ts";
+import { EXECUTOR, type ToolDescriptor } from "../../../skill/skill.ts";
+import { alike } from "../../../skill/tool-names.ts";
 import type { RecordedCall } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
