@@ -95,6 +95,7 @@ const AFTER_THE_END: ReadonlySet<string> = new Set([
   "approval:given",
   "operation:begun",
   "operation:ended",
+  "operation:refused",
   "operation:resolved",
   "state:written",
 ]);

@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it, test } from "vitest";
-import type { Verification } from "../../src/app/runs/verify.ts";
+import type { Verification } from "../../src/app/runs/afterwards/verify.ts";
 import { startLoopback } from "../../src/testing.ts";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";

@@ -91,6 +91,15 @@ async function carryOut({ prepared, request, planned, ledger, call }: Applying, 
   if (admission.kind === "in_doubt") {
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }
+  if (admission.kind === "refused") {
+    await ledger.note(one, {
+      type: "operation:refused",
+      operation: id,
+      digest,
+      error: admission.error,
+      by: request.by,
+    });
+  }
   if (admission.kind !== "run") return { status: admission.kind, error: admission.error };
   const begun = application.standing === "in_doubt" ? application.call : undefined;
   const name = begun ?? callId(operation, prepared, request);

@@ -24,7 +24,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "schema <document>",
     summary:
-      "Print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, event or record; protocol: the methods of serve",
+      "Print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, stats, event or record; protocol: the methods of serve",
     options: [["--for <provider>", "Print the protocol's tools in the form of openai or anthropic"]],
     load: async () => (await import("../commands/author/schema.ts")).printSchema,
   },

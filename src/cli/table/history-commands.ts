@@ -73,6 +73,31 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
     ],
   },
   {
+    usage: "feedback <run> <judgement>",
+    summary: "Record whether a run's finding was right, partly right or wrong",
+    details:
+      "JUDGEMENT is right, partly or wrong. It is kept next to the states, not in the run's record. The last judgement of a run counts.",
+    options: [
+      ["--cause <text>", "Record the true cause"],
+      ["--by <name>", "Name the person who judges (default: the user of the CI job, or USER@HOST)"],
+      "json",
+      ...STORE,
+      "state",
+    ],
+    load: async () => (await import("../commands/runs/feedback.ts")).feedback,
+  },
+  {
+    usage: "stats",
+    summary: "Count runs, verdicts, judgements, rechecks, planned writes and cost, per workflow and model",
+    options: [
+      ["--since <duration>", "Count runs that started within this time (default: 30d)", { form: "duration" }],
+      "json",
+      ...STORE,
+      "state",
+    ],
+    load: async () => (await import("../commands/runs/stats.ts")).stats,
+  },
+  {
     usage: "state",
     summary: "Show, export and remove what runs keep for later runs",
     details:
@@ -113,7 +138,7 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
     usage: "ui",
     summary: "Serve a local page that shows all runs, also while they are running",
     details: "Prints the page's address, which contains a token and works on this machine only. The page is read-only.",
-    options: [["--port <number>", "Set the port (default: a free port)"], ...STORE],
+    options: [["--port <number>", "Set the port (default: a free port)"], ...STORE, "state"],
     load: async () => (await import("../commands/serve/ui.ts")).ui,
   },
 ];

@@ -8,6 +8,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     options: [
       "input",
       "i",
+      ["--from-run <run>", "Pass the verdict, finding and results of an earlier run as input.run", { group: "Input:" }],
       ...RUNNING,
       ["--dry-run", "Run up to the first edge with `when` and connect no MCP server", { group: "Writes and trust:" }],
       "run-id",

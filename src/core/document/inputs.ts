@@ -16,7 +16,7 @@ export function describeInputs({ inputs = {} }: Workflow): JsonSchema {
 }
 
 /** Input fields that the program uses itself, whatever the workflow declares. */
-export const RUN_FIELDS = ["dryRun", "rules", "context"];
+export const RUN_FIELDS = ["dryRun", "rules", "context", "run"];
 
 function describeField(field: InputField): JsonObject {
   return {
@@ -29,10 +29,10 @@ function describeField(field: InputField): JsonObject {
 
 /**
  * Checks whether a run's input can contain text from untrusted authors. It cannot if every declared field is a number,
- * a boolean or an enum, and no other field is given.
+ * a boolean or an enum, and no other field is given. An earlier run at `run` always counts, even if it is declared.
  */
 export function bringsText(inputs: Workflow["inputs"], input: JsonObject = {}): boolean {
-  if (inputs === undefined) return true;
+  if (inputs === undefined || Object.hasOwn(inputs, "run") || input.run !== undefined) return true;
   const isBound = ({ type, enum: allowed }: InputField) =>
     type === "number" || type === "boolean" || allowed !== undefined;
   return !Object.values(inputs).every(isBound) || Object.keys(input).some((name) => !Object.hasOwn(inputs, name));

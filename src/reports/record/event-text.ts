@@ -31,6 +31,7 @@ const TEXTS: Texts = {
   "operation:planned": ({ operation: { id, summary } }) => `${id} ${summary}`,
   "operation:begun": ({ operation, by }) => `${operation} by ${by}`,
   "operation:ended": ({ operation, error }) => `${operation} ${error === undefined ? "applied" : `failed: ${error}`}`,
+  "operation:refused": ({ operation, error }) => `${operation} refused: ${error}`,
   "operation:resolved": ({ operation, applied, by }) =>
     `${operation} ${applied ? "applied" : "not applied"}, says ${by}`,
   "evidence:checked": ({ evaluator, claims }) => {

@@ -9,7 +9,7 @@ import type { StateStore, States } from "../../core/engine/ports.ts";
 import { makeFolder, openPlain, realFolder, replaceFile } from "../../files/files.ts";
 import { type LockOptions, lock } from "../lock.ts";
 import { storeError } from "../store-error.ts";
-import { fileOf, MOST_BYTES, readLines, stateOf, tooLarge, writeLines } from "./lines.ts";
+import { fileOf, MOST_BYTES, readState, stateOf, tooLarge, writeState } from "./lines.ts";
 import { stateStore } from "./table.ts";
 
 interface FolderOptions extends LockOptions {
@@ -30,7 +30,7 @@ export function folderState(options: FolderOptions): StateStore {
   const at = (name: string) => join(directory, name);
   const check = () => checkDirectory(directory, root);
   const readStates = async (names: readonly string[]): Promise<States> =>
-    new Map(await Promise.all(names.map(async (name) => [name, await readState(at(fileOf(name)))] as const)));
+    new Map(await Promise.all(names.map(async (name) => [name, await readFile(name, at(fileOf(name)))] as const)));
   const locked = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     makeDirectory(options);
     const unlock = await waitForLock(at(".lock"), options);
@@ -59,7 +59,7 @@ export function folderState(options: FolderOptions): StateStore {
           const known = await readStates(names);
           const changed = decide(known);
           if (!changed) return known;
-          const files = [...changed].map(([name, entries]) => [fileOf(name), writeLines(entries)] as const);
+          const files = [...changed].map(([name, entries]) => [fileOf(name), writeState(name, entries)] as const);
           await replaceFile(at(REDO), JSON.stringify({ files: Object.fromEntries(files) }), { root });
           await writeFiles(directory, root, files);
           return new Map([...known, ...changed]);
@@ -91,9 +91,9 @@ async function redo(directory: string, root: string | undefined): Promise<void> 
   await writeFiles(directory, root, files as [string, string][]);
 }
 
-async function readState(place: string) {
+async function readFile(name: string, place: string) {
   try {
-    return readLines(await readText(place), place);
+    return readState(name, await readText(place), place);
   } catch (error) {
     if (hasCode(error, "ENOENT")) return [];
     throw storeError(error, "a state cannot be read");

@@ -7,7 +7,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { type Git, type GitOutput, gitIn } from "./git-command.ts";
 import { type Checkout, checkBranch, findRemote, otherEnd, type Remote, unreachable } from "./git-remote.ts";
-import { fileOf, MOST_BYTES, readLines, stateOf, tooLarge, writeLines } from "./lines.ts";
+import { fileOf, MOST_BYTES, readState, stateOf, tooLarge, writeState } from "./lines.ts";
 import { stateStore } from "./table.ts";
 
 interface GitOptions extends Checkout {
@@ -122,7 +122,7 @@ async function readStates({ git, branch }: Clone, { files }: Tip, names: readonl
     const file = files.get(fileOf(name));
     if (file && file.size > MOST_BYTES) throw tooLarge(place, file.size);
     const { stdout } = file ? demand(await git(["cat-file", "blob", file.id]), `${place} cannot be read`) : NO_FILE;
-    states.set(name, readLines(stdout.toString("utf8"), place));
+    states.set(name, readState(name, stdout.toString("utf8"), place));
   }
   return states;
 }
@@ -137,7 +137,7 @@ async function commit(
   const lines = new Map([...files].map(([name, { line }]) => [name, line]));
   for (const [name, entries] of changed) {
     const blob = text(
-      demand(await git(["hash-object", "-w", "--stdin"], writeLines(entries)), "a state cannot be stored"),
+      demand(await git(["hash-object", "-w", "--stdin"], writeState(name, entries)), "a state cannot be stored"),
     );
     lines.set(fileOf(name), `100644 blob ${blob}\t${fileOf(name)}`);
   }

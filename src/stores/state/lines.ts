@@ -1,6 +1,8 @@
 import { SkillflowError } from "../../core/base/errors.ts";
+import { isObject, type Json, parseJson } from "../../core/base/values.ts";
 import type { StateEntry } from "../../core/engine/event/state-entry.ts";
 import { entryLine, parseEntry } from "../../core/engine/state/entries.ts";
+import { FEEDBACK } from "../../core/engine/state/feedback.ts";
 
 /** State files, with one JSON line per entry. */
 
@@ -19,12 +21,40 @@ export function stateOf(file: string): string | undefined {
   return FILE.exec(file)?.[1];
 }
 
-export function writeLines(entries: readonly StateEntry[]): string {
-  return entries.map(entryLine).join("");
+/** Writes the file of a state. */
+export function writeState(state: string, entries: readonly StateEntry[]): string {
+  return entries.map(state === FEEDBACK ? plainEntry : entryLine).join("");
+}
+
+/** Reads the file of a state, at `place`. */
+export function readState(state: string, text: string, place: string): StateEntry[] {
+  return state === FEEDBACK ? plainLines(text) : readLines(text, place);
+}
+
+/** Writes an entry as its data alone. Text is a line that could not be read, and is kept as it was. */
+function plainEntry({ data }: StateEntry): string {
+  return `${typeof data === "string" ? data : JSON.stringify(data)}\n`;
+}
+
+/** Reads lines of plain data. Their keys are their numbers, because other programs append lines too. */
+function plainLines(text: string): StateEntry[] {
+  return text.split("\n").flatMap((line, index) => {
+    if (line.trim() === "") return [];
+    const data = parseJson(line);
+    const at = isObject(data) ? timeIn(data as { readonly at?: Json }) : NO_TIME;
+    const counts = { first_seen: at, last_seen: at, runs: 1, seen: 1 };
+    return [{ key: String(index + 1), ...counts, data: isObject(data) ? (data as Json) : line }];
+  });
+}
+
+const NO_TIME = new Date(0).toISOString();
+
+function timeIn({ at }: { readonly at?: Json }): string {
+  return typeof at === "string" && Number.isFinite(Date.parse(at)) ? at : NO_TIME;
 }
 
 /** Reads the entries. Drops an incomplete last line, left by a killed writer. Throws for any other malformed line. */
-export function readLines(text: string, place: string): StateEntry[] {
+function readLines(text: string, place: string): StateEntry[] {
   const entries = new Map<string, StateEntry>();
   let from = 0;
   for (let number = 1; from < text.length; number++) {

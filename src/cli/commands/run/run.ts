@@ -1,6 +1,7 @@
 import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
 import { readWorkflow, recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
+import { readEarlier, withEarlier } from "../../../app/runs/afterwards/from-run.ts";
 import {
   type FinishedRun,
   recordResume,
@@ -46,9 +47,11 @@ export const run = tellingRefusal(async (io, [file = ""], flags) => {
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const prepared = await discreetly(io, workspace, async () => {
     const read = await readInput(io, flags);
+    const from = text(flags, "fromRun");
+    const earlier = from === undefined ? undefined : await readEarlier(workspace, from);
     const input = (workflow: Workflow) => {
       io.beginning.workflow = workflow.id;
-      return read(workflow);
+      return earlier ? withEarlier(read(workflow), earlier) : read(workflow);
     };
     return prepareRun(workspace, {
       document: file,

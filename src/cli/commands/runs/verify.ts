@@ -1,4 +1,4 @@
-import { type Verification, verifyRun } from "../../../app/runs/verify.ts";
+import { type Verification, verifyRun } from "../../../app/runs/afterwards/verify.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { projectOptions, text } from "../../flags.ts";

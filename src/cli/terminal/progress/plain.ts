@@ -20,6 +20,7 @@ const UNPRINTED: readonly RunEvent["type"][] = [
   "tool:audience",
   "operation:begun",
   "operation:ended",
+  "operation:refused",
   "operation:resolved",
   "state:written",
 ];

@@ -1,6 +1,6 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
-import { deepEqual, groupBy, type JsonSchema, nearest } from "../../base/values.ts";
+import { deepEqual, groupBy, isObject, type JsonSchema, nearest } from "../../base/values.ts";
 import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
@@ -283,6 +283,8 @@ export function checkInput(
       else if (field.default !== undefined) given.set(name, field.default);
       continue;
     }
+    // An earlier run, which no declared type describes.
+    if (name === "run" && isObject(value)) continue;
     const complaint = inputComplaint(field.type, value) ?? enumComplaint(field.enum, value);
     if (complaint) diagnostics.push(error("INPUT_INVALID", [name], `input "${name}" ${complaint}${about}`));
   }

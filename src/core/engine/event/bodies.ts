@@ -310,6 +310,13 @@ const operationEvents = lazy(
         in_doubt: optional(z.literal(true), "The operation may have been executed although it failed"),
       }),
       z.object({
+        type: z.literal("operation:refused"),
+        operation: z.string(),
+        digest: z.string(),
+        error: z.string().describe("Why the approved operation was not carried out"),
+        by: z.string().describe("Person who applied the plan"),
+      }),
+      z.object({
         type: z.literal("operation:resolved"),
         operation: z.string(),
         digest: z.string(),

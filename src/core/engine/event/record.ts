@@ -49,7 +49,7 @@ export const skippedSchema = lazy(() =>
 );
 export type Skipped = Fitting<typeof skippedSchema>;
 
-const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
+const RUN_KINDS = ["run", "dry-run", "replay", "test", "recheck"] as const;
 
 /** Run ids. They are used in file names, and can be pasted into commands without quoting. */
 export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;

@@ -24,6 +24,7 @@ const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().op
 const tellingSchema = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("model:reply"), ...moment(), usage: usageSchema().nullable() }),
+    z.object({ type: z.literal("operation:planned"), ...moment() }),
     z.object({
       type: z.literal("workflow:end"),
       ...moment(),
@@ -49,6 +50,7 @@ export type Skimmed = Fitting<typeof tellingSchema> | Fitting<typeof otherSchema
 
 const TELLING: ReadonlySet<unknown> = new Set<Fitting<typeof tellingSchema>["type"]>([
   "model:reply",
+  "operation:planned",
   "workflow:end",
   "run:resume",
   "approval:given",

@@ -88,7 +88,7 @@ export function foldPlanned({ run, visit }: State, event: EventOf<"operation:pla
 
 export function foldApplied(
   state: State,
-  event: EventOf<"operation:begun" | "operation:ended" | "operation:resolved"> & Envelope,
+  event: EventOf<"operation:begun" | "operation:ended" | "operation:refused" | "operation:resolved"> & Envelope,
 ): void {
   state.run.afterwards += 1;
   const planned = state.run.operations.find(({ operation }) => operation.id === event.operation);

@@ -40,6 +40,7 @@ const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<
   "operation:planned": foldPlanned,
   "operation:begun": foldApplied,
   "operation:ended": foldApplied,
+  "operation:refused": foldApplied,
   "operation:resolved": foldApplied,
   "evidence:checked": ({ visit }, event) => visit?.examined.set(evaluatorOf(event), event),
   "tool:defined": (state, event) => {

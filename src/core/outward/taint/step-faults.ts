@@ -73,6 +73,7 @@ function isTainted(path: string, node: string, { workflow, tainted, toolsAt }: A
   }
   if (root === "input") {
     const declared = field === undefined ? undefined : inputs?.[field];
+    if (field === "run") return true;
     return bringsText(field !== undefined && declared ? { [field]: declared } : inputs);
   }
   if (root === "steps") return !isOfTeam(nodes[node]?.steps, field, toolsAt(node));

@@ -1,12 +1,15 @@
-import type { Blobs } from "../../core/base/blobs.ts";
-import { messageOf, usageError } from "../../core/base/errors.ts";
-import type { RunEvent } from "../../core/engine/event/event.ts";
-import { operationDigest } from "../../core/engine/event/operation.ts";
-import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
-import { isUnchained } from "../../core/engine/record/chain.ts";
-import { endOf } from "../../core/engine/result/waiting.ts";
-import { checkRun } from "../adapters/stores.ts";
-import type { Workspace } from "../host.ts";
+import { existsSync } from "node:fs";
+import type { Blobs } from "../../../core/base/blobs.ts";
+import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
+import type { RunEvent } from "../../../core/engine/event/event.ts";
+import { operationDigest } from "../../../core/engine/event/operation.ts";
+import type { RecordCheck, RecordProblem, StoredRun } from "../../../core/engine/ports.ts";
+import { isUnchained } from "../../../core/engine/record/chain.ts";
+import { shellWord } from "../../../core/engine/result/signal-command.ts";
+import { endOf, waitsIn } from "../../../core/engine/result/waiting.ts";
+import { filesOfRun } from "../../../stores/file/store.ts";
+import { checkRun, findRun } from "../../adapters/stores.ts";
+import type { Workspace } from "../../host.ts";
 
 /** Result of checking that a run's record was not changed, as `runs verify` prints it. */
 export interface Verification {
@@ -27,7 +30,19 @@ export async function verifyRun(
   wanted: string | undefined,
 ): Promise<{ readonly verification: Verification; readonly exitCode: 0 | 1 | 4 }> {
   if (wanted === "") throw usageError("the wanted digest is empty");
-  const check = await checkRun(workspace, given);
+  return verifyRecord(workspace, given, { check: await checkRun(workspace, given), wanted });
+}
+
+interface Checked {
+  readonly check: RecordCheck;
+  readonly wanted?: string | undefined;
+}
+
+async function verifyRecord(
+  workspace: Workspace,
+  given: string,
+  { check, wanted }: Checked,
+): Promise<{ readonly verification: Verification; readonly exitCode: 0 | 1 | 4 }> {
   const { run, records, digest, problems } = check;
   const ended = run !== undefined && endOf(run.events) !== undefined;
   const sound = problems.length === 0 ? run : undefined;
@@ -72,8 +87,7 @@ function planProblems(events: readonly RunEvent[]): EventProblem[] {
       const isHeld = operationDigest(event.operation) === digest;
       return isHeld ? [] : [{ event, what: `the operation ${id} does not match its digest` }];
     }
-    const isLater =
-      event.type === "operation:begun" || event.type === "operation:ended" || event.type === "operation:resolved";
+    const isLater = "operation" in event && "digest" in event;
     if (!isLater || planned.get(event.operation) === event.digest) return [];
     return [{ event, what: `${event.operation} has a different digest than when it was planned` }];
   });
@@ -117,4 +131,41 @@ function openProblems(run: StoredRun, ended: boolean): RecordProblem[] {
 
 function placeOf(events: readonly RunEvent[], seq: number): Pick<RecordProblem, "record" | "line"> {
   return { record: 1 + (seq < 0 ? 0 : events.slice(0, seq).filter(({ more }) => !more).length + 1), line: seq + 2 };
+}
+
+/** Reads a run of the store that has ended. Throws if it has not, or if its record was cut off or altered. */
+export async function readEnded(workspace: Workspace, given: string): Promise<StoredRun> {
+  const { store } = workspace;
+  const id = await findRun(store, given);
+  const check = await store.verify(id);
+  const { run } = check;
+  const { verification } = await verifyRecord(workspace, id, { check });
+  const [problem] = verification.problems;
+  const isOver = run !== undefined && hasEnded(run);
+  if (run && verification.ok && isOver) return run;
+  if (run && !isOver && check.problems.length === 0 && !isCutOff(workspace, run)) throw notEnded(id, run);
+  throw new SkillflowError("run.altered", `run ${id} cannot be used: ${problem?.what ?? "its end is missing"}`, {
+    hint: `see skillflow runs verify ${id}`,
+  });
+}
+
+/** Checks whether a run has ended for good. Waiting and interrupted runs continue later. */
+export function hasEnded({ events }: Pick<StoredRun, "events">): boolean {
+  const end = endOf(events);
+  return end !== undefined && end.status !== "waiting" && end.status !== "interrupted";
+}
+
+export function notEnded(id: string, { events }: Pick<StoredRun, "events">): SkillflowError {
+  const [wait] = waitsIn(events);
+  const next = wait ? `skillflow signal ${id} ${shellWord(wait.node)} --approve, or --deny` : `skillflow resume ${id}`;
+  return usageError(`run ${id} has not ended`, `if no process runs it, continue it first: ${next}`);
+}
+
+/**
+ * Checks whether a file lacks the end that its process wrote. A process releases its lock only after the end of a run,
+ * so that the lock of a killed process stays.
+ */
+function isCutOff({ storeDirectory }: Workspace, { record, events }: StoredRun): boolean {
+  if (storeDirectory === undefined || endOf(events) !== undefined) return false;
+  return !existsSync(filesOfRun(storeDirectory, record.run).lock);
 }

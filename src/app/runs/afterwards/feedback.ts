@@ -1,0 +1,50 @@
+import { randomUUID } from "node:crypto";
+import { usageError } from "../../../core/base/errors.ts";
+import { defined, didYouMean } from "../../../core/base/values.ts";
+import { endOf } from "../../../core/engine/result/waiting.ts";
+import { FEEDBACK, feedbackDelta, JUDGEMENTS, type JudgementLine } from "../../../core/engine/state/feedback.ts";
+import { findRun } from "../../adapters/stores.ts";
+import type { Workspace } from "../../host.ts";
+import { environmentRedactor } from "../../secrets.ts";
+import { hasEnded, notEnded } from "./verify.ts";
+
+interface Given {
+  readonly judgement: string;
+  readonly cause?: string | undefined;
+  readonly by: string;
+}
+
+/**
+ * Records a person's judgement of a run in the state's place and returns its line. Throws a usage error if the run has
+ * not ended.
+ */
+export async function recordFeedback(workspace: Workspace, given: string, said: Given): Promise<JudgementLine> {
+  const judgement = JUDGEMENTS.find((one) => one === said.judgement);
+  if (judgement === undefined) {
+    const near = didYouMean(said.judgement, JUDGEMENTS);
+    throw usageError(`the judgement must be ${JUDGEMENTS.join(", ")}, not "${said.judgement}"`, near);
+  }
+  if (said.cause?.trim() === "") throw usageError("--cause is empty", "state the true cause, or omit the option");
+  if (said.by.trim() === "") throw usageError("--by is empty", "name the person who judges, or omit the option");
+  const run = await findRun(workspace.store, given);
+  const stored = await workspace.store.read(run);
+  if (!hasEnded(stored)) throw notEnded(run, stored);
+  const redactor = environmentRedactor(workspace);
+  const line: JudgementLine = {
+    kind: "judgement",
+    run,
+    workflow: stored.record.workflow.id,
+    judgement,
+    ...defined("cause", said.cause === undefined ? undefined : redactor.text(said.cause)),
+    by: redactor.text(said.by),
+    at: new Date().toISOString(),
+    verdict: endOf(stored.events)?.verdict ?? null,
+  };
+  await workspace.state.apply(feedbackDelta(line, randomUUID()));
+  return line;
+}
+
+/** Reads the entries of the feedback. They are empty if there is none. */
+export async function feedbackEntries({ state }: Pick<Workspace, "state">) {
+  return (await state.read([FEEDBACK])).get(FEEDBACK) ?? [];
+}

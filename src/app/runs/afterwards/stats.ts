@@ -1,0 +1,66 @@
+import { messageOf } from "../../../core/base/errors.ts";
+import { groupBy } from "../../../core/base/values.ts";
+import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
+import { summarizeRun } from "../../../core/engine/record/run-summary.ts";
+import {
+  type CountedRun,
+  countRuns,
+  type RecheckAnswer,
+  recheckIn,
+  type Stats,
+  type WriteCounts,
+  writesIn,
+} from "../../../core/engine/record/stats.ts";
+import { type FeedbackLine, readFeedback } from "../../../core/engine/state/feedback.ts";
+import type { Workspace } from "../../host.ts";
+import { feedbackEntries } from "./feedback.ts";
+
+export type { Stats };
+
+export const DAY_MS = 24 * 60 * 60 * 1000;
+/** Default period of the counts. */
+export const SINCE_MS = 30 * DAY_MS;
+
+/** Counts the real runs that started since a time, in milliseconds since 1970, and the rechecks of these runs. */
+export async function collectStats(workspace: Workspace, wanted: number): Promise<Stats> {
+  const since = Math.max(0, wanted);
+  const { store } = workspace;
+  const { lines, skipped: unread } = readFeedback(await feedbackEntries(workspace));
+  const aboutRun = groupBy(lines, ({ run }) => run);
+  const runs: CountedRun[] = [];
+  const rechecks: RecheckAnswer[] = [];
+  const skipped: Stats["skipped"] = [...unread];
+  for (const id of await store.list()) {
+    try {
+      const skim = await store.skim(id);
+      const { kind, at } = skim.record;
+      if (!(Date.parse(at) >= since)) continue;
+      if (kind === "run") {
+        const run = await countRun(workspace, skim, aboutRun.get(id) ?? []);
+        if (run) runs.push(run);
+      }
+      if (kind !== "recheck") continue;
+      const answer = recheckIn(await store.read(id));
+      if (answer) rechecks.push(answer);
+      else skipped.push({ run: id, reason: "the recheck has no answer" });
+    } catch (error) {
+      skipped.push({ run: id, reason: messageOf(error) });
+    }
+  }
+  const rows = countRuns({ runs, rechecks, lines });
+  return { schema: "skillflow.stats/1", since: new Date(since).toISOString(), rows, skipped };
+}
+
+const NO_WRITES: WriteCounts = { planned: 0, applied: 0, rejected: 0 };
+
+/** Counts a run. Reads the whole record only if the run planned writes. A run that a cool-down skipped does not count. */
+async function countRun(
+  { store }: Workspace,
+  skim: SkimmedRun,
+  lines: readonly FeedbackLine[],
+): Promise<CountedRun | undefined> {
+  const summary = summarizeRun(skim);
+  if (summary.status === "skipped") return undefined;
+  const hasPlan = skim.events.some(({ type }) => type === "operation:planned");
+  return { summary, writes: hasPlan ? writesIn(await store.read(summary.id), lines) : NO_WRITES };
+}

@@ -1,0 +1,194 @@
+import * as z from "zod";
+import { type Fitting, groupBy, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
+import { stateOf } from "../fold/fold.ts";
+import type { StoredRun } from "../ports.ts";
+import type { FeedbackLine, Judgement } from "../state/feedback.ts";
+import { judgementsIn } from "../state/feedback.ts";
+import type { RunSummary } from "./run-summary.ts";
+
+/** Counts over many runs, per workflow and model. */
+
+const count = () => z.int().min(0);
+
+export const statsSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.stats/1"),
+    since: z.string().describe("Runs that started before this time are not counted (ISO 8601)"),
+    rows: z.array(
+      z.object({
+        workflow: z.string(),
+        model: z.string(),
+        runs: count(),
+        verdicts: z.record(z.string(), count()).describe("Number of runs by verdict"),
+        right: count().describe("Runs whose last judgement is right"),
+        partly: count(),
+        wrong: count(),
+        rechecks: z.object({ held: count(), not_held: count(), inconclusive: count() }),
+        planned: count().describe("Writes that were planned"),
+        applied: count(),
+        rejected: count().describe("Planned writes that were denied, or refused at apply"),
+        tokens: z.object({ input: count(), output: count() }),
+        costUsd: z.number().nullable().describe("null if the price of any call is unknown"),
+        medianMs: z.number().nullable().describe("Median active time of the runs that have ended. null without any."),
+      }),
+    ),
+    skipped: z
+      .array(
+        z.object({
+          run: optional(z.string(), "Run that could not be read"),
+          line: optional(z.int(), "Line of _feedback.jsonl that could not be read"),
+          reason: z.string(),
+        }),
+      )
+      .describe("What is not counted"),
+  }),
+);
+export type Stats = Fitting<typeof statsSchema>;
+export type StatsRow = Stats["rows"][number];
+
+/** Counts of a run's planned writes. */
+export interface WriteCounts {
+  readonly planned: number;
+  readonly applied: number;
+  readonly rejected: number;
+}
+
+/** A run as it is counted. */
+export interface CountedRun {
+  readonly summary: RunSummary;
+  readonly writes: WriteCounts;
+}
+
+const ANSWERS = ["held", "not_held", "inconclusive"] as const;
+
+/** Answer of a recheck about the run `of`. */
+export interface RecheckAnswer {
+  readonly of: string;
+  readonly answer: (typeof ANSWERS)[number];
+}
+
+/** Finds the answer of a recheck in its results. Returns undefined if it has none. */
+export function recheckIn(stored: StoredRun): RecheckAnswer | undefined {
+  for (const { data } of stateOf(stored).results.values()) {
+    const found = answerOf(data) ?? Object.values(data).map(answerOf).find(Boolean);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function answerOf(value: Json): RecheckAnswer | undefined {
+  if (!isObject(value)) return undefined;
+  const { of, answer } = value as JsonObject;
+  const known = ANSWERS.find((one) => one === answer);
+  return typeof of === "string" && known ? { of, answer: known } : undefined;
+}
+
+/** Counts the planned writes of a run. `lines` are the feedback lines about it. */
+export function writesIn({ record, events }: StoredRun, lines: readonly FeedbackLine[]): WriteCounts {
+  const planned = stateOf({ record, events }).run.operations.filter(({ withdrawn }) => !withdrawn);
+  const rejected = new Set(rejectedIn(events));
+  for (const line of lines) if (line.kind === "withdrawn" && line.operation !== undefined) rejected.add(line.operation);
+  const isApplied = (one: (typeof planned)[number]) => one.application.standing === "applied";
+  return {
+    planned: planned.length,
+    applied: planned.filter(isApplied).length,
+    rejected: planned.filter((one) => !isApplied(one) && rejected.has(one.operation.id)).length,
+  };
+}
+
+/** Returns the operations that were refused at apply, or planned before a person denied the plan. */
+function rejectedIn(events: StoredRun["events"]): string[] {
+  const planned: string[] = [];
+  return events.flatMap((event) => {
+    if (event.type === "operation:planned") planned.push(event.operation.id);
+    if (event.type === "operation:refused") return [event.operation];
+    return event.type === "approval:given" && !event.approved && event.digest !== undefined ? [...planned] : [];
+  });
+}
+
+interface Counted {
+  readonly runs: readonly CountedRun[];
+  readonly rechecks: readonly RecheckAnswer[];
+  readonly lines: readonly FeedbackLine[];
+}
+
+/** Adds up the runs per workflow and model. Judgements and rechecks of other runs are left out. */
+export function countRuns({ runs, rechecks, lines }: Counted): StatsRow[] {
+  const judgements = judgementsIn(lines);
+  const groups = groupBy(runs, ({ summary }) => JSON.stringify([summary.workflow, summary.model]));
+  const rows = [...groups.values()].map((group) => {
+    const ids = new Set(group.map(({ summary }) => summary.id));
+    const judged = [...ids].flatMap((id) => judgements.get(id)?.judgement ?? []);
+    const answers = rechecks.flatMap(({ of, answer }) => (ids.has(of) ? [answer] : []));
+    return rowOf(group, { judged, answers });
+  });
+  return rows.sort((a, b) => compare(a.workflow, b.workflow) || compare(a.model, b.model));
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+interface Said {
+  readonly judged: readonly Judgement[];
+  readonly answers: readonly RecheckAnswer["answer"][];
+}
+
+function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRow {
+  const summaries = group.map(({ summary }) => summary);
+  const [first] = summaries;
+  const times = summaries.flatMap(({ endedAt, durationMs }) => (endedAt === null ? [] : [durationMs]));
+  const verdicts = summaries.flatMap(({ verdict }) => (verdict === null ? [] : [verdict]));
+  const total = (of: (one: CountedRun) => number) => group.reduce((sum, one) => sum + of(one), 0);
+  return {
+    workflow: first?.workflow ?? "",
+    model: first?.model ?? "",
+    runs: group.length,
+    verdicts: tally(verdicts),
+    ...{
+      right: occurrences(judged, "right"),
+      partly: occurrences(judged, "partly"),
+      wrong: occurrences(judged, "wrong"),
+    },
+    rechecks: {
+      held: occurrences(answers, "held"),
+      not_held: occurrences(answers, "not_held"),
+      inconclusive: occurrences(answers, "inconclusive"),
+    },
+    planned: total(({ writes }) => writes.planned),
+    applied: total(({ writes }) => writes.applied),
+    rejected: total(({ writes }) => writes.rejected),
+    tokens: {
+      input: total(({ summary }) => summary.inputTokens),
+      output: total(({ summary }) => summary.outputTokens),
+    },
+    costUsd: costOf(summaries),
+    medianMs: medianOf(times),
+  };
+}
+
+function tally(values: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort(([a], [b]) => compare(a, b)));
+}
+
+function occurrences<Value>(values: readonly Value[], wanted: Value): number {
+  return values.filter((value) => value === wanted).length;
+}
+
+function costOf(summaries: readonly RunSummary[]): number | null {
+  let sum = 0;
+  for (const { costUsd } of summaries) {
+    if (costUsd === null) return null;
+    sum += costUsd;
+  }
+  return Math.round(sum * 1e6) / 1e6;
+}
+
+/** Returns the median in whole milliseconds. */
+function medianOf(times: readonly number[]): number | null {
+  const sorted = [...times].sort((a, b) => a - b);
+  const half = Math.floor(sorted.length / 2);
+  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[half]];
+  return low === undefined || high === undefined ? null : Math.round((low + high) / 2);
+}
