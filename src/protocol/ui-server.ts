@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { RunList, Site, SiteRun } from "../app/views/site.ts";
+import type { RunList, Site, SiteRun, Stats } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
 import { percentDecoded } from "../core/base/values.ts";
 import { bearerOf, type HttpServer, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
@@ -10,6 +10,7 @@ import { bearerOf, type HttpServer, isSame, openHttpServer, page, pagePolicy, SA
 export interface Pages {
   runs(list: RunList): (nonce: string) => string;
   run(run: SiteRun): (nonce: string) => string;
+  stats(stats: Stats, days: number): string;
   problem(title: string, message: string): string;
 }
 
@@ -60,7 +61,7 @@ async function guarded(request: Request, door: Door): Promise<Response> {
 
 /** Moves the token from the URL, where it could be seen or stored, to a cookie that scripts cannot read. */
 function welcome(url: URL, { token, host }: Door): Response {
-  const place = /^\/runs\/[^/]+$/.test(url.pathname) ? url.pathname : "/";
+  const place = /^\/(?:runs\/[^/]+|stats)$/.test(url.pathname) ? url.pathname : "/";
   const cookie = `${cookieName(host)}=${token}; HttpOnly; SameSite=Strict; Path=/`;
   return new Response(null, {
     status: 303,
@@ -85,12 +86,22 @@ async function answer(url: URL, request: Request, { site, pages }: Door): Promis
   const number = Number(searchParams.get("page") ?? 1) || 1;
   if (pathname === "/") return drawn(pages.runs(await site.list(number)));
   if (pathname === "/api/runs") return json(200, { schema: "skillflow.runs/1", ...(await site.list(number)) });
+  if (pathname === "/stats" || pathname === "/api/stats") {
+    const days = daysIn(searchParams);
+    const stats = await site.stats(days);
+    return pathname === "/stats" ? page(200, pages.stats(stats, days)) : json(200, stats);
+  }
   if (id === undefined || (rest && !pathname.startsWith("/api/")))
     return page(404, pages.problem("Page not found", pathname));
   const run = percentDecoded(id);
   if (rest) return stream(site, run, request, afterOf(request, searchParams));
   if (pathname.startsWith("/api/")) return json(200, await site.result(run));
   return drawn(pages.run(await site.run(run)));
+}
+
+function daysIn(search: URLSearchParams): number {
+  const given = search.get("days") ?? "";
+  return /^[1-9]\d{0,4}$/.test(given) ? Number(given) : 30;
 }
 
 function afterOf({ headers }: Request, search: URLSearchParams): number {

@@ -55,6 +55,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["report", "committed", "--out", "skillflow-out"],
   ["runs", "list"],
   ["runs", "show", "committed"],
+  ["run", "quiet.yml", ...FLOW_RUN, "--from-run", "committed"],
+  ["feedback", "committed", "right"],
+  ["stats", "--since", "9999d"],
   ["runs", "prune", "--keep", "0"],
 ];
 

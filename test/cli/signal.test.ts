@@ -234,6 +234,8 @@ describe("an approval of the plan", () => {
   it("that was denied is not applied by itself", async () => {
     const { cwd, apply } = await planned("--deny");
     expect(await apply()).toMatchObject({ code: 2 });
+    const { rows } = JSON.parse((await runHere(["stats", "--json"], { cwd })).stdout);
+    expect(rows).toMatchObject([{ planned: 2, applied: 0, rejected: 2 }]);
     expect(linesOf(cwd)).toEqual([]);
   });
 

@@ -89,7 +89,15 @@ describe("the address", () => {
     ["with another token", { headers: { authorization: "Bearer no" } }, 401],
     ["with a token of the same length", { headers: { authorization: `Bearer ${"x".repeat(32)}` } }, 401],
   ])("lets nobody in %s", async (_, options, status) => {
-    for (const path of ["/", "/runs/good", "/api/runs", "/api/runs/good", "/api/runs/good/events", "/nothing"]) {
+    for (const path of [
+      "/",
+      "/runs/good",
+      "/api/runs",
+      "/api/runs/good",
+      "/api/runs/good/events",
+      "/stats",
+      "/nothing",
+    ]) {
       const answer = await ask(path, options);
       expect([path, answer.status]).toEqual([path, status]);
       expect(answer.body).not.toContain("good");
@@ -161,6 +169,19 @@ describe("the pages", () => {
     expect(status).toBe(200);
     expect(body).toContain("it is posted");
     expect(body).not.toMatch(/<img|http-equiv="Content-Security-Policy"|<script/);
+  });
+
+  it("count the runs in plots that need no script, and whose numbers are text", async () => {
+    await runHere(["feedback", "good", "right", "--cause", HOSTILE], { cwd });
+    const { status, body, headers } = await ask("/stats?days=7", signedIn());
+    expect([status, body.match(/<script|<img|style=/)]).toEqual([200, null]);
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src/);
+    expect(body).toContain('<a href="/stats?days=7" aria-current="page">7 days</a>');
+    expect(body).toMatch(/<svg class="bar" role="img" aria-label="Judgements: 1 right, 0 partly, 0 wrong"/);
+    const found = JSON.parse((await ask("/api/stats", signedIn())).body);
+    expect(found).toMatchObject({ schema: "skillflow.stats/1", rows: [{ runs: 1, right: 1 }, { runs: 1 }] });
+    expect((await ask("/stats?days=no%3Cb%3E", signedIn())).body).toContain('30" aria-current');
+    expect((await ask("/", signedIn())).body).toContain('href="/stats"');
   });
 
   it("say that a run is not there", async () => {

@@ -9,16 +9,19 @@ import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { isHeld } from "../../stores/lock.ts";
 import type { Workspace } from "../host.ts";
+import { collectStats, DAY_MS, type Stats } from "../runs/afterwards/stats.ts";
 import { reportOf } from "../runs/inspect.ts";
 import { type Report, renderReport } from "./reports.ts";
 
-export type { RunList };
+export type { RunList, Stats };
 
 export interface Site {
   list(page: number): Promise<RunList>;
   /** Throws `run.unknown` if there is no such run. */
   run(id: string): Promise<SiteRun>;
   result(id: string): Promise<RunResult>;
+  /** Counts the runs of the last days. */
+  stats(days: number): Promise<Stats>;
   /** Yields the events after a position, and new ones until the run ends. */
   follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
 }
@@ -71,6 +74,7 @@ export function openSite(workspace: Workspace): Site {
       return { report, html, isUnderWay: underWay };
     },
     result: async (id) => (await read(id)).result,
+    stats: (days) => collectStats(workspace, Date.now() - days * DAY_MS),
     follow: (id, after, signal) => follow(workspace, { id, after }, signal),
   };
 }

@@ -25,7 +25,7 @@ export interface RunsView extends RunList {
 export function runsPage(view: RunsView, nonce: string): string {
   const { runs, problems, total, underWay, place } = view;
   const busy = underWay.length > 0 ? ` · ${underWay.length} running` : "";
-  const body = html`<header class="top"><h1>Runs</h1><p><span id="count">${plural(total, "run")}${busy}</span> · <span class="place">${place}</span></p></header>
+  const body = html`<header class="top"><h1>Runs</h1><p><span id="count">${plural(total, "run")}${busy}</span> · <span class="place">${place}</span> · <a href="/stats">Stats</a></p></header>
 <main id="list">${
     total === 0
       ? html`<div class="runs empty"><p>No runs yet. Start one: <code>skillflow run WORKFLOW</code></p></div>`

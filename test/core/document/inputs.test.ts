@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hasErrors } from "../../../src/core/base/diagnostic.ts";
 import { schemaProblems } from "../../../src/core/base/schema/schema.ts";
-import type { Json } from "../../../src/core/base/values.ts";
+import type { Json, JsonObject } from "../../../src/core/base/values.ts";
 import { checkInput } from "../../../src/core/document/check/workflow.ts";
-import { describeInputs } from "../../../src/core/document/inputs.ts";
+import { bringsText, describeInputs } from "../../../src/core/document/inputs.ts";
 import type { Workflow } from "../../../src/core/document/workflow/workflow.ts";
 import { numberNames } from "../../../src/core/skill/tool-names.ts";
 import { runsOf } from "../../harness/long.ts";
@@ -69,6 +69,18 @@ describe("the schema of a workflow's inputs", () => {
       }),
       { numRuns: runsOf(500) },
     );
+  });
+});
+
+describe("an earlier run at input.run", () => {
+  it.each<[string, Workflow["inputs"], JsonObject, boolean]>([
+    ["none, and only numbers", { a: { type: "number" } }, { a: 1 }, false],
+    ["one that is not declared", { a: { type: "number" } }, { a: 1, run: { id: "r" } }, true],
+    ["one that is declared", { run: { type: "boolean" } }, { run: { id: "r" } }, true],
+    ["a declaration alone", { run: { type: "boolean" } }, {}, true],
+  ])("is untrusted text: %s", (_, inputs, input, expected) => {
+    expect(bringsText(inputs, input)).toBe(expected);
+    expect(checkInput(workflowOf(inputs), input).diagnostics).toEqual([]);
   });
 });
 

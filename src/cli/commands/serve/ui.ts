@@ -6,6 +6,7 @@ import { openUi, type Pages } from "../../../protocol/ui-server.ts";
 import { runPage } from "../../../reports/site/live.ts";
 import { problemPage } from "../../../reports/site/page.ts";
 import { runsPage } from "../../../reports/site/runs.ts";
+import { statsPage } from "../../../reports/site/stats.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { portOf } from "../../serving.ts";
@@ -21,6 +22,7 @@ export const ui: Action = async (io, _args, flags) => {
   const pages: Pages = {
     runs: (list) => (nonce) => runsPage({ ...list, place }, nonce),
     run: ({ report, html, isUnderWay }) => runPage(report, html, isUnderWay),
+    stats: (stats, days) => statsPage({ ...stats, days }),
     problem: problemPage,
   };
   const server = await openUi(openSite(workspace), pages, portOf(flags, "0"));

@@ -44,6 +44,12 @@ const TEXT = "note taint.text_in_write file.steps.0";
 const TARGET = "warning taint.target_in_write file.steps.0";
 
 describe("a write step", () => {
+  test("that takes an earlier run takes untrusted text, whatever the workflow declares", () => {
+    for (const inputs of [{ count: INPUTS.count }, { run: INPUTS.count }]) {
+      expect(found(send({ text: "{{input.run.id}}" }), { inputs })).toEqual([TEXT]);
+    }
+  });
+
   test.each<[string, Record<string, string>, readonly string[]]>([
     ["that takes text of the input", { text: "See {{input.text}}" }, [TEXT]],
     ["that takes text of a model", { text: "{{judge.title}}" }, [TEXT]],
