@@ -5,6 +5,7 @@ import { findRun, openStore } from "../../app/adapters/stores.ts";
 import { knownSkills } from "../../app/skills/known.ts";
 import { PROVIDERS } from "../../core/document/model-name.ts";
 import { APPLIED } from "../../core/engine/state/delta.ts";
+import { JUDGEMENTS } from "../../core/engine/state/feedback.ts";
 import { FORMATS } from "../../core/skill/skill.ts";
 import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
@@ -60,6 +61,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   workflow: workflows,
   "workflow-or-run": both(workflows, runs),
   run: runs,
+  judgement: () => JUDGEMENTS,
   "other-run": runs,
   "run-or-trace": both(runs, files(".jsonl")),
   "run-or-plan": both(runs, files(".json")),

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import type { StateDelta } from "../ports.ts";
 
-/** What people said about finished runs. It is kept in a state, because the record of a finished run is sealed. */
+/** Statements of people about finished runs. They are kept in a state, because the record of a finished run is sealed. */
 
 /** Internal state whose file has one line of JSON per statement, `_feedback.jsonl`. */
 export const FEEDBACK = "_feedback";
