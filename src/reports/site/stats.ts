@@ -92,7 +92,7 @@ function verdictParts({ verdicts, runs }: StatsRow): Part[] {
 interface Part {
   readonly name: string;
   readonly count: number;
-  readonly tone: "ok" | "mid" | "bad" | "none" | (typeof TONES)[number];
+  readonly tone: "ok" | "mid" | "no" | "none" | (typeof TONES)[number];
 }
 
 /** Draws a bar that is divided by counts, with a legend. The label of the bar has the same numbers. */
