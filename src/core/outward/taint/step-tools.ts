@@ -1,4 +1,5 @@
 import type { Diagnostic, DiagnosticCode, Finding } from "../../base/diagnostic.ts";
+import { plainlyFits } from "../../base/schema/plain-fit.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema, nearest } from "../../base/values.ts";
 import { isOptionalMember, pathsIn } from "../../document/fill.ts";
@@ -123,6 +124,7 @@ function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Pa
 /** Checks one member of the input by itself. A schema that cannot be compiled says nothing here. */
 function literalProblems(schema: JsonSchema, name: string, value: Json): readonly string[] {
   const { properties } = schema as { readonly properties?: JsonObject };
+  if (plainlyFits(properties?.[name] ?? {}, value)) return [];
   const definitions = Object.fromEntries(
     Object.entries(schema).filter(([key]) => key === "$defs" || key === "definitions"),
   );
