@@ -19,6 +19,7 @@ import {
 } from "yaml";
 import { messageOf } from "../../core/base/errors.ts";
 import { isNestedBeyond } from "../../core/base/values.ts";
+import { parseQuickYaml, type Spot } from "./quick-yaml.ts";
 
 /** Untrusted YAML 1.2 core or JSON with one document, parsed in about linear time or rejected. */
 export interface YamlText {
@@ -42,6 +43,43 @@ const MOST_REFERENCES = 1000;
 
 /** Parses YAML. Below the key `textBelow`, numbers, booleans and null stay text, spelled as written. */
 export function parseYaml(text: string, textBelow?: string): YamlText {
+  const quick = textBelow === undefined ? parseQuickYaml(text) : undefined;
+  if (!quick) return parseWholeYaml(text, textBelow);
+  const at = createPlaces(text);
+  return { value: quick.value, problems: [], position: (path) => at(quickOffset(quick, path)) };
+}
+
+function quickOffset(root: Spot, path: readonly (string | number)[]): number {
+  let [spot, offset] = [root, root.offset];
+  for (const key of path) {
+    const member = spot.members?.get(String(key));
+    const child = member?.spot ?? spot.items?.[Number(key)];
+    if (!child) break;
+    offset = member?.key ?? child.offset;
+    spot = child;
+  }
+  return offset;
+}
+
+/** Creates a lookup of places by offset. It counts the lines on first use, because most documents have no findings. */
+function createPlaces(text: string): (offset: number) => Place {
+  let known: LineCounter | undefined;
+  return (offset) => {
+    const lines = known ?? new LineCounter();
+    if (!known) for (let start = 0; start >= 0; start = nextLine(text, start)) lines.addNewLine(start);
+    known = lines;
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+}
+
+function nextLine(text: string, start: number): number {
+  const end = text.indexOf("\n", start);
+  return end === -1 ? -1 : end + 1;
+}
+
+/** Parses any YAML, as `parseYaml` does with what its fast parser leaves. */
+export function parseWholeYaml(text: string, textBelow?: string): YamlText {
   const lines = new LineCounter();
   const at = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
