@@ -106,13 +106,20 @@ export function createCounts({ at, window }: { readonly at: number | undefined; 
         const change = { by, name, since, lines: pair(0), errors: pair(1) };
         return { change, size: sizeOf(change.lines, share) + ERRORS_WEIGH * sizeOf(change.errors, share) };
       });
-      return sized
+      const told = sized
         .filter(({ change, size }) => change.by !== ALL && size >= WORTH_TELLING)
         .sort((a, b) => b.size - a.size || (a.change.by + a.change.name < b.change.by + b.change.name ? -1 : 1))
         .map(({ change }) => change);
+      return told.filter((change) => change.by !== "file" || !told.some((other) => isSameCount(change, other)));
     },
   };
   return counts;
+}
+
+/** Checks whether a file's counts are those of a group of another kind, such as the host that wrote the file. */
+function isSameCount(file: Change, { by, lines, errors }: Change): boolean {
+  const isEqual = (a: Change["lines"], b: Change["lines"]) => a[0] === b[0] && a[1] === b[1];
+  return by !== "file" && isEqual(file.lines, lines) && isEqual(file.errors, errors);
 }
 
 /** Returns how unlikely a change is if the expected number is `before` times `share`. */

@@ -57,7 +57,29 @@ export function createShapes(most: number, near: number | undefined): Shapes {
         if (isBetter(time, known.time)) Object.assign(known, example());
       }
     },
-    all: () => [...shapes.values()],
+    all: () => joinIds([...shapes.values()], isBetter),
     other: () => other,
   };
+}
+
+/** Joins shapes that differ only because some hexadecimal ids happen to have no letter. The most frequent one names them. */
+function joinIds(
+  shapes: readonly Shape[],
+  isBetter: (time: number | undefined, known: number | undefined) => boolean,
+): readonly Shape[] {
+  const joined = new Map<string, Shape>();
+  for (const one of [...shapes].sort((a, b) => b.count - a.count)) {
+    const key = one.shape.replaceAll("<hex>", "<n>");
+    const known = joined.get(key);
+    if (!known) {
+      joined.set(key, { ...one });
+      continue;
+    }
+    const { example, at, time, first, last } = one;
+    known.count += one.count;
+    if (first !== undefined) known.first = Math.min(known.first ?? first, first);
+    if (last !== undefined) known.last = Math.max(known.last ?? last, last);
+    if (isBetter(time, known.time)) Object.assign(known, { example, at, time });
+  }
+  return [...joined.values()];
 }
