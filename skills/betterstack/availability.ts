@@ -27,6 +27,8 @@ export const availabilityTools = [
       "Measures a monitor's availability, and its response times over the last 24 hours by region: since when it is slow, and whether in all regions. Downtime covers the days given, or the monitor's whole lifetime.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
     input_schema: z.strictObject({
       monitor_id: monitorId,
       from: day.describe("YYYY-MM-DD."),
@@ -67,6 +69,7 @@ export const availabilityTools = [
       "Lists heartbeats, which expect regular pings from jobs such as backups: state, period, grace time. Only a heartbeat shows a job that stopped running without an error.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("heartbeats", {
       ...{ id: "text", name: "text", status: "text", team: "text" },

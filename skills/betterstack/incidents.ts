@@ -32,6 +32,9 @@ export const incidentTools = [
     name: "list_incidents",
     description: "Lists incidents, newest first: what is or was down.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["monitor_id", "resolved", "acknowledged"],
     input_schema: z.strictObject({
       from: day.optional().describe("YYYY-MM-DD."),
       to: day.optional().describe("YYYY-MM-DD, inclusive."),
@@ -56,6 +59,7 @@ export const incidentTools = [
     description:
       "Reads one incident: cause, the response that failed the check, metadata, who acknowledged it and when.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema(
       {

@@ -12,6 +12,9 @@ export const logTools = [
     description:
       "Runs one ClickHouse SELECT on the configured source: FROM logs (recent), history (older), spans or metrics.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["sql"],
+    echoes: ["source"],
     needs: [
       "BETTERSTACK_QUERY_ENDPOINT",
       "BETTERSTACK_QUERY_USERNAME",

@@ -26,6 +26,8 @@ export const monitorTools = [
     description: "Lists uptime monitors and their states.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["name", "url"],
     input_schema: z.strictObject({
       name: z.string().min(1).max(200).optional().describe("Exact name."),
       url: z.string().min(1).max(2000).optional().describe("Exact address."),
@@ -50,6 +52,7 @@ export const monitorTools = [
     description: "Reads one monitor: what it checks, how often, from where, and what counts as an error.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
       {

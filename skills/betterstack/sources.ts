@@ -9,6 +9,7 @@ export const sourceTools = [
     name: "list_sources",
     description: "Lists the sources that send logs, and whether query_logs can read them.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("sources", {
       ...each("text", "id name platform data_region"),

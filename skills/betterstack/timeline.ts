@@ -25,6 +25,7 @@ export const timelineTools = [
     description:
       "Reads an incident's timeline, oldest first: who was called and when, escalations, comments. For its details: get_incident.",
     effect: "read",
+    clock: "range",
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema(
       { items: [{ at: "text", kind: "text", title: "text", text: "text", by: "text" }], earlier_left_out: "number" },
@@ -67,6 +68,7 @@ export const timelineTools = [
     name: "list_on_call",
     description: "Lists on-call calendars and who is on call now.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("calendars", {
       ...each("text", "id name team"),

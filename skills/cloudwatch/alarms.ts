@@ -17,6 +17,8 @@ export const alarmTools = [
       "Lists alarms in state ALARM, or in another state: why, since when, metric and threshold. Call this first. For earlier state changes: get_alarm_history.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["state", "name_prefix"],
     input_schema: z.strictObject({
       state: z.enum(["ALARM", "INSUFFICIENT_DATA", "OK"]).optional().describe("Default ALARM."),
       name_prefix: alarmName.optional(),
@@ -51,6 +53,10 @@ export const alarmTools = [
       "Lists the history of one alarm or of all, newest first: state changes with reasons, actions, configuration changes. Shows when a problem began and whether the alarm flaps.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["kind"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       alarm: alarmName.optional(),
       kind: z.enum(["StateUpdate", "Action", "ConfigurationUpdate"]).optional().describe("Default StateUpdate."),

@@ -9,6 +9,10 @@ export const insightTools = [
     description:
       "Runs a Logs Insights query over log groups and waits for it: `stats count(*) by bin(5m)`, `filter status >= 500 | stats count(*) by path | sort count desc | limit 10`. AWS bills by scanned data: use a short period and few groups. For single lines, filter_log_events is cheaper.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       groups: z.array(logGroup).min(1).max(10),
       query: z.string().min(1).max(5000).describe("Use the field names of JSON lines. @message is the whole line."),

@@ -11,6 +11,8 @@ export const logTools = [
       "Lists log groups whose name contains a word, with retention and size. filter_log_events and query_logs need the names.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       contains: contains.describe("Case-sensitive."),
       limit: z.int().min(1).max(50).optional().describe("Default 30."),
@@ -46,6 +48,10 @@ export const logTools = [
     description:
       'Reads log lines of one group that match a filter, oldest first: `ERROR -timeout`, `"payment failed"`, `{ $.status = 502 }`. Cheap for a word in a short period. To count or group, use query_logs.',
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["filter", "stream_prefix"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       group: logGroup,
       filter: z.string().min(1).max(1024).optional().describe("Filter pattern. Default: every line."),

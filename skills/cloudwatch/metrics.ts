@@ -24,6 +24,8 @@ export const metricTools = [
       "Lists metrics that had data in the last three hours: namespace, name and dimensions. get_metric_data needs all dimensions. Give a namespace: an account has thousands of metrics.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["namespace", "metric", "contains"],
     input_schema: z.strictObject({
       namespace: namespace.optional(),
       metric: metric.optional(),
@@ -79,6 +81,10 @@ export const metricTools = [
       "Reads a metric over a period: minimum, maximum, average, first and last value, when, and a few points. `expression` instead of a metric: SEARCH('{AWS/Lambda,FunctionName} MetricName=\"Errors\"', 'Sum') or SELECT SUM(Errors) FROM \"AWS/Lambda\" GROUP BY FunctionName (the last three hours). AWS bills per metric.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["dimensions", "expression"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       namespace: namespace.optional(),
       metric: metric.optional(),

@@ -9,6 +9,9 @@ export const eventTools = [
     name: "list_events",
     description: "Lists events: deployments, alerts, configuration changes, autoscaling.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
     input_schema: z.strictObject({
       query: query.optional().describe("Such as source:deployment service:checkout."),
       from,

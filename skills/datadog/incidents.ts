@@ -24,6 +24,8 @@ export const incidentTools = [
     name: "list_incidents",
     description: "Lists incidents that people declared, newest first. For alerts: list_monitors.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["states", "severities"],
     input_schema: z.strictObject({
       states: z
         .array(z.enum(["active", "stable", "resolved"]))
@@ -64,6 +66,7 @@ export const incidentTools = [
     name: "get_incident",
     description: "Reads one declared incident: its fields, its timeline, its tasks and their assignees. Two requests.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({
       incident_id: textLike(UUID, 36).describe("`id` from list_incidents, not the number."),
     }),

@@ -20,6 +20,9 @@ export const logTools = [
     name: "search_logs",
     description: "Searches log lines. To count or compare, use aggregate_logs instead.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query", "indexes"],
     input_schema: z.strictObject({
       query: logQuery,
       from,
@@ -69,6 +72,10 @@ export const logTools = [
     description:
       "Counts or measures logs: in total, by facet, over time, or both. The result is small, no matter how many lines match.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query", "indexes"],
+    echoes: ["measure"],
     input_schema: z.strictObject({
       query: logQuery,
       from,

@@ -22,6 +22,10 @@ export const metricTools = [
       "Reads metrics: minimum, maximum, average, last value and points over time of each series. To find a name: find_metrics.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe("Such as sum:trace.http.request.errors{service:checkout} by {env}.as_count()."),
       from,
@@ -75,6 +79,8 @@ export const metricTools = [
     description: "Finds metrics by a part of their name. Use it before query_metrics if you are not sure of the name.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["name"],
     input_schema: z.strictObject({
       name: textLike(/^[A-Za-z0-9_.]+$/, 200).describe("Such as checkout or http.request."),
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
@@ -98,6 +104,8 @@ export const metricTools = [
     description: "Reads a metric's type and unit, and the tags to filter and group by. Two requests.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    echoes: ["metric"],
     input_schema: z.strictObject({
       metric: textLike(/^[A-Za-z][A-Za-z0-9_.]*$/, 200),
     }),

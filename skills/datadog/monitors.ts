@@ -12,6 +12,8 @@ export const monitorTools = [
     description: "Searches monitors and their states.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["query"],
     input_schema: z.strictObject({
       query: query.optional().describe('Such as status:alert tag:"service:checkout" or muted:true.'),
       limit,
@@ -56,6 +58,7 @@ export const monitorTools = [
     description: "Reads one monitor: query, message, thresholds, downtimes, groups that are not OK.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
       {

@@ -18,6 +18,9 @@ export const spanTools = [
     description:
       "Searches trace spans: which requests failed or were slow, where, and with what error. To count: aggregate_spans.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error @duration:>1s."),
       from,
@@ -48,6 +51,9 @@ export const spanTools = [
     description:
       "Reads one trace: its spans by start time, with their depth in the call tree. Expensive: 300 requests per hour.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    echoes: ["trace_id"],
     input_schema: z.strictObject({
       trace_id: z.string().regex(/^[0-9a-f]{1,32}$/),
       from,
@@ -91,6 +97,10 @@ export const spanTools = [
     description:
       "Counts or measures spans: error counts and latencies by service or resource, over time. To see spans: search_spans.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["measure"],
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error."),
       from,
@@ -124,6 +134,9 @@ export const spanTools = [
       "Lists what a service calls and what calls it, from its traces. Without service: all services and what each calls.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["service"],
     input_schema: z.strictObject({
       env: textLike(/^[A-Za-z0-9_.:/-]+$/, 100).describe("Such as prod."),
       service: textLike(/^\.*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/, 100).optional(),

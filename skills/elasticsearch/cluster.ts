@@ -9,6 +9,8 @@ export const clusterTools = [
       "Lists indices, largest first: health, documents, size. Use it to find names before a search, and to see what fills the disks. Only indices that the key can see.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["index"],
     input_schema: z.strictObject({
       index: index.optional(),
       limit: z.int().min(1).max(200).optional().describe("Default 30."),
@@ -51,6 +53,7 @@ export const clusterTools = [
       "Shows the state of the cluster: unassigned shards with the reason for the first, and heap, disk and load of each node, fullest first. Shows whether Elasticsearch itself fails.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
       {

@@ -26,6 +26,10 @@ export const searchTools = [
     description:
       "Reads the documents of a period, newest first. To count or group, use count: its result is small. Field names: list_fields. Index names: list_indices.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       index,
       query,
@@ -90,6 +94,10 @@ export const searchTools = [
     description:
       "Counts the documents of a period: in total, by the values of a field, over time, or both. Cheap, no matter how many match. To count by a text field, use its .keyword.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       index,
       query,
@@ -155,6 +163,8 @@ export const searchTools = [
       "Lists the fields of indices with their types, and whether you can count and sort by them. Cheap. Use it before a query on unknown fields.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       index,
       contains: z

@@ -51,6 +51,9 @@ export default defineSkill({
         "Shows what changed before an instant: commits with files and size, tags, the diff of the last release",
       effect: "read",
       origin: "team",
+      clock: "range",
+      range: { to: "around" },
+      selects: ["paths"],
       input_schema: z.strictObject({
         repository,
         around: z.string().min(8).max(40).describe("When it began: 2026-01-31 or ISO 8601"),
@@ -81,6 +84,9 @@ export default defineSkill({
       description: "Lists commits, newest first: author, date and message",
       effect: "read",
       origin: "team",
+      clock: "range",
+      range: { from: "since", to: "until" },
+      selects: ["from", "to", "path", "author", "grep", "changes_text"],
       input_schema: z.strictObject({
         repository,
         from: from.optional().describe("Leave out this and all before it"),
@@ -120,6 +126,7 @@ export default defineSkill({
       description: "Shows commits: message, changed files, diff. Several share the room of one",
       effect: "read",
       origin: "team",
+      clock: "none",
       input_schema: z.strictObject({
         repository,
         commits: z.array(z.string().min(1).max(200)).min(1).max(10).describe("Ids, branches or tags"),
@@ -148,6 +155,8 @@ export default defineSkill({
       description: "Shows the difference between two commits",
       effect: "read",
       origin: "team",
+      clock: "none",
+      selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
       output_schema: resultSchema(
         { from: "text", to: "text", ...changed, diff: "text", ...cutShort },
@@ -161,6 +170,8 @@ export default defineSkill({
       description: "Lists files changed between two commits, with line counts, and the commits between them",
       effect: "read",
       origin: "team",
+      clock: "none",
+      selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
       output_schema: resultSchema(
         { from: "text", to: "text", ...changed, commits: ["text"], ...cutShort },
@@ -174,6 +185,8 @@ export default defineSkill({
       description: "Tells which commit last changed each line of a file",
       effect: "read",
       origin: "team",
+      clock: "none",
+      echoes: ["path"],
       input_schema: z.strictObject({
         repository,
         path: onePath,
@@ -198,6 +211,8 @@ export default defineSkill({
       description: "Reads a file as it was at a commit, with line numbers",
       effect: "read",
       origin: "team",
+      clock: "none",
+      echoes: ["path"],
       input_schema: z.strictObject({
         repository,
         path: onePath,
@@ -217,6 +232,7 @@ export default defineSkill({
       description: "Lists branches and tags, newest first, with their commits",
       effect: "read",
       origin: "team",
+      clock: "snapshot",
       input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
       output_schema: resultSchema(
         { head: "text", refs: [{ name: "text", kind: "text", id: "text", date: "text" }], ...cutShort },

@@ -10,6 +10,8 @@ export const codeTools = [
     description:
       "Finds files on default branches by content, with the matching fragments. Limit: 10 calls per minute. For a known file: get_file.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["query"],
     input_schema: z.strictObject({
       query: z
         .string()
@@ -48,6 +50,8 @@ export const codeTools = [
     name: "get_file",
     description: "Reads the lines of a text file, or lists a folder. Continue at `next_line`.",
     effect: "read",
+    clock: "none",
+    echoes: ["path", "start_line"],
     input_schema: z.strictObject({
       repository,
       path: filePath.describe("Relative to the repository's root. Empty for the root."),

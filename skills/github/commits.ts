@@ -22,6 +22,9 @@ export const commitTools = [
     description: "Lists the commits of a branch or a path, newest first. Between two versions: compare_commits.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "since", to: "until" },
+    selects: ["ref", "path", "author"],
     input_schema: z.strictObject({
       repository,
       ref: ref.optional(),
@@ -46,6 +49,7 @@ export const commitTools = [
     description: "Reads one commit: full message and the patch of each file.",
     effect: "read",
     origin: "team",
+    clock: "none",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
       {
@@ -79,6 +83,7 @@ export const commitTools = [
     description: "Reads the commits and files between two refs. Files are only on page 1.",
     effect: "read",
     origin: "team",
+    clock: "none",
     input_schema: z.strictObject({
       repository,
       base: ref.describe("The older version."),
@@ -115,6 +120,8 @@ export const commitTools = [
     description: "Lists tags or branches with their commits, in GitHub's order. For release dates: list_releases.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["kind"],
     input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),
     output_schema: pageSchema("refs", { name: "text", sha: "text", protected: "flag" }),
     handler: (input, context) =>

@@ -8,6 +8,7 @@ export const deliveryTools = [
     name: "list_releases",
     description: "Lists releases, newest first, with their notes.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ repository, limit, page }),
     output_schema: pageSchema("releases", {
       id: "any",
@@ -38,6 +39,8 @@ export const deliveryTools = [
     description: "Lists deployments, newest first, each with its latest status. One request per item.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["environment", "ref"],
     input_schema: z.strictObject({
       repository,
       environment: z.string().max(255).optional(),

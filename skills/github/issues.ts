@@ -26,6 +26,8 @@ export const issueTools = [
     name: "search_issues",
     description: "Finds issues or pull requests by words and qualifiers. Limit: 30 calls per minute.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["query", "type", "state"],
     input_schema: z.strictObject({
       query: z
         .string()
@@ -62,6 +64,8 @@ export const issueTools = [
     name: "get_issue",
     description: "Reads one issue, or the description of a pull request, with its full text.",
     effect: "read",
+    clock: "snapshot",
+    echoes: ["number"],
     input_schema: z.strictObject({ repository, number: issueNumber }),
     output_schema: resultSchema({ ...ISSUE, closed_at: "text", body: "text" }, "number"),
     handler: (input, context) =>
@@ -74,6 +78,8 @@ export const issueTools = [
     name: "list_comments",
     description: "Reads the comments of an issue or pull request, oldest first.",
     effect: "read",
+    clock: "range",
+    range: { from: "since" },
     input_schema: z.strictObject({ repository, number: issueNumber, since: timestamp.optional(), limit, page }),
     output_schema: pageSchema("comments", COMMENT),
     handler: (input, context) =>

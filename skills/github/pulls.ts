@@ -62,6 +62,8 @@ export const pullTools = [
     name: "get_pr",
     description: "Reads a pull request: state, branches, mergeability, size and text. For its patches: get_pr_diff.",
     effect: "read",
+    clock: "snapshot",
+    echoes: ["number"],
     input_schema: z.strictObject({ repository, number: pullNumber }),
     output_schema: resultSchema(
       {
@@ -84,6 +86,8 @@ export const pullTools = [
     name: "get_pr_diff",
     description: "Reads a pull request's changes by file. With `path`: more of one file's patch.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["path"],
     input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), limit, page }),
     output_schema: pageSchema("files", CHANGE),
     handler: (input, context) =>
@@ -99,6 +103,8 @@ export const pullTools = [
     description:
       "Lists pull requests by state and branch, newest first. To find them by words or author: search_issues.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["state", "base"],
     input_schema: z.strictObject({
       repository,
       state: z.enum(["open", "closed", "all"]).optional().describe("Default open. Merged ones are closed."),
@@ -122,6 +128,7 @@ export const pullTools = [
     description:
       "Reads a pull request's reviews and the comments on its lines. Two requests. For the other comments: list_comments.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ repository, number: pullNumber, limit, page }),
     output_schema: resultSchema(
       {

@@ -21,6 +21,8 @@ export const workflowTools = [
     name: "list_workflow_runs",
     description: "Lists GitHub Actions runs with their results, newest first. For one commit and all apps: get_checks.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["workflow", "branch", "status", "event", "head_sha"],
     input_schema: z.strictObject({
       repository,
       workflow: textLike(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 255)
@@ -80,6 +82,8 @@ export const workflowTools = [
     description:
       "Reads what explains the failure in the logs of a run's failed jobs: a download each. More of one: get_job_log.",
     effect: "read",
+    clock: "none",
+    echoes: ["run_id"],
     input_schema: z.strictObject({
       repository,
       run_id: z.int().min(1),
@@ -114,6 +118,9 @@ export const workflowTools = [
     description:
       "Reads one job's log, without colors and timestamps: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
     effect: "read",
+    clock: "none",
+    selects: ["search"],
+    echoes: ["id"],
     input_schema: z.strictObject({
       repository,
       job_id: z.int().min(1).describe("Of a run's job, or of get_checks where app is github-actions."),
@@ -137,6 +144,7 @@ export const workflowTools = [
     description:
       "Reads the CI results of one commit: checks and statuses of all apps. For the log of one: get_job_log.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
       {

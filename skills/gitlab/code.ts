@@ -9,6 +9,8 @@ export const codeTools = [
     description:
       "Finds lines of code by words, with their location and the surrounding lines: where an error message or a setting comes from. GitLab without advanced search reads all files: give a whole word. For a known file: get_file.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["search"],
     input_schema: z.strictObject({
       project,
       search: z.string().min(3).max(200).describe("Words. Narrow with filename:pay.ts, path:src or extension:go."),
@@ -36,6 +38,8 @@ export const codeTools = [
     description:
       "Reads the lines of a text file at a branch, tag or commit: the code that a stack trace names, as deployed. Continue at `next_line`. For its last changes: list_commits with its path.",
     effect: "read",
+    clock: "none",
+    echoes: ["path", "ref", "start_line"],
     input_schema: z.strictObject({
       project,
       path: z.string().min(1).max(1000).describe("Relative to the repository's root."),

@@ -13,6 +13,9 @@ export const commitTools = [
       "Lists the commits of a branch, a path or a period, newest first. Shows what changed before the first symptom. Between two versions: compare. For what was deployed: list_deployments.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "since", to: "until" },
+    selects: ["ref", "path"],
     input_schema: z.strictObject({
       project,
       ref: ref.optional().describe("Branch, tag or sha. Default: the default branch."),
@@ -40,6 +43,8 @@ export const commitTools = [
       "Reads one commit: full message and the patch of each file. Large patches are cut: give `path` for one file.",
     effect: "read",
     origin: "team",
+    clock: "none",
+    selects: ["path"],
     input_schema: z.strictObject({
       project,
       ref: ref.describe("Sha, branch or tag."),
@@ -85,6 +90,8 @@ export const commitTools = [
     description: "Reads the commits and the patches between two versions: what a release or a deployment changed.",
     effect: "read",
     origin: "team",
+    clock: "none",
+    selects: ["path"],
     input_schema: z.strictObject({
       project,
       from: ref.describe("The older version: tag, branch or sha."),

@@ -10,6 +10,8 @@ export const deliveryTools = [
       "Lists deployments, last changed first: environment, commit, state, time. Shows what was deployed before the first symptom. Compare two shas of one environment.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["environment", "status"],
     input_schema: z.strictObject({
       project,
       environment: z.string().min(1).max(255).optional().describe("Such as production."),
@@ -49,6 +51,7 @@ export const deliveryTools = [
     name: "list_releases",
     description: "Lists releases, newest first, with their notes. For what was deployed where: list_deployments.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
     output_schema: pageSchema("releases", {
       ...each("text", "tag name author sha"),

@@ -20,6 +20,8 @@ export const issueTools = [
     description:
       "Finds issues by words in title and text, labels and state, last changed first. Shows whether a problem is known. For one with its comments: get_issue.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["search", "state", "labels"],
     input_schema: z.strictObject({
       project,
       search: z.string().min(1).max(200).optional().describe("Two or three words of the error."),
@@ -51,6 +53,8 @@ export const issueTools = [
     name: "get_issue",
     description: "Reads one issue: its full text, and its comments, newest first.",
     effect: "read",
+    clock: "snapshot",
+    echoes: ["number"],
     input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments. Default 20."), page }),
     output_schema: resultSchema(
       {

@@ -19,6 +19,8 @@ export const mergeRequestTools = [
     description:
       "Lists merge requests by state, words or branch, last changed first. For recent merges: `state: merged` with `updated_after`. For patches: get_merge_request_diffs.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["state", "search", "target_branch", "updated_after"],
     input_schema: z.strictObject({
       project,
       state: z.enum(["opened", "closed", "merged"]).optional().describe("Default: all."),
@@ -46,6 +48,8 @@ export const mergeRequestTools = [
     description:
       "Reads one merge request: its text, state, pipeline, and whether it can be merged. For its patches: get_merge_request_diffs.",
     effect: "read",
+    clock: "snapshot",
+    echoes: ["number"],
     input_schema: z.strictObject({ project, number }),
     output_schema: resultSchema(
       {
@@ -73,6 +77,7 @@ export const mergeRequestTools = [
     name: "get_merge_request_diffs",
     description: "Reads the patches of a merge request, file by file. For one merged commit: get_commit.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({
       project,
       number,

@@ -21,6 +21,8 @@ export const pipelineTools = [
       "Lists pipelines with their results, newest first. To see why one failed: get_pipeline, then get_job_log.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["ref", "status", "sha"],
     input_schema: z.strictObject({
       project,
       ref: ref.optional().describe("Branch or tag."),
@@ -53,6 +55,8 @@ export const pipelineTools = [
       "Reads one pipeline with its jobs, failed ones first, each with a short failure reason. For the output of a job: get_job_log.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    echoes: ["id"],
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
     output_schema: resultSchema(
       { ...PIPELINE, by: "text", seconds: "number", errors: "text", jobs: [JOB], next_page: "number" },
@@ -80,6 +84,9 @@ export const pipelineTools = [
     description:
       "Reads one job's log, without colors: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
     effect: "read",
+    clock: "none",
+    selects: ["search"],
+    echoes: ["id"],
     input_schema: z.strictObject({
       project,
       job: number.describe("Its id, from get_pipeline."),

@@ -22,6 +22,8 @@ export const alertTools = [
       "Lists alerts that are firing now, longest first: labels, measured values, start time, whether a silence suppresses them, dashboard and panel. Call this first. For the query of an alert, and rules that fail or lack data: list_rules.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains", "silenced"],
     input_schema: z.strictObject({
       contains: contains.describe("In the labels or annotations. Case-insensitive."),
       silenced: z
@@ -79,6 +81,8 @@ export const alertTools = [
       "Lists alert rules, firing first, then those that fail or lack data: the query, how long it must hold, and how many instances are in which state. Give `contains`: there may be hundreds of rules. For firing alerts, list_alerts is cheaper.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains", "state", "health"],
     input_schema: z.strictObject({
       contains: contains.describe("In the name, folder, query, labels or annotations."),
       state: z.enum(["firing", "pending", "inactive"]).optional(),

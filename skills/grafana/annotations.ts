@@ -9,6 +9,10 @@ export const annotationTools = [
       "Lists the annotations of a period, newest first: deploys and notes from people or pipelines, and alert state changes. Shows what changed before the first symptom in one cheap call.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["type", "tags", "dashboard"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       from,
       to,

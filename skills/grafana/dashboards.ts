@@ -9,6 +9,8 @@ export const dashboardTools = [
       "Finds dashboards by words in their title or by tag: uid, title, folder, tags, URL. A large Grafana has thousands: give a word. For the content of one: get_dashboard.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["query", "tag"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(200).optional().describe("Part of the title, such as checkout."),
       tag: z.string().min(1).max(100).optional(),
@@ -49,6 +51,8 @@ export const dashboardTools = [
       "Reads one dashboard: its panels with their queries and data sources, and its variables. Returns no values: run the queries with the skills prometheus, loki or elasticsearch. For a large dashboard, give `contains`.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["panel", "contains"],
     input_schema: z.strictObject({
       dashboard: uid.describe("Uid of the dashboard, from search_dashboards or an alert."),
       panel: z.int().min(0).max(1_000_000).optional().describe("The id of one panel."),
@@ -98,6 +102,8 @@ export const dashboardTools = [
       "Lists data sources: name, kind, uid, address. Shows which Prometheus, Loki or database a panel or an alert reads. To read their data, use the skill for that kind.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({ contains: contains.describe("In the name, kind or address.") }),
     output_schema: resultSchema(
       {

@@ -9,6 +9,8 @@ export const routingTools = [
       "Shows whom Grafana notifies: contact points with their kinds, and the policies that route labels to them, with their wait times and mute timings. With an alert's `labels`, only the policies that match it: who was notified, or why no one was. For silences: list_silences.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["labels", "contains"],
     input_schema: z.strictObject({
       labels: z
         .array(z.strictObject({ name: z.string().min(1).max(200), value: z.string().max(300) }))

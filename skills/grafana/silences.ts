@@ -21,6 +21,8 @@ export const silenceTools = [
       "Lists active and pending silences: their labels, end time, author and reason. Shows whether an alert without a notification was silenced.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["expired"],
     input_schema: z.strictObject({
       expired: z.boolean().optional().describe("Include expired silences. Default false."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),

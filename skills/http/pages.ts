@@ -25,6 +25,7 @@ export const pageTools = [
     effect: "read",
     reads: "private",
     live: true,
+    clock: "snapshot",
     input_schema: z.strictObject({ urls: z.array(address).min(1).max(10) }),
     output_schema: resultSchema({ checks: [CHECK], answering: "number" }, "checks", "answering"),
     handler: async ({ urls }, context) => {
@@ -40,6 +41,8 @@ export const pageTools = [
     effect: "read",
     reads: "private",
     live: true,
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       url: address,
       contains: z.string().min(1).max(200).optional().describe("Only lines that contain it. Case-insensitive."),

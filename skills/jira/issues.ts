@@ -15,6 +15,8 @@ export const issueTools = [
     description:
       'Finds issues by JQL: `project = OPS AND text ~ "timeout" AND statusCategory != Done ORDER BY updated DESC`. Restrict the project or the period: Jira Cloud refuses an unbounded search. For one with its comments: get_issue.',
     effect: "read",
+    clock: "snapshot",
+    selects: ["jql"],
     input_schema: z.strictObject({
       jql: z.string().min(1).max(2000),
       limit: z.int().min(1).max(50).optional().describe("Default 20."),
@@ -46,6 +48,7 @@ export const issueTools = [
     description:
       "Reads one issue: its full text, its links, the statuses that it can move to, and its comments, newest first.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({
       issue: issueKey,
       limit: z.int().min(1).max(50).optional().describe("Number of comments. Default 20."),

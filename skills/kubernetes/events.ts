@@ -10,6 +10,8 @@ export const eventTools = [
       "Lists warning events of the cluster, newest first: failed scheduling, probes, mounts, image pulls, evictions, kills. Events are kept for about an hour. For one object, give `object`. For all types, set warnings_only to false.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["namespace", "object", "warnings_only"],
     input_schema: z.strictObject({
       namespace,
       object: name.optional().describe("Name of a pod, node or workload."),

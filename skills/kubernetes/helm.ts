@@ -10,6 +10,8 @@ export const helmTools = [
       "Lists Helm releases from the labels of Helm's secrets: last version, status, time, and earlier versions. Failed and pending ones come first. Shows when a release was deployed or rolled back. Does not read charts or values.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["namespace", "release"],
     input_schema: z.strictObject({
       namespace,
       release: name.optional().describe("Show up to 20 versions of this release."),

@@ -16,6 +16,8 @@ export const kindTools = [
       "Lists the kinds of objects in the cluster, including those of operators such as Argo CD, Flux or cert-manager, for use with list_objects and get_object. If you know the kind, call those directly.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In the kind or its group: argoproj, autoscal."),
       limit: z.int().min(1).max(200).optional().describe("Default 60."),
@@ -50,6 +52,9 @@ export const kindTools = [
       "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. For pods and workloads, list_pods and list_workloads show more.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["namespace", "selector", "contains"],
+    echoes: ["kind"],
     input_schema: z.strictObject({
       kind,
       namespace,
@@ -92,6 +97,9 @@ export const kindTools = [
       "Reads one object of any kind as YAML, status first: why a job, claim, autoscaler, certificate or Argo CD application is in its state. Hides the contents of Secrets and ConfigMaps, values of environment variables, and passwords. Up to 12,000 characters: read part of a large object with `part`.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["part"],
+    echoes: ["kind"],
     input_schema: z.strictObject({
       kind,
       name,

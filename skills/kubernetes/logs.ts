@@ -18,6 +18,8 @@ export const logTools = [
     description:
       "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Logs of deleted pods are not available here: use the log store.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       pod: name,
       namespace,
@@ -43,6 +45,8 @@ export const logTools = [
     description:
       "Reads the end of the logs of every container of one pod, or of all pods with a selector, side by side in order of time: which of them wrote the first error. `previous` reads their last runs. One request a container, twelve at most; of one container get_logs is cheaper and goes back further.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["pod", "selector", "contains"],
     input_schema: z.strictObject({
       namespace,
       pod: name.optional().describe("Give a pod or a selector."),

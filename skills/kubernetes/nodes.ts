@@ -10,6 +10,8 @@ export const nodeTools = [
       "Lists nodes, unhealthy ones first: not ready, under memory, disk or process pressure, or closed for new pods; with capacity, version and zone. Use it if pods wait for a node or disappear from one.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["selector"],
     input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
     output_schema: resultSchema(
       { nodes: ["any"], unwell: "number", matching: "number", left_out: "number", note: "text" },

@@ -10,6 +10,8 @@ export const podTools = [
       "Lists pods, unhealthy ones first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. Call this first. For one pod: get_pod. For the cause: list_events, get_logs.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["namespace", "selector", "only_unwell"],
     input_schema: z.strictObject({
       namespace,
       selector,
@@ -54,6 +56,8 @@ export const podTools = [
       "Reads one pod: conditions, and for each container its state, last termination, restarts, image, requests and limits. Hides the values of environment variables.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    echoes: ["name", "namespace"],
     input_schema: z.strictObject({ pod: name, namespace }),
     output_schema: resultSchema(
       { name: "text", namespace: "text", conditions: ["any"], containers: ["any"] },

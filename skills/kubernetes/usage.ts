@@ -15,6 +15,8 @@ export const usageTools = [
       "Measures the CPU and memory that pods use now, with the percentage of each container's limit, nearest to a limit first: which one is throttled or about to be killed. Uses the metrics server's last sample, about a minute old. For values over time, use Prometheus.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["namespace", "selector"],
     input_schema: z.strictObject({
       namespace,
       selector,
@@ -65,6 +67,8 @@ export const usageTools = [
       "Measures the CPU and memory that nodes use now, as a percentage of what pods can allocate, fullest first. For pressure that a node reports: list_nodes. For the pods that fill a node: top_pods.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["selector"],
     input_schema: z.strictObject({
       selector,
       sort_by: sortBy.describe("Default share: share of what can be allocated."),

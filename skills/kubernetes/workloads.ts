@@ -12,6 +12,8 @@ export const workloadTools = [
       "Lists deployments, or stateful or daemon sets, those not fully available first: desired, ready and updated pods, images, why a rollout is stuck. For the changes of a rollout: rollout_history.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["kind", "namespace", "selector"],
     input_schema: z.strictObject({
       kind: z.enum(KINDS).optional().describe("Default deployments."),
       namespace,
@@ -48,6 +50,8 @@ export const workloadTools = [
       "Lists a deployment's revisions, newest first: creation time, images, pods, recorded cause. Shows what changed before an incident, and what a rollback would restore.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    echoes: ["deployment"],
     input_schema: z.strictObject({ deployment: name, namespace }),
     output_schema: resultSchema(
       { deployment: "text", revisions: ["any"], left_out: "number", note: "text" },

@@ -11,6 +11,8 @@ export const workspaceTools = [
     name: "list_teams",
     description: "Lists the teams that the key can see, with their keys.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["name"],
     input_schema: z.strictObject({ name, limit, cursor }),
     output_schema: pageSchema("teams", { id: "text", key: "text", name: "text", description: "text" }),
     handler: (input, context) => list(context, input, { query: TEAMS, list: "teams", filter: named(input) }),
@@ -19,6 +21,8 @@ export const workspaceTools = [
     name: "list_labels",
     description: "Lists issue labels of the workspace and the teams. A label group is not a label.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("labels", {
       ...each("text", "id name description"),
@@ -34,6 +38,8 @@ export const workspaceTools = [
     name: "list_states",
     description: "Lists workflow states. Each team has its own.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("states", { ...each("text", "id name type description team") }),
     handler: (input, context) => {
@@ -45,6 +51,8 @@ export const workspaceTools = [
     name: "list_projects",
     description: "Lists projects with their status, lead and dates.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("projects", {
       ...each("text", "id name description url"),
@@ -64,6 +72,8 @@ export const workspaceTools = [
     description:
       "Lists active people: who an assignee or author is. To assign an issue, give the name in update_issue directly.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["name"],
     input_schema: z.strictObject({ name, limit, cursor }),
     output_schema: pageSchema("users", {
       ...each("text", "id name display_name email title timezone status"),

@@ -127,11 +127,17 @@ const surveyed = resultSchema(
 
 type Tool = ReturnType<typeof defineTool>;
 
+const selects = ["contains", "excludes", "matches", "where"];
+const echoes = ["searched", "why"];
+const inRange = { clock: "range" as const, range: { from: "since", to: "until" }, selects, echoes };
+
 function tool(
   name: string,
   description: string,
   properties: object,
-  rest: Pick<Tool, "handler" | "output_schema"> & { readonly required?: readonly string[] },
+  rest: Pick<Tool, "handler" | "output_schema" | "clock" | "range" | "selects" | "echoes"> & {
+    readonly required?: readonly string[];
+  },
 ): Tool {
   const { required = ["files"], ...how } = rest;
   const input_schema = {
@@ -162,7 +168,7 @@ export default defineSkill({
       "alert",
       "Reads an alert of any system: title, service, start, files, repository",
       { alert: { type: ["object", "array", "string"], description: "As posted" } },
-      { required: ["alert"], handler: readAlert, output_schema: alerted },
+      { required: ["alert"], clock: "none", handler: readAlert, output_schema: alerted },
     ),
     tool(
       "survey",
@@ -173,7 +179,7 @@ export default defineSkill({
         window: { type: "string", pattern: LENGTH, description: "To either side; default 30m" },
         focus: { ...text(200), description: "Word, for errors and series" },
       },
-      { handler: surveyLogs, output_schema: surveyed },
+      { clock: "range", range: { to: "around" }, selects: ["focus"], handler: surveyLogs, output_schema: surveyed },
     ),
     tool(
       "files",
@@ -182,7 +188,7 @@ export default defineSkill({
         files: { ...filters.files, description: "As in search; default: all that look like logs" },
         limit: { ...integer(1, 100), description: "Default 30" },
       },
-      { required: [], handler: listFiles, output_schema: overview },
+      { required: [], clock: "snapshot", handler: listFiles, output_schema: overview },
     ),
     tool(
       "search",
@@ -193,7 +199,7 @@ export default defineSkill({
         limit: { ...integer(1, 200), description: "Default 50" },
         skip: { ...integer(0, 5000), description: "Matches to pass over from that end" },
       },
-      { handler: searchLines, output_schema: found },
+      { ...inRange, handler: searchLines, output_schema: found },
     ),
     tool(
       "around",
@@ -205,13 +211,13 @@ export default defineSkill({
         after: { ...integer(0, 100), description: "Lines; default 20" },
         fields,
       },
-      { required: ["file", "offset"], handler: linesAround, output_schema: found },
+      { required: ["file", "offset"], clock: "range", echoes, handler: linesAround, output_schema: found },
     ),
     tool(
       "sample",
       "Gives lines spread evenly over all that match. Filters and fields as in search",
       { ...filters, ...times, fields, limit: { ...integer(1, 100), description: "Default 20" } },
-      { handler: sampleLines, output_schema: found },
+      { ...inRange, handler: sampleLines, output_schema: found },
     ),
     tool(
       "count_by",
@@ -225,7 +231,7 @@ export default defineSkill({
         bucket: { type: "string", pattern: LENGTH, description: "Also per 30s, 5m, 1h…" },
         limit: { ...integer(1, 100), description: "Default 20" },
       },
-      { handler: countBy, output_schema: counted },
+      { ...inRange, handler: countBy, output_schema: counted },
     ),
     tool(
       "series",
@@ -238,7 +244,7 @@ export default defineSkill({
         rate: { type: "boolean", description: "For counters: growth per second" },
         limit: { ...integer(1, 200), description: "Default 30, those that change most first" },
       },
-      { handler: summarizeSeries, output_schema: summed },
+      { ...inRange, handler: summarizeSeries, output_schema: summed },
     ),
     tool(
       "time_window",
@@ -250,7 +256,15 @@ export default defineSkill({
         fields,
         limit: { ...integer(1, 200), description: "Default 50" },
       },
-      { required: ["files", "at"], handler: timeWindow, output_schema: windowed },
+      {
+        required: ["files", "at"],
+        clock: "range",
+        range: { to: "at" },
+        selects,
+        echoes: [...echoes, "from", "to"],
+        handler: timeWindow,
+        output_schema: windowed,
+      },
     ),
   ],
 });

@@ -30,6 +30,10 @@ export const countTools = [
     description:
       "Evaluates LogQL that returns numbers, over a period: minimum, maximum, average, first and last value of each series with times, and a few points. The result is small, but Loki reads all matching lines. For lines, use search_logs.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe('Such as sum by (level) (count_over_time({app="checkout"} |= "error" [5m])).'),
       from,
@@ -80,6 +84,10 @@ export const countTools = [
     description:
       "Lists the line patterns that Loki detected for a selector, most frequent first, with counts and times: what a service logs, and which kind of line is new. Cheap: reads no lines. If patterns are disabled, use count_logs with filters.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["selector", "contains"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       selector,
       from,

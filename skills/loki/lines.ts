@@ -18,6 +18,10 @@ export const lineTools = [
     description:
       "Reads log lines by LogQL, newest first. Expensive for long periods: count with count_logs and list the kinds of lines with list_patterns first, then read a few lines of a short period.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe(
         'A selector and filters: {app="checkout"} |= "timeout" != "health" | json | status >= 500.',

@@ -15,6 +15,9 @@ export const streamTools = [
       "Lists the labels of streams, or with `label` the values of one label: which apps, namespaces and levels exist. Call this first. Fields inside lines are not labels: filter them with | json.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["selector", "contains"],
     input_schema: z.strictObject({
       label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
         .optional()
@@ -46,6 +49,9 @@ export const streamTools = [
       "Lists the streams that match a selector, by their labels, and how many streams, lines and bytes a query would read. Reads no lines. Does not count the newest minutes.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["selector"],
     input_schema: z.strictObject({
       selector,
       from,

@@ -58,6 +58,7 @@ export const notificationTools = [
     name: "channels",
     description: "Lists the channels, whether each can be used, and what it lacks otherwise. Sends nothing.",
     effect: "read",
+    clock: "none",
     input_schema: z.strictObject({}),
     output_schema: resultSchema({ channels: [{ channel: "text", state: "text", reason: "text" }] }, "channels"),
     handler: async (_input, context) => {

@@ -13,6 +13,7 @@ export const comparisonTools = [
     description:
       "Lists incidents of the same service in the last six months that PagerDuty considers similar to this one, with a score. To see how the best match was resolved, read its notes with get_incident. Without AIOps: list_incidents with `statuses: [resolved]` and the service.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 5.") }),
     output_schema: resultSchema(
       { incidents: [{ ...LIKE, score: "number" }], total: "number", note: "text" },
@@ -42,6 +43,7 @@ export const comparisonTools = [
     description:
       "Lists up to 20 incidents of other services that PagerDuty considers related to this one, with the reason: a common cause, or a service that this one depends on. For all incidents open at the same time: list_incidents.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema(
       { incidents: [{ ...LIKE, status: "text", service: "text", why: ["text"] }], note: "text" },
@@ -75,6 +77,8 @@ export const comparisonTools = [
       "Reads whom an escalation policy calls, in which order and after how many minutes: why no one was notified yet, or who is next. For who is on call in a schedule now: list_on_call.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    echoes: ["id"],
     input_schema: z.strictObject({
       escalation_policy: id.describe("Id of the policy, from list_services or an incident."),
     }),

@@ -46,6 +46,9 @@ export const incidentTools = [
     description:
       "Lists incidents, newest first: title, service, urgency, assignee. By default, open ones of the last month: change it with `statuses` and `from`. Call this first. For one with its notes: get_incident.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["statuses", "service", "urgency"],
     input_schema: z.strictObject({
       statuses: z
         .array(z.enum(["triggered", "acknowledged", "resolved"]))
@@ -90,6 +93,7 @@ export const incidentTools = [
     description:
       "Reads one incident with the notes of responders, newest first. For monitor data: list_alerts. For who was called and when: get_timeline. For earlier deployments: list_changes.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema(
       {
@@ -126,6 +130,7 @@ export const incidentTools = [
     description:
       "Reads an incident's timeline, newest first: triggered, who was notified and how, acknowledged, escalated, noted, resolved. Shows whether a person handles it. get_incident is cheaper and returns the details.",
     effect: "read",
+    clock: "range",
     input_schema: z.strictObject({
       incident: incidentId,
       every: z.boolean().optional().describe("Include every notification. Default: only the key events."),
@@ -162,6 +167,7 @@ export const incidentTools = [
     description:
       "Lists the alerts that monitors sent for an incident, newest first: severity, summary and details, such as the query and the value. Grouped incidents have hundreds: set `limit`.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 10."), offset }),
     output_schema: resultSchema(
       {
@@ -196,6 +202,8 @@ export const incidentTools = [
       "Lists changes that pipelines reported to PagerDuty, newest first: those that it considers related to an incident, or all of a period. Shows deployments before the first symptom, if pipelines report them.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
     input_schema: z.strictObject({
       incident: incidentId.optional(),
       from,

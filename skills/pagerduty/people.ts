@@ -9,6 +9,8 @@ export const peopleTools = [
       "Lists who is on call now, by escalation policy and level. Give the policy of a service or an incident: an account has dozens.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["escalation_policy"],
     input_schema: z.strictObject({
       escalation_policy: id.optional().describe("Id of the policy, from list_services or an incident."),
       limit: limit.describe("Default 30."),
@@ -56,6 +58,8 @@ export const peopleTools = [
       "Lists services by name: id, state (critical: an incident is open; maintenance, disabled: no one is called), escalation policy, team, last incident. list_incidents and list_on_call need the ids.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["query"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(100).optional().describe("Part of the name."),
       limit: limit.describe("Default 30."),

@@ -13,6 +13,8 @@ export const activityTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
+    selects: ["min_seconds"],
     input_schema: z.strictObject({
       min_seconds: z
         .int()
@@ -57,6 +59,7 @@ export const activityTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
     input_schema: z.strictObject({ limit: limit.describe("Default 15.") }),
     output_schema: resultSchema({ waits: ["any"], matching: "number", left_out: "number", note: "text" }, "waits"),
     handler: (input, context) =>
@@ -80,6 +83,7 @@ export const activityTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
     input_schema: z.strictObject({
       sort: z.enum(["total_time", "mean_time", "calls"]).optional().describe("Default total_time."),
       limit: limit.describe("Default 10."),

@@ -10,6 +10,7 @@ export const healthTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
       {
@@ -36,6 +37,7 @@ export const healthTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
       { is_replica: "flag", behind: "any", replicas: ["any"], slots: ["any"], note: "text" },
@@ -67,6 +69,8 @@ export const healthTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In schema.table."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),

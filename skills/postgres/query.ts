@@ -13,6 +13,8 @@ export const queryTools = [
       "Runs one SELECT (or WITH, VALUES, TABLE) in a read-only transaction, for at most 15 seconds. Expensive on large tables without an index: call explain first. For tables and columns: list_tables, describe_table.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["sql"],
     input_schema: z.strictObject({
       sql: sql.describe(
         "Such as SELECT state, count(*) FROM orders WHERE created_at > now() - interval '1 hour' GROUP BY 1.",
@@ -52,6 +54,7 @@ export const queryTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
     input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN.") }),
     output_schema: resultSchema({ plan: ["text"], left_out: "number" }, "plan"),
     handler: (input, context) =>

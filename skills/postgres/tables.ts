@@ -11,6 +11,8 @@ export const tableTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
+    selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In schema.table."),
       sort: z.enum(["size", "dead_rows", "full_scans"]).optional().describe("Default size."),
@@ -44,6 +46,8 @@ export const tableTools = [
     effect: "read",
     origin: "team",
     reads: "private",
+    clock: "snapshot",
+    echoes: ["table"],
     input_schema: z.strictObject({ table: z.string().min(1).max(130).describe("table, or schema.table.") }),
     output_schema: resultSchema(
       {

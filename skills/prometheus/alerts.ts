@@ -22,6 +22,8 @@ export const alertTools = [
       "Lists firing and pending alerts, oldest first: labels, annotations, start time, value. Call this first. Does not show Alertmanager's silences. For the query of an alert: list_rules.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["state", "contains"],
     input_schema: z.strictObject({
       state: z.enum(["firing", "pending"]).optional().describe("Default: both."),
       contains: contains.describe("In the name, labels or annotations. Case-insensitive."),
@@ -68,6 +70,8 @@ export const alertTools = [
       "Lists alerting rules, firing first: the PromQL, how long it must hold, whether its evaluation fails. Give `contains`: a server has hundreds of rules. For firing alerts: list_alerts.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["contains", "state"],
     input_schema: z.strictObject({
       contains: contains.describe("In the name, query, labels or annotations."),
       state: z.enum(["firing", "pending", "inactive"]).optional(),

@@ -23,6 +23,9 @@ export const queryTools = [
       "Evaluates PromQL at one moment, now or in the past. Cheap. For values over time: query_range. For a metric's name: list_metrics.",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { to: "at" },
+    selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe('Such as topk(5, sum by (service) (rate(http_requests_total{code=~"5.."}[5m]))).'),
       at: timeField.optional().describe("now-15m or ISO 8601. Default: now."),
@@ -61,6 +64,10 @@ export const queryTools = [
       "Evaluates PromQL over a period: minimum, maximum, average, first and last value of each series with times, and a few points. For one moment, query is cheaper. The cost grows with the number of series times the period, so aggregate first: sum by (…).",
     effect: "read",
     origin: "team",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe("Without a range around the query: sum by (service) (rate(http_requests_total[5m]))."),
       from,

@@ -19,6 +19,8 @@ export const targetTools = [
       "Lists scrape targets, failing ones first, with the error of the last scrape, and counts them by job. Distinguishes missing data from zero. Shows nothing about a service that is up but slow: use query.",
     effect: "read",
     origin: "team",
+    clock: "snapshot",
+    selects: ["health", "contains"],
     input_schema: z.strictObject({
       health: z.enum(["up", "down", "unknown"]).optional().describe("Default: all, failing first."),
       contains: contains.describe("In the address, labels or error."),

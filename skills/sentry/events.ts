@@ -13,6 +13,9 @@ export const eventTools = [
     description:
       "Lists an issue's events, newest first: time, location, release. To count them by a tag: get_issue_tag.",
     effect: "read",
+    clock: "range",
+    range: { from: "start", to: "end" },
+    selects: ["environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization issue environment"),
       query: query.describe("Event search, such as `release:1.2.0 user.id:7`."),
@@ -47,6 +50,8 @@ export const eventTools = [
     description:
       "Reads one event of an issue: exceptions with stack traces and source lines, request, breadcrumbs, tags.",
     effect: "read",
+    clock: "range",
+    selects: ["environment", "which"],
     input_schema: z.strictObject({
       ...pick(fields, "organization issue environment"),
       which: z
@@ -68,6 +73,8 @@ export const eventTools = [
     description:
       "Reads one event by its id, such as one from a log or a person: the same as get_latest_event, with its issue.",
     effect: "read",
+    clock: "none",
+    echoes: ["id"],
     input_schema: z.strictObject({
       organization: fields.organization,
       event_id: z.string().regex(/^[0-9a-fA-F]{32}$/),
@@ -85,6 +92,9 @@ export const eventTools = [
     description:
       "Counts the values of one tag over an issue's events: which release, host, browser or customer is affected.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["environment"],
+    echoes: ["tag"],
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,
@@ -118,6 +128,8 @@ export const eventTools = [
     description:
       "Reads one trace: its longest spans and its errors, across projects. Two expensive requests. Get the id from an event.",
     effect: "read",
+    clock: "none",
+    echoes: ["trace_id"],
     input_schema: z.strictObject({
       organization: fields.organization,
       trace_id: z.string().regex(/^[0-9a-fA-F]{32}$/),
@@ -157,6 +169,9 @@ export const eventTools = [
     name: "search_events",
     description: "Searches events across issues, or counts and groups them. Expensive over long periods.",
     effect: "read",
+    clock: "range",
+    range: { from: "start", to: "end" },
+    selects: ["project", "environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
       dataset: z.enum(["errors", "spans", "logs"]).optional().describe("Default errors."),

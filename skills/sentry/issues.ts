@@ -9,6 +9,9 @@ export const issueTools = [
     name: "list_issues",
     description: "Lists issues: what fails, how often, since when, for how many users. Call this first.",
     effect: "read",
+    clock: "range",
+    range: { from: "start", to: "end" },
+    selects: ["project", "environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
       query: z
@@ -44,6 +47,8 @@ export const issueTools = [
     name: "get_issue",
     description: "Reads one issue: counts, first and last seen, releases, tags, assignment, activity, comments.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["environment"],
     input_schema: z.strictObject({ ...pick(fields, "organization issue environment") }),
     output_schema: resultSchema(
       {

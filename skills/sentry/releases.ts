@@ -23,6 +23,8 @@ export const releaseTools = [
     name: "list_releases",
     description: "Lists releases, newest first: creation and deployment times, number of new issues.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["project", "environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
       query: z.string().min(1).max(250).optional().describe("Text in the version."),
@@ -51,6 +53,8 @@ export const releaseTools = [
     description:
       "Reads one release with its commits. Two requests. For the commit that caused an issue: get_suspect_commits.",
     effect: "read",
+    clock: "snapshot",
+    echoes: ["version"],
     input_schema: z.strictObject({
       organization: fields.organization,
       version: z
@@ -85,6 +89,7 @@ export const releaseTools = [
     description:
       "Lists the commits that Sentry suspects for an issue, from its latest event. Three requests. For all commits of a release: get_release.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
     output_schema: resultSchema(
       { event: "text", suspects: [{ ...COMMIT, kind: "any", score: "any" }], note: "text" },
@@ -107,6 +112,9 @@ export const releaseTools = [
     name: "list_projects",
     description: "Lists projects with their platforms, teams and environments.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["query"],
+    echoes: ["organization"],
     input_schema: z.strictObject({
       organization: fields.organization,
       query: z.string().min(1).max(100).optional().describe("Text in the name or slug."),

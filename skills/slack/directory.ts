@@ -17,6 +17,8 @@ export const directoryTools = [
     description: "Lists channels that the bot can see, with topic and membership. Searches 200 channels per call.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["name"],
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({ name, cursor }),
     output_schema: resultSchema(
@@ -53,6 +55,8 @@ export const directoryTools = [
       "Lists people and bots: who a user id is. With an e-mail address, it requests only that person. Searches 200 people per call.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["name", "email"],
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       name,

@@ -18,6 +18,8 @@ export const readingTools = [
     description: "Reads a channel's messages, newest first, without replies. For replies: read_thread.",
     effect: "read",
     reads: "private",
+    clock: "range",
+    range: { from: "since", to: "until" },
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       channel: channel.optional().describe("An id (cheaper) or #name. Default: the configured one."),
@@ -40,6 +42,7 @@ export const readingTools = [
     description: "Reads a thread, oldest first: its first message and the replies.",
     effect: "read",
     reads: "private",
+    clock: "range",
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       channel: channel.optional().describe("An id or #name. Default: the configured one."),
@@ -66,6 +69,8 @@ export const readingTools = [
       "Finds messages by words in everything that the user of SLACK_USER_TOKEN can see. For one known channel: read_channel.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["query"],
     needs: ["SLACK_USER_TOKEN"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(300).describe("Words; in:#name, from:@name, after:2026-01-30."),

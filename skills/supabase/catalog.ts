@@ -10,6 +10,9 @@ export const catalogTools = [
     description: "Lists the readable tables and views, which of them are writable, and the callable functions.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["contains"],
+    echoes: ["schema"],
     settled_by: { schema: "SUPABASE_SCHEMA" },
     input_schema: z.strictObject({
       schema: schemaName,
@@ -50,6 +53,8 @@ export const catalogTools = [
     description: "Describes a table or view: its columns, their types, defaults, keys and the tables they refer to.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    echoes: ["table"],
     input_schema: z.strictObject({ table }),
     output_schema: resultSchema(
       {

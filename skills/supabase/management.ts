@@ -38,6 +38,10 @@ export const managementTools = [
       "Reads the logs of one of the project's services, newest first, for at most 24 hours. Default: the last hour.",
     effect: "read",
     reads: "private",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["contains"],
+    echoes: ["service", "from", "to"],
     needs: NEEDS,
     input_schema: z.strictObject({
       service: z.enum(Object.keys(SERVICES) as [keyof typeof SERVICES]),
@@ -74,6 +78,7 @@ export const managementTools = [
     description: "Lists the database's migrations, newest first: what changed in its tables. The version shows when.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
     needs: NEEDS,
     input_schema: z.strictObject({ limit: z.int().min(1).max(200).optional().describe("Default 30.") }),
     output_schema: resultSchema(
@@ -96,6 +101,8 @@ export const managementTools = [
       "Lists the current findings of Supabase's advisor, worst first. Performance: missing indexes and slow policies. Security: tables without row-level security and exposed functions. The list is long: set level first.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["kind", "level", "contains"],
     needs: NEEDS,
     input_schema: z.strictObject({
       kind: z.enum(["performance", "security"]),

@@ -23,6 +23,8 @@ export const readingTools = [
       "Reads rows of one table or view, with chosen columns, conditions and order, one page at a time. To count: count or group.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["where", "any_of"],
     input_schema: z.strictObject({
       table,
       select: z
@@ -69,6 +71,9 @@ export const readingTools = [
     description: "Counts the rows of a table or view that match conditions, without reading them.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["where", "any_of"],
+    echoes: ["method"],
     input_schema: z.strictObject({
       table,
       where: where.optional(),

@@ -30,6 +30,10 @@ export const measureTools = [
     description:
       "Evaluates TraceQL that returns numbers, over a period: rates, errors and latencies by service or route, with the peak, first and last value and a few points of each series. Expensive over long periods. Call this first to see which service fails and since when.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
+    echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe(
         "{status=error} | rate() by (resource.service.name), or {kind=server} | quantile_over_time(duration, .95) by (span.http.route).",
@@ -88,6 +92,9 @@ export const measureTools = [
     description:
       "Lists the attributes of spans, or with `attribute` the values of one: which services, routes, versions and status codes exist. Cheap. Use it before you write a query.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query", "contains"],
     input_schema: z.strictObject({
       attribute: textLike(/^[A-Za-z.][A-Za-z0-9_.:-]*$/, 200)
         .optional()

@@ -40,6 +40,9 @@ export const traceTools = [
     description:
       "Finds traces by TraceQL, with the matching spans: failed or slow requests of a service. Returns an arbitrary selection of the matches: narrow the period. For counts and latencies over time: measure_spans. For one trace: get_trace.",
     effect: "read",
+    clock: "range",
+    range: { from: "from", to: "to" },
+    selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe('{resource.service.name="checkout" && status=error}, or && span:duration>2s.'),
       from,
@@ -69,6 +72,9 @@ export const traceTools = [
     description:
       "Reads one trace as a tree: where the time went (each span's own time, summed by service), what failed, and when. For a large trace: the failed and the longest spans with their ancestors.",
     effect: "read",
+    clock: "none",
+    selects: ["attributes"],
+    echoes: ["trace"],
     input_schema: z.strictObject({
       trace: textLike(/^[0-9a-fA-F]{1,32}$/, 32).describe(
         "Id of the trace, from search_traces, a log line or an exemplar.",

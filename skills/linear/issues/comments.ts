@@ -10,6 +10,7 @@ export const commentTools = [
     name: "list_comments",
     description: "Reads the comments of an issue, newest first. `parent_id` is the comment that a reply belongs to.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ issue, limit, cursor }),
     output_schema: pageSchema("comments", {
       ...each("text", "id author created_at edited_at resolved_at parent_id url body"),

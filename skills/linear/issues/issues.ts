@@ -15,6 +15,8 @@ export const issueTools = [
     name: "search_issues",
     description: "Finds issues by words and filters, or lists the latest that match the filters.",
     effect: "read",
+    clock: "snapshot",
+    selects: ["query", "team", "state", "status", "label", "project", "assignee", "created_after", "updated_after"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that match."),
       team: fields.team.optional(),
@@ -42,6 +44,7 @@ export const issueTools = [
     name: "get_issue",
     description: "Reads one issue: its full text, parent, sub-issues, relations and links.",
     effect: "read",
+    clock: "snapshot",
     input_schema: z.strictObject({ issue: fields.issue }),
     output_schema: resultSchema(ISSUE_DETAILS, "id", "identifier"),
     handler: ({ issue: id }, context) =>

@@ -18,6 +18,8 @@ export const groupingTools = [
       "Counts or measures rows by the values of columns, largest group first. Use it instead of reading rows to count them.",
     effect: "read",
     reads: "private",
+    clock: "snapshot",
+    selects: ["where", "any_of"],
     input_schema: z.strictObject({
       table,
       by: z.array(z.string().min(1).max(300)).min(1).max(3).describe("Columns or json paths, as in query."),
