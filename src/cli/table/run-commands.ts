@@ -56,6 +56,21 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/run/run.ts")).replay,
   },
   {
+    usage: "recheck <run>",
+    summary: "Repeat the calls that a run's claims cite, and tell whether the symptoms are gone",
+    details: "Asks no model and writes nothing. Exits with 0 if it held, 1 if not, 8 if that cannot be told.",
+    options: [
+      ["--window <duration>", "Length of the time range that ends now (default: as recorded, at least 30m)"],
+      "from-ref",
+      ...PROJECT,
+      "writable-workdir",
+      ...DRIVING,
+      ...STORE,
+    ],
+    continues: "run",
+    load: async () => (await import("../commands/run/recheck.ts")).recheck,
+  },
+  {
     usage: "report <run-or-trace>",
     summary: "Write reports of a recorded run",
     details: "Name the run by its id, an unambiguous prefix of it, or latest. Name a trace by its path.",

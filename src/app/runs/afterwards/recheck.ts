@@ -1,0 +1,177 @@
+import { SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { type FoundClaim, findingOf } from "../../../core/engine/finding/finding.ts";
+import { stateOf } from "../../../core/engine/fold/fold.ts";
+import type { StoredRun } from "../../../core/engine/ports.ts";
+import { literal, moveInput, widenInput } from "../../../core/engine/recheck/calls.ts";
+import { emptyCondition, readSymptom, type Symptom } from "../../../core/engine/recheck/compare.ts";
+import type { RunChoices } from "../../../core/engine/settings/settings.ts";
+import { exposedName, type Tool } from "../../../core/skill/skill.ts";
+import { findRun } from "../../adapters/stores.ts";
+import { recordedSkills } from "../../documents.ts";
+import type { Workspace } from "../../host.ts";
+import { type Connect, type PreparedRun, prepareRun } from "../prepare.ts";
+import { verifyRun } from "../verify.ts";
+
+/** Repeats the read calls that the kept claims of a run cite, as a run of its own without a model. */
+
+/** A cited call, and how it is repeated. */
+export interface Repeat {
+  readonly ref: string;
+  /** Name of the step that repeats it. Undefined if it cannot be repeated. */
+  readonly step?: string;
+  readonly tool: string;
+  readonly input: Json;
+  /** Reason why it is not repeated. */
+  readonly reason?: string;
+  /** Symptoms by quote. A quote that the recorded result does not show has none. */
+  readonly symptoms: ReadonlyMap<string, Symptom>;
+  readonly isWidened: boolean;
+}
+
+export interface RecheckPlan {
+  readonly of: StoredRun;
+  readonly claims: readonly FoundClaim[];
+  readonly repeats: ReadonlyMap<string, Repeat>;
+  /** Workflow of the repeated calls. */
+  readonly workflow: JsonObject;
+}
+
+/** Reads a run that has ended and was not altered. */
+export async function readJudged(workspace: Workspace, given: string): Promise<StoredRun> {
+  const id = await findRun(workspace.store, given);
+  const { verification, exitCode } = await verifyRun(workspace, id, undefined);
+  const [problem] = verification.problems;
+  if (exitCode === 1 && !verification.ended) {
+    throw usageError(`run ${id} has not ended`, `continue it first: skillflow resume ${id}`);
+  }
+  if (exitCode !== 0) {
+    throw new SkillflowError("run.altered", `run ${id} cannot be rechecked: ${problem?.what ?? "it was altered"}`, {
+      hint: `see skillflow runs verify ${id}`,
+    });
+  }
+  return workspace.store.read(id);
+}
+
+interface PlanRequest {
+  /** Time of the recheck, in milliseconds. */
+  readonly now: number;
+  readonly window: number | undefined;
+}
+
+/** Most calls that are repeated: the limit of a node's steps. */
+const MOST_CALLS = 50;
+
+/** Plans the repeats. Facts about tools come from the skills of now, which trust limits. */
+export async function planRecheck(workspace: Workspace, of: StoredRun, request: PlanRequest): Promise<RecheckPlan> {
+  const { record } = of;
+  const state = stateOf(of);
+  const { claims } = findingOf(state, { record, workflow: record.workflow });
+  const quotes = claims.flatMap((claim) => claim.quotes.filter(({ ref }) => ref !== "input"));
+  const refs = [...new Set(quotes.map(({ ref }) => ref))];
+  const repeats = new Map<string, Repeat>();
+  const steps: JsonObject[] = [];
+  const wider: JsonObject[] = [];
+  const used = new Set<string>();
+  for (const ref of refs) {
+    const call = state.run.calls.get(ref);
+    if (!call) continue;
+    const found = await findTool(workspace, of, call.tool);
+    const output = call.outcome && "output" in call.outcome ? call.outcome.output : undefined;
+    const own = quotes.filter((quote) => quote.ref === ref);
+    const symptoms = new Map(
+      own.flatMap(({ quote }): [string, Symptom][] => {
+        const symptom = output === undefined ? undefined : readSymptom(output, quote);
+        return symptom ? [[quote, symptom]] : [];
+      }),
+    );
+    const then = Date.parse(record.at);
+    const input = found && moveInput(call.input, found.tool, { ...request, then });
+    const base = { ref, tool: call.tool, symptoms };
+    const reason = !found
+      ? "source unavailable: its tool is gone or does not only read"
+      : input === undefined
+        ? "the call has no time range"
+        : symptoms.size === 0
+          ? "the quoted record cannot be found in the recorded result"
+          : steps.length >= MOST_CALLS
+            ? `only ${MOST_CALLS} calls are repeated`
+            : undefined;
+    if (reason !== undefined || !found || input === undefined) {
+      repeats.set(ref, { ...base, input: call.input, isWidened: false, ...defined("reason", reason) });
+      continue;
+    }
+    const step = `c${steps.length + 1}`;
+    const tool = exposedName(found.skill, found.tool.name);
+    const isNew = literal(input);
+    steps.push({ id: step, tool, with: isNew, on_error: "skip" });
+    used.add(found.skill);
+    const wide = widenInput(input, found.tool, found.tool.input_schema as Json);
+    const when =
+      wide === undefined || output === undefined ? undefined : emptyCondition(step, output, [...symptoms.values()]);
+    if (wide !== undefined && when) wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
+    repeats.set(ref, { ...base, step, input, isWidened: when !== undefined });
+  }
+  return { of, claims, repeats, workflow: workflowOf(of, { steps, wider, skills: [...used] }) };
+}
+
+/** Finds the tool of a recorded call, as it is now. Undefined if it is gone or does not only read. */
+async function findTool(workspace: Workspace, { record }: StoredRun, exposed: string) {
+  const recorded = record.skills.flatMap(({ tools }) => tools).find((tool) => tool.exposed === exposed);
+  if (recorded?.effect !== "read") return undefined;
+  const entry = await workspace.skills.find(recorded.skill, recordedSkills(record.workflow));
+  const tool = entry?.skill.tools.find(({ name }: Tool) => name === recorded.name);
+  return tool?.effect === "read" ? { skill: recorded.skill, tool } : undefined;
+}
+
+interface Parts {
+  readonly steps: JsonObject[];
+  readonly wider: JsonObject[];
+  readonly skills: string[];
+}
+
+function workflowOf({ record: { run, workflow } }: StoredRun, { steps, wider, skills }: Parts): JsonObject {
+  const node = (name: string, calls: JsonObject[]) => ({ name, skills, show: 0, steps: calls });
+  return {
+    id: "recheck",
+    name: `Recheck of ${run}`,
+    description: "Repeats the calls that the kept claims of a run cite",
+    entry: "again",
+    ...(workflow.skills ? { skills: workflow.skills as unknown as Json } : {}),
+    nodes: {
+      again: node("The same calls, now", steps),
+      ...(wider.length > 0 ? { traffic: node("Empty searches without filters", wider) } : {}),
+    },
+    edges: wider.length > 0 ? [{ from: "again", to: "traffic" }] : [],
+  };
+}
+
+interface PrepareRequest {
+  readonly choices: RunChoices;
+  readonly connect: Connect;
+}
+
+/** Prepares the run of kind `recheck`. */
+export async function prepareRecheck(
+  workspace: Workspace,
+  { of, workflow }: RecheckPlan,
+  { choices, connect }: PrepareRequest,
+): Promise<PreparedRun> {
+  const prepared = await prepareRun(workspace, {
+    document: workflow,
+    input: () => ({ of: of.record.run }),
+    runId: undefined,
+    choices: { ...choices, writes: "deny", coolDown: false },
+    connect,
+    recorded: of.record,
+  });
+  const { report_url: _, ...record } = prepared.record;
+  return { ...prepared, record: { ...record, kind: "recheck" } };
+}
+
+/** Reports whether anything can be repeated. */
+export function hasRepeats({ workflow }: RecheckPlan): boolean {
+  const nodes = workflow.nodes as JsonObject;
+  const again = nodes.again;
+  return isObject(again) && (again as { steps: unknown[] }).steps.length > 0;
+}

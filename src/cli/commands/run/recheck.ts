@@ -1,0 +1,73 @@
+import { recordedSkills } from "../../../app/documents.ts";
+import { hasRepeats, planRecheck, prepareRecheck, readJudged } from "../../../app/runs/afterwards/recheck.ts";
+import { answerRecheck, type Recheck, repeatedIn } from "../../../app/runs/afterwards/recheck-answer.ts";
+import { startRun } from "../../../app/runs/drive.ts";
+import { environmentRedactor } from "../../../app/secrets.ts";
+import { completeReport } from "../../../app/views/reports.ts";
+import { usageError } from "../../../core/base/errors.ts";
+import { plainLine } from "../../../core/base/inert.ts";
+import { parseDuration } from "../../../core/base/values.ts";
+import { runChoices, text } from "../../flags.ts";
+import { continuedRun, interruptSignal } from "../../io.ts";
+import { checkPlaces, chooseOutputs, writeOutputs } from "../../outputs.ts";
+import { tellingRefusal } from "../../refused.ts";
+import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
+import { openTrusted, personAt } from "../../terminal/trust.ts";
+import { skillLogger } from "./run.ts";
+
+const EXIT_CODES = { held: 0, not_held: 1, inconclusive: 8 } as const;
+
+/** Runs `skillflow recheck`: repeats the calls that the kept claims of a run cite, and compares. */
+export const recheck = tellingRefusal(async (io, _, flags) => {
+  const outputs = chooseOutputs(flags);
+  const given = text(flags, "window");
+  const window = given === undefined ? undefined : parseDuration(given);
+  if (given !== undefined && window === undefined)
+    throw usageError(`--window ${given} is not a duration`, "such as 30m");
+  const { record: earlier } = continuedRun(io);
+  const { workflow } = earlier;
+  const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
+  io.protect(environmentRedactor(workspace));
+  const of = await readJudged(workspace, earlier.run);
+  const plan = await planRecheck(workspace, of, { now: Date.now(), window });
+  const signal = interruptSignal(io);
+  const connect = { signal, person: personAt(io) };
+  const prepared = await prepareRecheck(workspace, plan, { choices: runChoices(flags), connect });
+  try {
+    checkPlaces(io, outputs);
+    io.protect(prepared.redactor);
+    for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
+    const finished = await startRun(workspace, prepared, {
+      observers: [],
+      signal,
+      onPromptChanged: () => undefined,
+      loggerFor: (skill) => skillLogger(io, flags, skill),
+      onOpened: () => {
+        io.beginning.recorded = () => workspace.store.read(prepared.record.run);
+      },
+    });
+    io.beginning.isTold = true;
+    const repeated = hasRepeats(plan) ? repeatedIn(finished.state, finished.events) : new Map();
+    const answer = answerRecheck(finished.record.run, plan, repeated);
+    const report = completeReport(io.host, finished);
+    await writeOutputs(io, outputs, { report, planned: undefined, written: [] });
+    if (flags.json === true) await io.out(jsonText(answer));
+    if (flags.quiet !== true) await io.err(describe(answer, painter(io, flags)));
+    return signal.aborted ? 130 : EXIT_CODES[answer.answer];
+  } finally {
+    await prepared.close();
+  }
+});
+
+const WORDS = { held: "held", not_held: "not held", inconclusive: "inconclusive" } as const;
+const COLORS = { held: "green", not_held: "red", inconclusive: "yellow" } as const;
+
+function describe({ run, of, answer, claims }: Recheck, paint: Paint): string {
+  const lines = claims.map(({ claim, answer: own, reason }) => {
+    const why = reason === undefined ? "" : paint("dim", ` (${plainLine(reason)})`);
+    return `  ${paint(COLORS[own], WORDS[own])}: ${plainLine(claim)}${why}`;
+  });
+  const head = `${paint([COLORS[answer], "bold"], WORDS[answer])}: recheck of run ${plainLine(of)}`;
+  const none = claims.length === 0 ? ["  the run has no kept claim"] : [];
+  return [head, ...lines, ...none, paint("dim", `  recorded as ${plainLine(run)}`), ""].join("\n");
+}

@@ -1,0 +1,141 @@
+import type { Json } from "../../base/values.ts";
+import { isObject, type JsonObject } from "../../base/values.ts";
+import { readQuote } from "../evidence/quote.ts";
+import { findQuotes } from "../evidence/source.ts";
+import { type Leaf, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
+
+/** Compares what a claim quotes with what the same call returns now. Pure: the same results give the same answer. */
+
+export const ANSWERS = ["held", "not_held", "inconclusive"] as const;
+export type RecheckAnswer = (typeof ANSWERS)[number];
+
+/** What a quote shows in a recorded result. */
+export interface Symptom {
+  readonly unit: Unit;
+  readonly shape: string;
+  /** The quoted number. Undefined if the record itself is the symptom. */
+  readonly number?: Leaf & { readonly before: number };
+}
+
+export interface Compared {
+  readonly answer: RecheckAnswer;
+  readonly reason?: string;
+  readonly then: Json;
+  readonly now: Json;
+  /** The quoted series was not 0, and is now 0 or absent, without a sign of traffic. */
+  readonly isSilent?: true;
+}
+
+/** Finds what a quote shows. Undefined if the result does not contain it, such as in a part that is kept as a blob. */
+export function readSymptom(output: Json, quote: string): Symptom | undefined {
+  const units = unitsOf(output);
+  const read = readQuote(quote);
+  const unit = units.find(({ text, field }) => {
+    const named = isObject(output) ? `${JSON.stringify(field)}:${text}` : text;
+    return [text, named].some((each) => {
+      const [found] = findQuotes({ texts: [each] }, [read]);
+      return found !== undefined && "records" in found;
+    });
+  });
+  if (!unit) return undefined;
+  const shape = shapeOf(unit);
+  const number = typeof unit.value === "string" ? undefined : quotedNumber(unit, quote);
+  if (!number) return { unit, shape };
+  const before = valueBefore(units, { unit, shape }, number);
+  return { unit, shape, number: { ...number, before: before === number.value ? 0 : before } };
+}
+
+/** Returns the number of the record that the quote contains, with its key if possible. */
+function quotedNumber({ value }: Unit, quote: string): Leaf | undefined {
+  const quoted = new Set([...quote.matchAll(/-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi)].map(([written]) => Number(written)));
+  const leaves = numbersIn(value).filter((leaf) => quoted.has(leaf.value));
+  return leaves.find(({ path }) => quote.includes(keyOf(path))) ?? leaves[0];
+}
+
+function keyOf(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1);
+}
+
+/** Returns the value before the incident: the first of the record's series or of the records of its shape, or else 0. */
+function valueBefore(units: readonly Unit[], { unit, shape }: Pick<Symptom, "unit" | "shape">, { path }: Leaf): number {
+  const first = isObject(unit.value) ? (unit.value as JsonObject).first : undefined;
+  const own = isObject(first) ? (first as JsonObject).value : first;
+  if (typeof own === "number") return own;
+  const points = numbersIn(unit.value).filter(({ path: other }) => isPoint(other));
+  if (points[0]) return points[0].value;
+  const earliest = units.find((other) => other !== unit && shapeOf(other) === shape);
+  const isEarlier = earliest !== undefined && units.indexOf(earliest) < units.indexOf(unit);
+  return (isEarlier && numbersIn(earliest.value).find((leaf) => leaf.path === path)?.value) || 0;
+}
+
+function isPoint(path: string): boolean {
+  return /\.\*\.1$/.test(path);
+}
+
+/** Compares a symptom with the repeated call. `wider` is the result without selecting fields, if it was asked for. */
+export function compare(symptom: Symptom, now: Json, wider: Json | undefined): Compared {
+  const { unit, shape, number } = symptom;
+  const units = unitsOf(now).filter(({ field }) => field === unit.field);
+  const alike = units.filter((other) => shapeOf(other) === shape);
+  if (number) return compareNumber(symptom, number, { alike, wider });
+  const then = unit.value;
+  const [first] = alike;
+  if (first) return { answer: "not_held", reason: "the quoted record occurs again", then, now: first.value };
+  if (units.length > 0) return { answer: "held", then, now: null };
+  return hasTraffic(wider, unit.field) ? { answer: "held", then, now: null } : noTraffic(then, wider);
+}
+
+function compareNumber(
+  { unit }: Symptom,
+  { value: then, path, before }: NonNullable<Symptom["number"]>,
+  { alike, wider }: { readonly alike: readonly Unit[]; readonly wider: Json | undefined },
+): Compared {
+  const values = alike.flatMap(({ value }) =>
+    numbersIn(value).flatMap((leaf) => (leaf.path === path || isPoint(leaf.path) ? [leaf.value] : [])),
+  );
+  const isTotal = path === "" && typeof unit.value === "number";
+  const nothing = values.length === 0 || (isTotal && values.every((value) => value === 0));
+  if (nothing && then !== 0) {
+    if (hasTraffic(wider, unit.field)) return { answer: "held", then, now: values[0] ?? null };
+    return { ...noTraffic(then, wider), now: values[0] ?? null, isSilent: true };
+  }
+  const middle = (then + before) / 2;
+  const isGone = (value: number) => (then > before ? value < middle : value > middle);
+  const worst = values.find((value) => !isGone(value));
+  const silent = then !== 0 && values.every((value) => value === 0) ? { isSilent: true as const } : {};
+  if (worst === undefined) return { answer: "held", then, now: values.at(-1) ?? null, ...silent };
+  const reason = `the value is not beyond ${middle}, the middle between ${then} and ${before}, for the whole window`;
+  return { answer: "not_held", reason, then, now: worst };
+}
+
+function noTraffic(then: Json, wider: Json | undefined): Compared {
+  const reason =
+    wider === undefined
+      ? "the repeated call returns nothing"
+      : "there is no traffic: the call without filters is empty";
+  return { answer: "inconclusive", reason, then, now: null };
+}
+
+/** Reports whether a result has anything but zeros in a field. */
+function hasTraffic(wider: Json | undefined, field: string): boolean {
+  if (wider === undefined) return false;
+  return unitsOf(wider).some((unit) => unit.field === field && unit.value !== 0 && unit.value !== false);
+}
+
+/** Returns the conditions under which a repeated call found nothing: its fields that hold what the quotes show. */
+export function emptyCondition(step: string, output: Json, symptoms: readonly Symptom[]) {
+  const fields = new Set(symptoms.map(({ unit }) => unit.field));
+  const total = isObject(output) ? TOTALS.find((name) => typeof (output as JsonObject)[name] === "number") : undefined;
+  const path = total ?? [...fields][0] ?? "";
+  if (path === "" || !/^[A-Za-z_][\w-]*$/.test(path)) return undefined;
+  return { output_matches: [{ path: `again.${step}.${path}`, in: [[], {}, 0, ""] }] };
+}
+
+/** Fields in which results count what they found, which are there even if that is nothing. */
+const TOTALS = ["matched", "matching", "total", "row_count", "total_count", "series_total"];
+
+/** Joins answers: one that did not hold decides, then one that is inconclusive. None is inconclusive. */
+export function joinAnswers(answers: readonly RecheckAnswer[]): RecheckAnswer {
+  if (answers.includes("not_held")) return "not_held";
+  return answers.length === 0 || answers.includes("inconclusive") ? "inconclusive" : "held";
+}
