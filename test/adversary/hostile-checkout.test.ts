@@ -53,6 +53,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["replay", "pipe.jsonl"],
   ["replay", "endless.jsonl"],
   ["report", "committed", "--out", "skillflow-out"],
+  ["recheck", "committed"],
   ["runs", "list"],
   ["runs", "show", "committed"],
   ["run", "quiet.yml", ...FLOW_RUN, "--from-run", "committed"],

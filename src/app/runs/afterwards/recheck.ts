@@ -124,6 +124,9 @@ async function findTool(workspace: Workspace, { record }: StoredRun, exposed: st
   return tool?.effect === "read" ? { skill: recorded.skill, tool } : undefined;
 }
 
+/** Stands for the calls if none can be repeated, so that the recheck is recorded all the same. It is never made. */
+const NOTHING: JsonObject = { id: "none", tool: "board_read", if: "input.none exists" };
+
 interface Parts {
   readonly steps: JsonObject[];
   readonly wider: JsonObject[];
@@ -139,7 +142,7 @@ function workflowOf({ record: { run, workflow } }: StoredRun, { steps, wider, sk
     entry: "again",
     ...(workflow.skills ? { skills: workflow.skills as unknown as Json } : {}),
     nodes: {
-      again: node("The same calls, now", steps),
+      again: node("The same calls, now", steps.length > 0 ? steps : [NOTHING]),
       ...(wider.length > 0 ? { traffic: node("Empty searches without filters", wider) } : {}),
     },
     edges: wider.length > 0 ? [{ from: "again", to: "traffic" }] : [],
