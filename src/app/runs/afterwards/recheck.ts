@@ -1,4 +1,3 @@
-import { SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { type FoundClaim, findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
@@ -6,12 +5,11 @@ import type { StoredRun } from "../../../core/engine/ports.ts";
 import { literal, moveInput, widenInput } from "../../../core/engine/recheck/calls.ts";
 import { emptyCondition, readSymptom, type Symptom } from "../../../core/engine/recheck/compare.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
-import { exposedName, type Tool } from "../../../core/skill/skill.ts";
-import { findRun } from "../../adapters/stores.ts";
+import type { Tool } from "../../../core/skill/skill.ts";
+import { exposedName } from "../../../core/skill/tool-names.ts";
 import { recordedSkills } from "../../documents.ts";
 import type { Workspace } from "../../host.ts";
 import { type Connect, type PreparedRun, prepareRun } from "../prepare.ts";
-import { verifyRun } from "../verify.ts";
 
 /** Repeats the read calls that the kept claims of a run cite, as a run of its own without a model. */
 
@@ -35,22 +33,6 @@ export interface RecheckPlan {
   readonly repeats: ReadonlyMap<string, Repeat>;
   /** Workflow of the repeated calls. */
   readonly workflow: JsonObject;
-}
-
-/** Reads a run that has ended and was not altered. */
-export async function readJudged(workspace: Workspace, given: string): Promise<StoredRun> {
-  const id = await findRun(workspace.store, given);
-  const { verification, exitCode } = await verifyRun(workspace, id, undefined);
-  const [problem] = verification.problems;
-  if (exitCode === 1 && !verification.ended) {
-    throw usageError(`run ${id} has not ended`, `continue it first: skillflow resume ${id}`);
-  }
-  if (exitCode !== 0) {
-    throw new SkillflowError("run.altered", `run ${id} cannot be rechecked: ${problem?.what ?? "it was altered"}`, {
-      hint: `see skillflow runs verify ${id}`,
-    });
-  }
-  return workspace.store.read(id);
 }
 
 interface PlanRequest {

@@ -1,6 +1,7 @@
 import { recordedSkills } from "../../../app/documents.ts";
-import { hasRepeats, planRecheck, prepareRecheck, readJudged } from "../../../app/runs/afterwards/recheck.ts";
+import { hasRepeats, planRecheck, prepareRecheck } from "../../../app/runs/afterwards/recheck.ts";
 import { answerRecheck, type Recheck, repeatedIn } from "../../../app/runs/afterwards/recheck-answer.ts";
+import { readEnded } from "../../../app/runs/afterwards/verify.ts";
 import { startRun } from "../../../app/runs/drive.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
@@ -28,7 +29,7 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
   const { workflow } = earlier;
   const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
   io.protect(environmentRedactor(workspace));
-  const of = await readJudged(workspace, earlier.run);
+  const of = await readEnded(workspace, earlier.run);
   const plan = await planRecheck(workspace, of, { now: Date.now(), window });
   const signal = interruptSignal(io);
   const connect = { signal, person: personAt(io) };
