@@ -6,7 +6,7 @@ import type { Environment } from "../../core/document/config.ts";
 
 /** Reads the files of a commit as stored in the repository. Never runs the repository's filters or hooks. */
 
-interface Repository {
+export interface Repository {
   readonly root: string;
   readonly env: Environment;
 }
@@ -38,14 +38,19 @@ const BATCH_BYTES = 64 * 1024 * 1024;
 
 /** Writes a commit's regular files to a folder. Skips links and submodules. */
 export function writeCommit(repository: Repository, commit: string, folder: string): void {
-  let batch: Entry[] = [];
+  writeFiles(repository, listFiles(repository, commit), folder);
+}
+
+/** Writes files to a folder with the content of their objects, byte by byte. */
+export function writeFiles(repository: Repository, entries: readonly CommitFile[], folder: string): void {
+  let batch: CommitFile[] = [];
   let size = 0;
   const flush = () => {
     writeBatch(repository, batch, folder);
     batch = [];
     size = 0;
   };
-  for (const entry of listFiles(repository, commit)) {
+  for (const entry of entries) {
     batch.push(entry);
     size += entry.size;
     if (size > BATCH_BYTES) flush();
@@ -53,19 +58,19 @@ export function writeCommit(repository: Repository, commit: string, folder: stri
   flush();
 }
 
-interface Entry {
+export interface CommitFile {
   readonly id: string;
   readonly size: number;
   readonly path: string;
   readonly isProgram: boolean;
 }
 
-function listFiles(repository: Repository, commit: string): Entry[] {
+function listFiles(repository: Repository, commit: string): CommitFile[] {
   const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", commit]));
   return stdout
     .toString("utf8")
     .split("\0")
-    .flatMap((line): Entry[] => {
+    .flatMap((line): CommitFile[] => {
       const [, mode, id = "", size = "", path = ""] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
       if (mode === undefined || !mode.startsWith("100") || Number(size) > MOST_BYTES || !isPlainPath(path)) return [];
       return [{ id, size: Number(size), path, isProgram: mode === "100755" }];
@@ -77,7 +82,7 @@ function isPlainPath(path: string): boolean {
   return path.split("/").every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
 }
 
-function writeBatch(repository: Repository, batch: readonly Entry[], folder: string): void {
+function writeBatch(repository: Repository, batch: readonly CommitFile[], folder: string): void {
   if (batch.length === 0) return;
   const input = batch.map(({ id }) => `${id}\n`).join("");
   const { stdout } = demand(git(repository, ["cat-file", "--batch"], input));
@@ -100,7 +105,8 @@ const FRONT = [
   ),
 ];
 
-function git({ root, env }: Repository, args: readonly string[], input = "") {
+/** Runs a git command in a repository, without hooks, helpers, network and the user's config. */
+export function git({ root, env }: Repository, args: readonly string[], input: string | Buffer = "") {
   return spawnSync("git", [...FRONT, "-C", root, ...args], {
     input,
     maxBuffer: 2 * BATCH_BYTES + MOST_BYTES,
@@ -122,7 +128,8 @@ function git({ root, env }: Repository, args: readonly string[], input = "") {
 
 type Ended = ReturnType<typeof git>;
 
-function demand(ended: Ended): Ended {
+/** Throws if a command failed. */
+export function demand(ended: Ended): Ended {
   if (ended.status === 0) return ended;
   const why = ended.error?.message ?? ended.stderr.toString("utf8").trim().slice(0, 500);
   throw new SkillflowError("usage.invalid", `the repository cannot be read: ${why}`);

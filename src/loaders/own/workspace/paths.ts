@@ -1,0 +1,101 @@
+import { inputError } from "../../../core/base/errors.ts";
+
+/** Which files of a working copy a call may change. Names are compared as the most lenient file system would. */
+
+/** Returns the segments of a path inside the copy. Throws for a path that leads out of it, or into `.git`. */
+export function segmentsOf(path: string): readonly string[] {
+  const fail = (why: string) => inputError(`${shown(path)} ${why}`);
+  if (path.startsWith("/") || /^[a-z]:/i.test(path)) throw fail("is absolute: give a path inside the copy");
+  if (path.includes("\0") || path.includes("\\")) throw fail("has a character that no path here has");
+  const segments = path.split("/").filter((segment) => segment !== "." && segment !== "");
+  if (segments.some((segment) => fold(segment) === "" || segment === "..")) throw fail("leads out of the copy");
+  if (segments.some(isGitName)) throw fail("leads into .git, which the copy does not have");
+  return segments;
+}
+
+/** Quotes a path for a message, without invisible characters. */
+export function shown(path: string): string {
+  return JSON.stringify(path.slice(0, 300)).replace(/\p{Default_Ignorable_Code_Point}/gu, "?");
+}
+
+/** Checks whether a name is `.git` for some file system: by case, invisible characters, 8.3 names or streams. */
+export function isGitName(segment: string): boolean {
+  return /^(?:\.git|git~\d+)$/.test(fold(segment));
+}
+
+/** Returns the name as lenient file systems compare it. */
+function fold(segment: string): string {
+  const plain = segment.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
+  const folded = plain.toUpperCase().toLowerCase().normalize("NFC");
+  return folded.replace(/:.*$/s, "").replace(/[. ]+$/, "");
+}
+
+const PROTECTED =
+  /^(?:\.(?:github|gitlab-ci\.ya?ml|gitattributes|gitmodules|claude|agents|sweny|gemini|opencode|mcp\.json|husky|vscode)|\.(?:skillflow|cursor).*|codeowners|(?:agents|claude|gemini|skill)\.md|skill\.toml)$/;
+
+/** Rules of one call: globs, one entry each. An empty list of `allow` allows everything. */
+export interface PathRules {
+  /** `WORKSPACE_PATHS` of the operator. */
+  readonly paths: readonly string[];
+  /** `WORKSPACE_UNPROTECT` of the operator. */
+  readonly unprotect: readonly string[];
+  /** `workspace.paths` of the node. */
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  /** Files that nodes of `workspace.keep` changed. */
+  readonly keep: ReadonlySet<string>;
+}
+
+export const NO_RULES: PathRules = { paths: [], unprotect: [], allow: [], deny: [], keep: new Set() };
+
+/** Explains why a call may not change a file. Undefined if it may. */
+export function whyClosed(segments: readonly string[], rules: PathRules): string | undefined {
+  const path = segments.join("/");
+  const isIn = (globs: readonly string[]) => globs.some((glob) => matchesGlob(glob, path));
+  const guard = protectedPart(segments);
+  if (guard !== undefined && !isIn(rules.unprotect)) return `is protected (${guard}): the operator did not open it`;
+  if (rules.paths.length > 0 && !isIn(rules.paths)) return "is not in WORKSPACE_PATHS";
+  if (rules.allow.length > 0 && !isIn(rules.allow)) return "is not in the paths that this node may change";
+  if (isIn(rules.deny)) return "is closed to this node";
+  return rules.keep.has(path) ? "was changed by a node whose files this node must keep" : undefined;
+}
+
+function protectedPart(segments: readonly string[]): string | undefined {
+  const named = segments.find((segment) => PROTECTED.test(fold(segment)));
+  if (named !== undefined) return named;
+  return segments.length > 1 && fold(segments[0] ?? "") === "skills" ? "skills" : undefined;
+}
+
+/**
+ * Matches a path with `*`, `?` and `**`. A glob without `/` matches the name at any depth. Takes time proportional to
+ * both lengths.
+ */
+export function matchesGlob(glob: string, path: string): boolean {
+  const written = glob.replace(/^\.?\//, "").replace(/\/$/, "/**");
+  const pattern = (written.includes("/") ? written : `**/${written}`).split("/");
+  return matchesWords(pattern, path.split("/"), matchesName);
+}
+
+/** Matches words with a pattern in which `**` stands for any number of words, and `match` decides on the others. */
+export function matchesWords(
+  pattern: readonly string[],
+  words: readonly string[],
+  match: (pattern: string, word: string) => boolean,
+): boolean {
+  let row = words.map(() => false);
+  row.unshift(true);
+  for (const part of pattern) {
+    const next: boolean[] = [];
+    for (let at = 0; at <= words.length; at += 1) {
+      const before = at > 0 && (part === "**" ? next[at - 1] : row[at - 1] && match(part, words[at - 1] ?? ""));
+      next.push(Boolean(before || (part === "**" && row[at])));
+    }
+    row = next;
+  }
+  return row[words.length] === true;
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  const any = [...pattern].map((character) => (character === "*" ? "**" : character));
+  return matchesWords(any, [...name], (expected, character) => expected === "?" || expected === character);
+}
