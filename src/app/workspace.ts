@@ -13,6 +13,7 @@ import { askAgent } from "../loaders/formats/contract/agent-call.ts";
 import { mcpCaller } from "../loaders/mcp/call.ts";
 import { codeSkill } from "../loaders/own/code.ts";
 import { toolMakerSkill } from "../loaders/own/tool-maker.ts";
+import { workspaceSkill } from "../loaders/own/workspace/skill.ts";
 import { openSkillSet } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
 import {
@@ -90,6 +91,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
     given: options.given ?? [],
     own: [
       { skill: codeSkill(() => found), unavailable: undefined },
+      { skill: workspaceSkill(host.env), unavailable: undefined },
       { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : disabled },
     ],
     levels,

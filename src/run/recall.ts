@@ -39,7 +39,9 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
     if (known.some((body) => body.type === "map:start" && body.state !== undefined)) return known;
     if (step.kind === "examine" && tools === "recorded" && known.length > 0) return known;
     if (step.kind === "reach" && tools === "recorded") return known.length > 0 ? known : [unknownReach(step)];
-    if (step.kind !== "call" || tools === "live") return undefined;
+    // A replay has no working copy.
+    const isLive = tools === "live" && step.kind === "call" && !step.calls.some(({ tool }) => tool.contained);
+    if (step.kind !== "call" || isLive) return undefined;
     const wanted = new Set(step.calls.map((call) => call.key));
     const outcomes = known.filter((body) => !("id" in body) || wanted.has(body.id));
     return outcomes.some((body) => "id" in body || isHalt(body)) ? outcomes : [missing(step)];

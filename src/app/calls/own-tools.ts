@@ -11,8 +11,10 @@ import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
+import type { Copy } from "../../loaders/own/workspace/copy.ts";
 import type { ScriptWanted } from "../../loaders/programs/skill-script.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
+import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { Handler } from "../../run/call.ts";
 import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { readResult } from "../../run/results/read-result.ts";
@@ -27,6 +29,8 @@ interface OwnWorld {
   /** Skills of the run as currently installed. */
   readonly entries: SkillEntries;
   readonly blobs: Blobs;
+  /** Returns the run's working copy, which the first call creates. */
+  readonly copy: () => Copy;
 }
 
 /** Returns the handler of a call: one of these, or that of a skill. Undefined if the skill does not offer the tool. */
@@ -34,6 +38,8 @@ export function findHandler(call: Call, world: OwnWorld): Handler | undefined {
   const handler = handlerOf(call, world);
   if (handler) return { tool: { ...call.tool, handler }, config: {} };
   const entry = world.entries.get(call.tool.skill);
+  if (call.tool.contained)
+    return entry && entry.unavailable === undefined ? copyHandler(call, entry, world) : undefined;
   const tool = entry && offeredTools(entry).find(({ name }) => name === call.tool.name);
   return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
 }
@@ -95,6 +101,15 @@ async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, 
   const { skill, scripts } = entry;
   const { host } = world.workspace.skills;
   return runSkillScript(host, { skill, scripts, ...wanted }, { ...context, config: handlerConfig(entry) });
+}
+
+/** Carries out a call on the run's working copy. */
+function copyHandler({ tool, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {
+  const handler = async (input: JsonObject, context: ToolContext) => {
+    const { callWorkspace } = await import("../../loaders/own/workspace/skill.ts");
+    return callWorkspace({ name: tool.name, input, copy: copy(), paths, host: workspace.skills.host, context });
+  };
+  return { tool: { ...tool, handler }, config: handlerConfig(entry) };
 }
 
 function makerHandler({ tool, input, made }: Call, { workspace }: OwnWorld): Tool["handler"] {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { SkillflowError } from "../../core/base/errors.ts";
 import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { admitOperation, isApplied } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
@@ -169,7 +170,7 @@ function callerOf(
     const { id } = operation;
     callTool ??= paced({
       run: record.run,
-      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs }),
+      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy: noCopy }),
       timeoutMs,
       workDir: workspace.host.cwd,
       fetch: openFetch(workspace.host.env, false),
@@ -206,4 +207,9 @@ async function openLedger({ events, journal }: StoredRun & { readonly journal: J
       one.application = noted.reduce(standAfter, one.application);
     },
   };
+}
+
+/** Planned writes have no working copy. */
+function noCopy(): never {
+  throw new SkillflowError("call.refused", "a plan is applied without a working copy");
 }

@@ -37,6 +37,7 @@ import { environmentRedactor } from "../secrets.ts";
 
 export { holdLarge } from "../../run/results/large.ts";
 
+import { openRunCopy, type RunCopy } from "./copies.ts";
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";
@@ -294,7 +295,9 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };
   const observers = [keep, ...watch.observers];
+  const own = openRunCopy(workspace, record, opened);
   const { callTool, askReach } = toolCaller(workspace, prepared, {
+    copy: own.copy,
     settings,
     fetch: openFetch(host.env, choices.offline),
     loggerFor: watch.loggerFor,
@@ -315,8 +318,13 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     refusal: () => (watch.refusesChanges && changes > 0 ? changedError(changes) : undefined),
   });
   const state = await writeMemory(workspace, { record, state: driven, journal: opened.journal, observers });
-  return finishedRun(workspace, { record: opened.record, events }, state);
+  const finished = finishedRun(workspace, { record: opened.record, events }, state);
+  if (!KEEPS_COPY.has(finished.result.status) || workspace.storeDirectory === undefined) own.remove();
+  return finished;
 }
+
+/** Statuses of runs that continue later. Their copy is removed with the run. */
+const KEEPS_COPY: ReadonlySet<string> = new Set(["interrupted", "stopped", "waiting"]);
 
 function finishedRun(workspace: Workspace, { record, events }: StoredRun, state: State): FinishedRun {
   const result = describeResult(record, state, workspace.host.writeOption);
@@ -340,12 +348,16 @@ const MOST_PROGRESS = 2000;
 function toolCaller(
   workspace: Workspace,
   { entries, record, redactor, choices }: PreparedRun,
-  { settings, ...means }: Pick<CallOptions, "fetch" | "loggerFor"> & { readonly settings: Settings },
+  {
+    settings,
+    copy,
+    ...means
+  }: Pick<CallOptions, "fetch" | "loggerFor"> & Pick<RunCopy, "copy"> & { readonly settings: Settings },
 ): Required<Pick<Run, "callTool" | "askReach">> {
   const blobs = workspace.store.blobs(record.run);
   const calling: CallOptions = {
     run: record.run,
-    findHandler: (call) => findHandler(call, { workspace, record, entries, blobs }),
+    findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy }),
     timeoutMs: settings.tool_timeout_ms,
     workDir: workspace.host.cwd,
     offline: choices.offline,

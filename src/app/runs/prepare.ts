@@ -14,9 +14,11 @@ import type { Settings } from "../../core/engine/event/settings.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
 import { chooseSettings, type RunChoices } from "../../core/engine/settings/settings.ts";
+import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { openLinks, recordedLinks } from "../../loaders/mcp/offer/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
+import { resolveCommit } from "../../loaders/sources/commit-files.ts";
 import { loadSources } from "../../loaders/sources/sources.ts";
 import type { Afterwards, Recall } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
@@ -148,6 +150,7 @@ function recordOf(
     at: new Date().toISOString(),
     ...defined("file", run.file),
     ...defined("commit", workspace.host.documents?.commit),
+    ...defined("base", baseOf(workspace, entries)),
     ...defined("report_url", address),
     workflow,
     input,
@@ -166,6 +169,13 @@ function recordOf(
       ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
     ].map((text) => text.replaceAll(`${workspace.host.cwd}${sep}`, "")),
   };
+}
+
+/** Returns the commit at which a run's working copy starts, if a node can have one. */
+function baseOf({ host }: Workspace, entries: SkillEntries): string | undefined {
+  const entry = entries.get(WORKSPACE);
+  if (!entry || entry.unavailable !== undefined) return undefined;
+  return host.documents?.commit ?? resolveCommit({ root: host.cwd, env: host.env }, "HEAD");
 }
 
 interface Read {

@@ -158,6 +158,7 @@ function removeRun(path: string, directory: string, run: string): void {
   try {
     if (!beginningOf(path)) throw noRun(path, run);
     rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
+    rmSync(copyOfRun(directory, run), { recursive: true, force: true });
     removePlan(planOfRun(directory, run));
     rmSync(markOf(directory, run), { force: true });
     rmSync(path, { force: true });
@@ -174,6 +175,11 @@ export function filesOfRun(directory: string, run: string): { readonly path: str
 /** Returns the folder of a run's blobs, next to its file. */
 export function blobsOfRun(directory: string, run: string): string {
   return join(directory, `${run}.blobs`);
+}
+
+/** Returns the folder of a run's working copy, next to its file. */
+export function copyOfRun(directory: string, run: string): string {
+  return join(directory, `${run}.workspace`);
 }
 
 /** Returns the path of the copy of a run's plan. */

@@ -103,6 +103,21 @@ const evalPolicy = lazy(() =>
     .optional(),
 );
 
+const globs = lazy(() => z.array(text()).min(1));
+
+const workspaceField = lazy(() =>
+  z.strictObject({
+    paths: optional(
+      z.strictObject({
+        allow: optional(globs(), "Globs of the files that this node may change"),
+        deny: optional(globs(), "Globs of the files that it may not change, even if they are in allow"),
+      }),
+      "Which files of the working copy the node may change",
+    ),
+    keep: optional(z.array(text()).min(1), "Nodes whose changed files this node may not change"),
+  }),
+);
+
 const plainNode = lazy(() =>
   z.strictObject({
     name: text().describe("Display name"),
@@ -135,6 +150,7 @@ const plainNode = lazy(() =>
     model: optional(text(), "Model for this node. Defaults to the workflow's model."),
     judge_model: optional(text(), "Model for this node's judges. Defaults to the workflow's judge_model."),
     disallowed_tools: optional(z.array(text()), "Built-in tools of the executor that this node does not offer"),
+    workspace: optional(workspaceField(), "Limits of the skill workspace at this node"),
     tools: optional(toolFilter(), "Filter for the tools of the node's skills (default: all tools)"),
     fail_soft: optional(
       flag(),

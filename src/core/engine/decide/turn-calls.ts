@@ -9,6 +9,7 @@ import { answerFromAbove, instructionRead, isReadSkill } from "../tools/disclosu
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/results.ts";
 import { isStateTool, recall } from "../tools/state.ts";
 import { madeFor, makingEvents } from "../tools/tool-maker.ts";
+import { nodePaths } from "../tools/workspace.ts";
 import { type Admission, admit } from "./admit.ts";
 import { evaluateFirst } from "./judging/judgement.ts";
 import { leaveFailed } from "./leave.ts";
@@ -68,6 +69,7 @@ export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep
       ...defined("made", madeFor(tool, input, state.run.made)),
       ...defined("again", readAgain(scene, call, tools)),
       ...defined("reading", instructionRead({ tool, input }, skills, tools)),
+      ...defined("paths", tool.contained ? nodePaths(scene.node.workspace ?? {}, state.run.calls.values()) : undefined),
       ...defined("recalled", isStateTool(tool) ? recall(tool, input, memoryOf(scene)) : undefined),
     };
     return [{ key, ...defined("ref", ref), ...defined("step", call.step), tool, input, ...own }];
@@ -83,12 +85,17 @@ export function callEvents(node: string, call: Call, outcome: Outcome): EventBod
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
-/** Returns the calls that may run together: leading reads or one write. Rejected calls count as reads. */
+/** Returns the calls that may run together: leading reads, or one call that runs alone. Rejected calls count as reads. */
 function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): PendingCall[] {
   const open = pending.slice(pending.findIndex((call) => !call.outcome));
-  const firstWrite = open.findIndex((call) => !call.outcome && find(call.tool, call.input)?.effect === "write");
-  const group = firstWrite === -1 ? open : open.slice(0, Math.max(1, firstWrite));
+  const firstAlone = open.findIndex((call) => !call.outcome && runsAlone(find(call.tool, call.input)));
+  const group = firstAlone === -1 ? open : open.slice(0, Math.max(1, firstAlone));
   return group.filter((call) => !call.outcome);
+}
+
+/** Checks whether a call must not run beside others: it writes, or works on the run's own copy of something. */
+export function runsAlone(tool: ToolDescriptor | undefined): boolean {
+  return tool?.effect === "write" || tool?.contained === true;
 }
 
 /** Announces calls. Rejected calls are announced and answered without a handler. Repeated calls are only answered. */

@@ -23,8 +23,17 @@ export interface Call {
   readonly again?: RecordedCall;
   /** The instruction that the call reads, with the node's tool names. */
   readonly reading?: string;
+  /** For a tool of `workspace`: what the node may change. */
+  readonly paths?: NodePaths;
   /** The result, if it comes from the run's own memory. */
   readonly recalled?: Json;
+}
+
+/** What a node's calls may change in the working copy: globs, and files of other nodes that it must keep. */
+export interface NodePaths {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  readonly keep: readonly string[];
 }
 
 export interface RecordedCall {

@@ -82,6 +82,7 @@ export const runRecordSchema = lazy(() =>
     at: z.string(),
     file: optional(z.string(), "Path of the workflow document"),
     commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),
+    base: optional(z.string(), "Commit at which the working copy of the skill workspace starts"),
     report_url: optional(z.string(), "Address at which people find the run, such as that of its CI job"),
     workflow: workflowSchema(),
     input: jsonObject(),

@@ -53,6 +53,8 @@ export interface Copy {
   /** Content of a file. Throws `input.invalid` if there is none, or if it is not a plain file. */
   read(path: string): Buffer;
   has(path: string): boolean;
+  /** Checks whether the base has a file. */
+  isOfBase(path: string): boolean;
   /** Writes a file, or deletes it without content. Returns what it is now. */
   put(path: string, content: Buffer | undefined): ChangedFile;
   /** Writes the files of the base to a folder. */
@@ -92,6 +94,7 @@ export function openCopy(options: CopyOptions): Copy {
     leftOut: found.leftOut,
     paths: () => [...present].sort(),
     has: (path) => present.has(plain(path)),
+    isOfBase: (path) => originals.has(path),
     read(path) {
       const name = plain(path);
       if (!present.has(name)) throw missing(path, { present, found });
@@ -198,7 +201,7 @@ function link(path: string, to: string): void {
 }
 
 /** Throws if a folder on the way to a file is a link, or not a folder. */
-function checkWay(tree: string, segments: readonly string[]): void {
+export function checkWay(tree: string, segments: readonly string[]): void {
   for (let length = 1; length <= segments.length; length += 1) {
     const path = segments.slice(0, length).join("/");
     const stats = lstatSync(join(tree, path), { throwIfNoEntry: false });

@@ -8,7 +8,7 @@ import { evaluate } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { unmetRequirement } from "../requirement.ts";
 import { type Scene, toolsHere } from "../scene.ts";
-import { perform, sameAs } from "../turn-calls.ts";
+import { perform, runsAlone, sameAs } from "../turn-calls.ts";
 import { stepsData } from "./outcome.ts";
 import { pathsOfStep, turnOf } from "./step-calls.ts";
 
@@ -80,7 +80,7 @@ function mayContinue(scene: Scene, call: PendingCall): boolean {
 }
 
 function isRead(scene: Scene, { tool, input }: PendingCall): boolean {
-  return toolsHere(scene).find(tool, input)?.effect !== "write";
+  return !runsAlone(toolsHere(scene).find(tool, input));
 }
 
 /** Returns the reference of an equal read before a call. */

@@ -1,0 +1,107 @@
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import type { Tool } from "../../skill/skill.ts";
+import type { NodePaths, RecordedCall } from "../event/call.ts";
+
+/** The tools of the skill `workspace`: reading, changing and testing a run's own copy of the repository. */
+
+export const WORKSPACE = "workspace";
+
+const path = { type: "string", minLength: 1, maxLength: 4096, description: "Path in the copy, such as src/a.ts" };
+const glob = { type: "string", maxLength: 1000, description: "Such as src/**/*.ts; without / a name at any depth" };
+const count = (most: number, description: string) => ({ type: "integer", minimum: 1, maximum: most, description });
+
+function tool(name: string, description: string, [properties, required]: readonly [JsonObject, string[]]) {
+  const input_schema = { type: "object", properties, required, additionalProperties: false };
+  return { ...{ name, description, input_schema, effect: "read" as const }, ...COMMON };
+}
+
+/** All tools may be repeated after a crash, because the copy is then rebuilt from the recorded results. */
+const COMMON = { idempotent: true, live: true, contained: true, reads: "private" } as const;
+
+export const WORKSPACE_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
+  tool("list_files", "Lists the files of your working copy.", [
+    { path: { ...path, description: "Only files in this folder" }, glob },
+    [],
+  ]),
+  tool(
+    "read_file",
+    "Reads a text file of your working copy: at most 2,000 lines or 50 KB, with next if there is more.",
+    [{ path, line: count(10_000_000, "First line, from 1"), lines: count(2000, "Number of lines") }, ["path"]],
+  ),
+  tool("search_files", "Finds lines that match a regular expression. At most 200 matches.", [
+    {
+      pattern: { type: "string", minLength: 1, maxLength: 1000, description: "JavaScript regular expression" },
+      glob,
+      context: count(10, "Lines to show before and after each match"),
+    },
+    ["pattern"],
+  ]),
+  tool(
+    "edit_file",
+    "Replaces exact text in a file of your working copy. The text must occur once, unless all is true.",
+    [
+      {
+        path,
+        old: { type: "string", minLength: 1, description: "The exact text, with its white space" },
+        new: { type: "string", description: "The text that replaces it" },
+        all: { type: "boolean", description: "Replace each occurrence" },
+      },
+      ["path", "old", "new"],
+    ],
+  ),
+  tool("write_file", "Writes a whole file of your working copy.", [
+    { path, content: { type: "string", maxLength: 400 * 1024 } },
+    ["path", "content"],
+  ]),
+  tool("delete_file", "Deletes a file of your working copy.", [{ path }, ["path"]]),
+  tool(
+    "run_command",
+    "Runs one of the allowed commands on a copy of your files, without network. Its changes are dropped.",
+    [
+      {
+        command: {
+          type: "string",
+          minLength: 1,
+          maxLength: 4000,
+          description: "Program and arguments, without a shell",
+        },
+        files: { type: "array", items: path, maxItems: 100, description: "Paths to append as arguments" },
+        timeout: count(1800, "Seconds. Default: 300"),
+        at: { type: "string", enum: ["base", "change"], description: "base: without your changes. Default: change" },
+        with: { type: "array", items: glob, maxItems: 100, description: "For at: base, files of your copy to add" },
+      },
+      ["command"],
+    ],
+  ),
+  tool("diff", "Shows your changes so far as a unified diff.", [
+    { path: { ...path, description: "Only this file or folder" } },
+    [],
+  ]),
+];
+
+/** Names of the tools that change the copy. Their results have `path`, `change` and `sha256`. */
+const CHANGING: ReadonlySet<string> = new Set(["edit_file", "write_file", "delete_file"]);
+
+export function changesCopy({ skill, name }: { readonly skill: string; readonly name: string }): boolean {
+  return skill === WORKSPACE && CHANGING.has(name);
+}
+
+interface Field {
+  readonly paths?:
+    | { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined }
+    | undefined;
+  readonly keep?: readonly string[] | undefined;
+}
+
+/** Returns what a node may change. `calls` are those of the run so far. */
+export function nodePaths({ paths = {}, keep = [] }: Field, calls: Iterable<RecordedCall>): NodePaths {
+  const kept = [...calls].flatMap(({ node, outcome }) =>
+    keep.includes(node) && outcome && "output" in outcome ? changedPath(outcome.output) : [],
+  );
+  return { allow: paths.allow ?? [], deny: paths.deny ?? [], keep: [...new Set(kept)] };
+}
+
+function changedPath(output: Json): string[] {
+  if (!isObject(output) || typeof output.path !== "string" || typeof output.sha256 !== "string") return [];
+  return typeof output.change === "string" ? [output.path] : [];
+}

@@ -1,0 +1,232 @@
+import {
+  type CopySyncOptions,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { inputError, SkillflowError } from "../../../core/base/errors.ts";
+import { cutMiddle } from "../../../core/base/preview.ts";
+import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
+import type { ToolContext } from "../../../core/skill/skill.ts";
+import { isWithin } from "../../../files/files.ts";
+import { temporaryName } from "../../../files/temporary-name.ts";
+import type { LoaderHost } from "../../folder/host.ts";
+import { type Copy, checkWay } from "./copy.ts";
+import { matchesGlob, matchesWords, segmentsOf } from "./paths.ts";
+
+/** Runs a command of the operator's list in the sandbox, on files that are thrown away. */
+
+export interface CommandCall {
+  readonly input: JsonObject;
+  readonly copy: Copy;
+  readonly host: Pick<LoaderHost, "runForeign" | "self">;
+  readonly context: Pick<ToolContext, "config" | "workDir" | "signal" | "blobs">;
+}
+
+interface Input {
+  readonly command: string;
+  readonly files?: readonly string[];
+  readonly timeout?: number;
+  readonly at?: "base" | "change";
+  readonly with?: readonly string[];
+}
+
+const DEFAULT_SECONDS = 300;
+const SETUP_MS = 30 * 60_000;
+/** Output that a result shows. More is in a blob. */
+const MOST_SHOWN = 12_000;
+
+export async function runCommand(call: CommandCall): Promise<Json> {
+  const { copy, context } = call;
+  const {
+    command,
+    files = [],
+    timeout = DEFAULT_SECONDS,
+    at = "change",
+    with: added = [],
+  } = checkedAs<Input>(call.input);
+  const words = [...wordsOf(command), ...files.map((file) => segmentsOf(file).join("/"))];
+  checkAllowed(words, listOf(context.config.commands));
+  const layer = await setUp(call);
+  const began = performance.now();
+  const result = await inSnapshot(call, { words, wallMs: timeout * 1000, layer }, (folder) => {
+    if (at === "base") fillBase(copy, folder, added);
+    else cpSync(copy.tree, folder, COPYING);
+  });
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  return describe(result, { seconds, context });
+}
+
+/** Splits a command at blanks. Only `'…'` and `"…"` quote. */
+export function wordsOf(command: string): readonly string[] {
+  if (/[\r\n\0]/.test(command)) throw inputError("a command has no line breaks");
+  const words: string[] = [];
+  for (const [word] of command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s])+/g)) {
+    const bare = word.replace(/'[^']*'|"[^"]*"/g, "");
+    if (/['"]/.test(bare)) throw inputError(`the quote in ${word} is not closed`);
+    words.push(word.replace(/'([^']*)'|"([^"]*)"/g, (_, single?: string, double?: string) => single ?? double ?? ""));
+  }
+  if (words.length === 0 || words[0] === "") throw inputError("the command is empty");
+  if (/^[A-Za-z_]\w*=/.test(words[0] ?? "")) throw inputError("a command cannot set variables: NAME=value is refused");
+  return words;
+}
+
+export function listOf(text: string | undefined): readonly string[] {
+  return (text ?? "").split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+}
+
+function checkAllowed(words: readonly string[], list: readonly string[]): void {
+  if (list.length === 0) throw inputError("no command may run here: the operator has not set WORKSPACE_COMMANDS");
+  if (list.some((entry) => isAllowed(wordsOf(entry), words))) return;
+  throw inputError(
+    `${words.join(" ").slice(0, 300)} is not an allowed command. Allowed: ${list.join("; ").slice(0, 2000)}`,
+  );
+}
+
+/** Matches a command with an entry: `*` is one word, `**` any number. A program with `/` matches only itself. */
+export function isAllowed(entry: readonly string[], words: readonly string[]): boolean {
+  const [program = ""] = words;
+  if (program.includes("/") && entry[0] !== program) return false;
+  return matchesWords(entry, words, (expected, word) => expected === "*" || expected === word);
+}
+
+const MARK = "setup-done";
+
+/** Runs `WORKSPACE_SETUP` once on the base. Returns the folder with the result, or undefined without set-up. */
+async function setUp(call: CommandCall): Promise<string | undefined> {
+  const { copy, context } = call;
+  const { setup = "" } = context.config;
+  if (setup.trim() === "") return undefined;
+  const layer = join(copy.folder, "setup");
+  if (existsSync(join(copy.folder, MARK))) return layer;
+  rmSync(layer, { recursive: true, force: true });
+  const started = { words: wordsOf(setup), wallMs: SETUP_MS, layer: undefined };
+  const { ended, code, stdout, stderr } = await inSnapshot(
+    call,
+    started,
+    (folder) => copy.writeBase(folder),
+    (folder) => cpSync(folder, layer, COPYING),
+  );
+  if (ended !== "exit" || code !== 0) {
+    rmSync(layer, { recursive: true, force: true });
+    const output = cutMiddle(`${stdout}${stderr}`, MOST_SHOWN);
+    throw new SkillflowError("tool.failed", `WORKSPACE_SETUP ended with ${ended === "exit" ? code : ended}: ${output}`);
+  }
+  mkdirSync(join(copy.folder, MARK));
+  return layer;
+}
+
+interface Started {
+  readonly words: readonly string[];
+  readonly wallMs: number;
+  /** Folder with what set-up has made. */
+  readonly layer: string | undefined;
+}
+
+/** Runs a command in a folder that is removed afterwards. */
+async function inSnapshot(
+  { copy, host, context }: CommandCall,
+  { words, wallMs, layer }: Started,
+  fill: (folder: string) => void,
+  keep: (folder: string) => void = () => undefined,
+): Promise<ForeignResult> {
+  const folder = mkdtempSync(join(tmpdir(), temporaryName("command", host.self)));
+  try {
+    fill(folder);
+    const mounts = mountsOf(listOf(context.config.mounts), context.workDir, folder);
+    if (layer !== undefined)
+      addLayer(
+        layer,
+        folder,
+        (path) => copy.isOfBase(path) || mounts.some(({ target }) => target === `/workspace/${path}`),
+      );
+    const [program = "", ...args] = words;
+    const result = await host.runForeign({
+      argv: [program, ...args],
+      stdin: "",
+      env: { CI: "true" },
+      mounts: [{ source: folder, target: "/workspace", writable: true, disposable: true }, ...mounts],
+      cwd: "/workspace",
+      network: false,
+      limits: { wallMs, outputBytes: 4 * 1024 * 1024, processes: 256 },
+      signal: context.signal,
+    });
+    keep(folder);
+    return result;
+  } finally {
+    chmodSync(folder, 0o700);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Copies files, folders and links. With a filter, an existing link in the place of a folder is an error. */
+const COPYING: CopySyncOptions = {
+  recursive: true,
+  verbatimSymlinks: true,
+  mode: constants.COPYFILE_FICLONE,
+  filter: (source) => {
+    const stats = lstatSync(source);
+    return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
+  },
+};
+
+/** Adds what set-up has made below the files that are there. Files of the base are the copy's own. */
+function addLayer(layer: string, folder: string, isSkipped: (path: string) => boolean): void {
+  const filter = (source: string) => !isSkipped(relative(layer, source)) && lstatSync(source).isFIFO() === false;
+  cpSync(layer, folder, { ...COPYING, force: false, filter });
+}
+
+/** Writes the base, and the copy's files that match. Neither has a link on the way to a file. */
+function fillBase(copy: Copy, folder: string, globs: readonly string[]): void {
+  copy.writeBase(folder);
+  for (const path of copy.paths().filter((each) => globs.some((glob) => matchesGlob(glob, each)))) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    cpSync(join(copy.tree, path), join(folder, path), COPYING);
+  }
+}
+
+/** Returns mounts of the checkout's folders. Refuses one that leads out of the checkout. */
+function mountsOf(names: readonly string[], checkout: string, folder: string): Mount[] {
+  return names.flatMap((name): Mount[] => {
+    const path = segmentsOf(name).join("/");
+    const source = join(checkout, path);
+    if (!existsSync(source)) return [];
+    const real = realpathSync(source);
+    if (!isWithin(realpathSync(checkout), real) || !statSync(real).isDirectory()) {
+      throw inputError(`WORKSPACE_MOUNTS: ${name} is not a folder of the checkout`);
+    }
+    checkWay(folder, segmentsOf(name));
+    mkdirSync(join(folder, path), { recursive: true });
+    return [{ source: real, target: `/workspace/${path}`, writable: false }];
+  });
+}
+
+interface Telling {
+  readonly seconds: number;
+  readonly context: Pick<ToolContext, "blobs">;
+}
+
+async function describe({ ended, code, stdout, stderr }: ForeignResult, { seconds, context }: Telling): Promise<Json> {
+  const between = stdout === "" || stdout.endsWith("\n") || stderr === "" ? "" : "\n";
+  const output = `${stdout}${between}${stderr}`;
+  if (ended !== "exit") {
+    const what = ended === "time" ? `took longer than ${Math.floor(seconds)} s` : `was ended by a limit: ${ended}`;
+    throw new SkillflowError(codeOfEnding(ended), `the command ${what}. Output:\n${cutMiddle(output, 6000)}`, {
+      acted: "no",
+    });
+  }
+  const told = { exit_code: code ?? null, seconds };
+  if (output.length <= MOST_SHOWN) return { ...told, output };
+  const { blob_id } = await context.blobs.create(Buffer.from(output, "utf8"), "text/plain");
+  return { ...told, output: cutMiddle(output, MOST_SHOWN), whole_output: { blob_id } };
+}
