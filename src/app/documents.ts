@@ -3,6 +3,7 @@ import type { Diagnostic } from "../core/base/diagnostic.ts";
 import type { JsonObject } from "../core/base/values.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
+import { WORKSPACE } from "../core/engine/tools/workspace.ts";
 import { parseSkillReference } from "../core/skill/skill-reference.ts";
 import { isUsersOwn, projectRoot } from "../loaders/documents/project-config.ts";
 import { type LoadedWorkflow, loadWorkflow, loadWorkflowValue } from "../loaders/documents/workflow-file.ts";
@@ -32,10 +33,11 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
   const { host, skills } = workspace;
   const known = knownSkills(skills);
   const path = pathOf(host, document);
-  const loaded =
+  const read =
     typeof document === "string" && path !== undefined
       ? loadWorkflow(path, known, document)
       : loadWorkflowValue(document, known);
+  const loaded = withAdded(read, workspace.choices.added);
   // The origin of a value is unknown, so it is not trusted.
   const trusted = path !== undefined && isUsersOwn(path, host.cwd, ownFolders(host));
   const inline = { skills: loaded.workflow?.skills, trusted };
@@ -44,6 +46,27 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
   const placed = loaded.place([...held, ...about.filter((found) => found.file === undefined)]);
   const elsewhere = about.filter((found) => found.file !== undefined);
   return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
+}
+
+/** Gives nodes the skills that the operator added. */
+function withAdded(loaded: LoadedWorkflow, added: ReadonlyMap<string, readonly string[]>): LoadedWorkflow {
+  if (added.size === 0) return loaded;
+  const withSkills = (workflow: Workflow): Workflow => {
+    const nodes = Object.entries(workflow.nodes).map(([id, node]) => {
+      const more = added.get(id) ?? [];
+      return [id, more.length === 0 ? node : { ...node, skills: [...new Set([...(node.skills ?? []), ...more])] }];
+    });
+    return { ...workflow, nodes: Object.fromEntries(nodes) };
+  };
+  const { workflow, draft, diagnostics } = loaded;
+  const isMended = ({ code, path }: Diagnostic) =>
+    code === "FILE_TOOLS_MISSING" && added.get(String(path[1]))?.includes(WORKSPACE);
+  return {
+    ...loaded,
+    workflow: workflow && withSkills(workflow),
+    ...(draft ? { draft: withSkills(draft) } : {}),
+    diagnostics: diagnostics.filter((found) => !isMended(found)),
+  };
 }
 
 /** Returns the inline skills of a record. A record may be forged, so a bare skill id does not trust them. */

@@ -142,6 +142,11 @@ export const OPTIONS = {
         "Ignore the skill folders of the project and the user",
         { config: "skills.discover", library: "discover: false" },
       ],
+      "add-skill": [
+        "--add-skill <node=skill>",
+        "Give a node one more skill",
+        { form: "pair", repeatable: true, config: "skills.add" },
+      ],
       "skill-env": [
         "--skill-env <id=variable>",
         "Pass a variable to a skill that cannot declare it",

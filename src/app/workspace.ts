@@ -52,13 +52,14 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const opened = openStore(host, options.store);
   const { storeDirectory } = opened;
-  const found = findSkills(host, options, { choices, levels, storeDirectory });
+  const operator = trustsUser ? (user?.config ?? {}) : {};
+  const overrides = new Map([...copySettings(host, operator), ...options.overrides]);
+  const found = findSkills(host, { ...options, overrides }, { choices, levels, storeDirectory });
   const refused = [...choices.findings, ...untrustedServers(choices, found)];
   const raises = { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [] } as const;
   const findings = [...refused.map((message) => ({ ...raises, message })), ...missingFolders(levels)];
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const root = projectRoot(host.cwd);
-  const operator = trustsUser ? (user?.config ?? {}) : {};
   return {
     host,
     root,
@@ -73,6 +74,14 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     overrides: options.overrides,
     again: optionsAgain(host, options),
   };
+}
+
+/** Returns the settings of the skill workspace in the user's own file that the environment does not set. */
+function copySettings({ env }: Host, { workspace = {} }: ProjectConfig): (readonly [string, string])[] {
+  return Object.entries(workspace).flatMap(([key, value]) => {
+    if (value === undefined || env[`WORKSPACE_${key.toUpperCase()}`] !== undefined) return [];
+    return [[`workspace.${key}`, typeof value === "string" ? value : value.join("\n")] as const];
+  });
 }
 
 interface Chosen {

@@ -23,8 +23,9 @@ function readVariables(cwd: string, file: string): Environment {
   );
 }
 
-/** Variables that decide which programs run, where skillflow stores files, whom it trusts and which proxy it uses. */
-const REFUSED = /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
+/** Variables that decide which programs run and which files may change, where skillflow stores files, whom it trusts and which proxy it uses. */
+const REFUSED =
+  /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|WORKSPACE_(?:COMMANDS|SETUP|MOUNTS|PATHS|UNPROTECT)|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
 
 function parseFile(path: string, file: string): Environment {
   if (!existsSync(path)) throw usageError(`there is no file ${file}`);

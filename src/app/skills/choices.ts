@@ -18,6 +18,7 @@ export interface SkillFlags extends Pick<OptionValues, SkillKey> {
 
 type SkillKey =
   | ("trustSkill" | "skillEnv" | "effect")
+  | "addSkill"
   | ("skillOrder" | "contextMode" | "allowScripts" | "allowDefineTool");
 
 /** Merged settings for skills. Flags override the environment, which overrides config files. */
@@ -32,6 +33,8 @@ export interface SkillChoices {
   readonly servers: ReadonlyMap<string, ServerChoice>;
   readonly modules: readonly ModuleChoice[];
   readonly disabled: readonly string[];
+  /** Skills that nodes get in addition, by node. */
+  readonly added: ReadonlyMap<string, readonly string[]>;
   readonly formats: FormatOptions;
   /** Settings that the project's config file must not make. */
   readonly findings: readonly string[];
@@ -95,6 +98,7 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
     servers: gatherServers(files),
     modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
     disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
+    added: addedSkills(flags.addSkill ?? [], [shared.add, own.add]),
     formats: {
       descriptor: shared.descriptor ?? own.descriptor ?? "current",
       allowScripts: flags.allowScripts || isOn("allow-scripts") || trusting.allowScripts === true,
@@ -107,6 +111,16 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       ),
     ],
   };
+}
+
+function addedSkills(
+  flags: readonly (readonly [node: string, skill: string])[],
+  files: readonly (Readonly<Record<string, readonly string[]>> | undefined)[],
+): ReadonlyMap<string, readonly string[]> {
+  const written = files.flatMap((file) => Object.entries(file ?? {}));
+  const all = [...written, ...flags.map(([node, skill]) => [node, [skill]] as const)];
+  const nodes = new Set(all.map(([node]) => node));
+  return new Map([...nodes].map((node) => [node, all.flatMap(([each, ids]) => (each === node ? ids : []))]));
 }
 
 /** Skill id with the digest of its content. */
@@ -192,7 +206,7 @@ function pinnedOf(user: LoadedConfig | undefined): string[] {
 }
 
 function refusedOf({ path, config }: LoadedConfig): string[] {
-  const { skills = {}, fetch = {}, mcpServers = {} } = config;
+  const { skills = {}, fetch = {}, mcpServers = {}, workspace = {} } = config;
   const set = new Set(Object.entries(skills).flatMap(([key, value]) => (value === false ? [] : [`skills.${key}`])));
   const rows: readonly OptionRow[] = Object.values(OPTIONS);
   const keys = rows.flatMap(([, , { config: key = "", raisesTrust } = {}]) =>
@@ -202,7 +216,8 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   const servers = Object.entries(mcpServers).flatMap(([id, server]) =>
     loosenings(server).map((key) => `mcpServers.${id}.${key}`),
   );
-  return [...keys, ...auth, ...servers].map((key) => cannotCount(path, key));
+  const copies = Object.keys(workspace).map((key) => `workspace.${key}`);
+  return [...keys, ...auth, ...servers, ...copies].map((key) => cannotCount(path, key));
 }
 
 /** Describes a setting that a file of the checkout must not make. */

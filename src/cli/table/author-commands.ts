@@ -13,6 +13,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["--json", "Same as --format json"],
       "from-ref",
       ...PROJECT,
+      "add-skill",
     ],
     load: async () => (await import("../commands/author/validate.ts")).validate,
   },

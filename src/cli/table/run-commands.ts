@@ -14,6 +14,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       "run-id",
       "detach",
       "no-cool-down",
+      "add-skill",
     ],
     load: async () => (await import("../commands/run/run.ts")).run,
   },

@@ -1,6 +1,6 @@
 /** Options that several commands or other surfaces have, by their command-line names. `app/options.ts` describes them. */
 export type OptionName =
-  | Words<"allow-changes allow-define-tool allow-public allow-scripts context-mode database-url detach">
+  | Words<"add-skill allow-changes allow-define-tool allow-public allow-scripts context-mode database-url detach">
   | Words<"detailed-exit-code effect engine env-from file-root from from-ref frozen i input input-sources json">
   | Words<"max-cost max-steps max-tokens model no-color no-cool-down no-discover node-timeout offline otlp-content">
   | Words<"out port quiet report require-skills run-id set skill-env skill-order skills state store stream timeout">

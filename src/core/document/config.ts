@@ -54,6 +54,10 @@ const skillsSchema = lazy(() =>
       z.boolean(),
       "Allow resolveCommand scripts of descriptors. Effective only in the user's file.",
     ),
+    add: optional(
+      z.record(z.string(), z.array(z.string().min(1))),
+      "More skills of nodes, by node: { implement: [workspace] }",
+    ),
     defineTool: optional(z.boolean(), "Enable the skill tool-maker. Effective only in the user's file."),
     trust: optional(z.array(z.string()), "Skills whose code may run. Effective only in the user's file."),
     env: optional(
@@ -62,6 +66,8 @@ const skillsSchema = lazy(() =>
     ),
   }),
 );
+
+const lines = lazy(() => z.array(z.string().min(1)).min(1));
 
 /** Schema of `.skillflow.yml`, in a project and per user. */
 export const projectConfigSchema = lazy(() =>
@@ -77,6 +83,16 @@ export const projectConfigSchema = lazy(() =>
     ),
     rates: optional(ratesSchema(), "Rate limits, shared by all workers of a database, otherwise per process"),
     skills: optional(skillsSchema(), "Where to find skills, and what they may do"),
+    workspace: optional(
+      z.strictObject({
+        commands: optional(lines(), "Same as WORKSPACE_COMMANDS"),
+        setup: optional(z.string().min(1), "Same as WORKSPACE_SETUP"),
+        mounts: optional(lines(), "Same as WORKSPACE_MOUNTS"),
+        paths: optional(lines(), "Same as WORKSPACE_PATHS"),
+        unprotect: optional(lines(), "Same as WORKSPACE_UNPROTECT"),
+      }),
+      "Settings of the skill workspace. Effective only in the user's file.",
+    ),
     mcpServers: optional(
       z.record(z.string(), mcpServerSchema()),
       "MCP servers, by skill id. Servers in a project's file require trust.",

@@ -12,6 +12,7 @@ import { checkJudgeBudget } from "./judge-budget.ts";
 import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
 import { checkPaths } from "./paths.ts";
 import { checkSteps, STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
+import { checkWorkspace } from "./workspace.ts";
 
 /** Limit on suggestions, because searching for similar names is slow in a large graph. */
 const MOST_SUGGESTIONS = 50;
@@ -29,6 +30,7 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
     ...checkDefaults(workflow.edges),
     ...checkConditions(workflow, shapes),
     ...checkSteps(workflow),
+    ...checkWorkspace(workflow),
     ...checkInlineSkills(workflow),
     ...[...nodes].flatMap((entry) => checkNode(entry, workflow, knownSkills)),
     ...checkPaths(workflow, shapes),

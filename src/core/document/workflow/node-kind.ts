@@ -8,7 +8,19 @@ const FIELDS_OF: Readonly<Record<Exclude<(typeof ONE_OF)[number], "instruction">
   map: ["map", "workflow", "nodes", "edges", "entry", ...AROUND],
   call: ["call", ...AROUND],
   approval: ["approval", "name", "requires"],
-  steps: ["steps", "name", "skills", "workspace", "requires", "once", "effects", "show", "eval", "timeout", "fail_soft"],
+  steps: [
+    "steps",
+    "name",
+    "skills",
+    "workspace",
+    "requires",
+    "once",
+    "effects",
+    "show",
+    "eval",
+    "timeout",
+    "fail_soft",
+  ],
 };
 
 /** Fields that a node with an instruction does not have. */
