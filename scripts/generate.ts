@@ -10,6 +10,7 @@ import { exposedName } from "../src/core/skill/tool-names.ts";
 import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
 import { codeSkill } from "../src/loaders/own/code.ts";
 import { toolMakerSkill } from "../src/loaders/own/tool-maker.ts";
+import { workspaceSkill } from "../src/loaders/own/workspace/skill.ts";
 import { type FieldsOf, fieldsPage } from "./generate-fields.ts";
 
 /** Writes the generated files that are checked in: schemas/, .env.example, examples/ and pages of docs/. */
@@ -22,10 +23,13 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
   });
   const folders = await Promise.all(readdirSync(join(ROOT, "skills")).sort().map(loadSkill));
-  const skills = [...folders, codeSkill(noRegistry), toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const own = [...folders, codeSkill(noRegistry), toolMakerSkill()];
+  // The settings of workspace count in no file of a checkout, so that .env.example leaves them out.
+  const byId = (all: readonly Skill[]) => [...all].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const skills = byId([...own, workspaceSkill({})]);
   return new Map([
     ...schemas,
-    [".env.example", envExample(skills)],
+    [".env.example", envExample(byId(own))],
     ["src/core/skill/skill-variables.json", skillVariables(skills)],
     ["docs/skills.md", skillsPage(skills)],
     ["README.md", readme(folders)],

@@ -37,7 +37,7 @@ import { environmentRedactor } from "../secrets.ts";
 
 export { holdLarge } from "../../run/results/large.ts";
 
-import { openRunCopy, type RunCopy } from "./copies.ts";
+import { openRunCopy, type RunCopy } from "../calls/copies.ts";
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";

@@ -45,6 +45,7 @@ function fileTools({ instruction, disallowed_tools = [] }: WorkflowNode, path: s
   if (what === undefined) return [];
   const said = named ? `names the tool ${what}` : `says "${what}"`;
   const message = `the instruction ${said}, but the node has no tools for files`;
-  const hint = `add workspace to its skills, or run it with --add-skill ${path[1]}=${SKILL}`;
+  const added = { option: "add-skill", value: `${path[1]}=${SKILL}` } as const;
+  const hint = ["add workspace to its skills, or run it with ", added];
   return [{ severity: "warning", code: "FILE_TOOLS_MISSING", path: [...path, "instruction"], message, hint }];
 }

@@ -93,7 +93,7 @@ function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): Pend
   return group.filter((call) => !call.outcome);
 }
 
-/** Checks whether a call must not run beside others: it writes, or works on the run's own copy of something. */
+/** Checks whether a call must run alone: it writes, or uses the run's own copy of something. */
 export function runsAlone(tool: ToolDescriptor | undefined): boolean {
   return tool?.effect === "write" || tool?.contained === true;
 }

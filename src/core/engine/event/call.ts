@@ -29,7 +29,7 @@ export interface Call {
   readonly recalled?: Json;
 }
 
-/** What a node's calls may change in the working copy: globs, and files of other nodes that it must keep. */
+/** Limits on a node's changes of the working copy: globs, and files of other nodes that stay as they are. */
 export interface NodePaths {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
