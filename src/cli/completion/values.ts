@@ -77,6 +77,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   label: () => FORMATS,
   "--trust-skill id": skills,
   "--skill-env id=variable": ending("=", skills, nothing),
+  "--add-skill node=skill": ending("=", nodes, skills),
   "--effect id.tool=effect": ending(".", skills, nothing),
   "--model provider:name": model,
   "--report kind=path": ending("=", kinds, files("")),
