@@ -11,11 +11,13 @@ import { begin, type State } from "../core/engine/fold/state.ts";
 import type { SingleStep, Step } from "../core/engine/fold/step.ts";
 import type { Journal, Observer, SkillLog } from "../core/engine/ports.ts";
 import { redactDecision, redactOutcome } from "../core/engine/record/content.ts";
+import { refusedCall } from "../core/skill/skill.ts";
 import type { Ask } from "./ask.ts";
 import { type Beside, cutOffIn, nothingBeside, takeBeside } from "./beside.ts";
 import { type Alarm, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
 import type { AskReach, CallTool } from "./call.ts";
 import { noCalls, performCalls, type Running } from "./calls.ts";
+import type { AskChange } from "./change.ts";
 import type { Suspect } from "./context.ts";
 import type { Afterwards, Recall } from "./recall.ts";
 import { Stop } from "./stop.ts";
@@ -29,6 +31,8 @@ export interface Run {
   readonly callTool: CallTool;
   /** Asks a tool who can read its target. If undefined, every target that could be public counts as public. */
   readonly askReach?: AskReach;
+  /** Returns the change that a call proposes, or why it cannot be proposed. If undefined, there is none. */
+  readonly askChange?: AskChange;
   /** Returns the text of a blob, or undefined if the run does not have it. */
   readonly blobText?: (id: string) => Promise<string | undefined>;
   readonly redactor: Redactor;
@@ -267,7 +271,17 @@ function isBeginning({ type }: EventBody): boolean {
   return type === "node:enter" || type === "tool:call";
 }
 
-async function performReach(run: Drive, { node, call }: Extract<SingleStep, { kind: "reach" }>): Promise<EventBody> {
+const NO_COPY = refusedCall("the run has no working copy", "tool.unknown");
+
+async function performReach(
+  run: Drive,
+  { node, call, asks }: Extract<SingleStep, { kind: "reach" }>,
+): Promise<EventBody> {
+  if (asks === "change") {
+    const given = (await run.askChange?.(call)) ?? NO_COPY;
+    const told = "error" in given ? { error: given.error, code: given.code } : { change: given };
+    return { type: "tool:change", node, id: call.key, ...told };
+  }
   const told = (await run.askReach?.(call, run.interrupted)) ?? "public";
   const event = { type: "tool:audience", node, id: call.key } as const;
   if (typeof told === "string") return { ...event, audience: told };

@@ -61,8 +61,11 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   };
 }
 
-/** Counts a target as public if the recording does not say who can read it. */
-function unknownReach({ node, call }: Extract<SingleStep, { kind: "reach" }>): EventBody {
+/** Counts a target as public if the recording does not say who can read it. A change that is not recorded is refused. */
+function unknownReach({ node, call, asks }: Extract<SingleStep, { kind: "reach" }>): EventBody {
+  if (asks === "change") {
+    return { type: "tool:change", node, error: "the recording has no change", code: "tool.unknown", id: call.key };
+  }
   return { type: "tool:audience", node, audience: "public", id: call.key };
 }
 

@@ -223,6 +223,10 @@ function recallOf({ fixtures, isLive }: Props, { redactor, record }: PreparedRun
     return { ...rest, output: redactor.value(row.output ?? null) };
   };
   const bodies = (step: SingleStep): readonly Entry[] | undefined => {
+    if (step.kind === "reach" && step.asks === "change" && !isLive) {
+      const known = past.find((event) => event.type === "tool:change" && event.id === step.call.key);
+      return known?.type === "tool:change" ? [bodyOf(known)] : undefined;
+    }
     if (step.kind === "reach" && !isLive) {
       const known = past.find((event) => event.type === "tool:audience" && event.id === step.call.key);
       const told = known?.type === "tool:audience" ? bodyOf(known) : { audience: "public" as const };

@@ -72,8 +72,20 @@ function describeOperation(shown: ShownOperation, paint: Paint): string[] {
     head,
     ...written("text"),
     ...inputLines(shown.operation.input).map((line) => `      ${line}`),
+    ...diffLines(shown.operation.diff, paint).map((line) => `      ${line}`),
     ...written("facts").map((line) => paint("dim", line)),
   ];
+}
+
+function diffLines(diff: string | undefined, paint: Paint): string[] {
+  if (diff === undefined) return [];
+  const lines = revealText(diff).replace(/\n$/, "").split("\n");
+  return ["diff:", ...lines.map((line) => `  │ ${paintChange(line, paint)}`)];
+}
+
+function paintChange(line: string, paint: Paint): string {
+  if (line.startsWith("+")) return paint("green", line);
+  return line.startsWith("-") ? paint("red", line) : line;
 }
 
 /** Formats long strings as plain text and other values as JSON, without omissions. */

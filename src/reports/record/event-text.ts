@@ -28,6 +28,7 @@ const TEXTS: Texts = {
   "tool:defined": ({ tool, persistent }) => `${tool.exposed}${persistent ? " persistent" : ""}`,
   "tool:removed": ({ name }) => name,
   "tool:audience": ({ audience }) => audience,
+  "tool:change": ({ change, error }) => error ?? `${change?.files.length ?? 0} files`,
   "operation:planned": ({ operation: { id, summary } }) => `${id} ${summary}`,
   "operation:begun": ({ operation, by }) => `${operation} by ${by}`,
   "operation:ended": ({ operation, error }) => `${operation} ${error === undefined ? "applied" : `failed: ${error}`}`,

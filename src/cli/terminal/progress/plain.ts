@@ -18,6 +18,7 @@ export function plainProgress(write: (text: string) => void): Observer {
 const UNPRINTED: readonly RunEvent["type"][] = [
   "evidence:checked",
   "tool:audience",
+  "tool:change",
   "operation:begun",
   "operation:ended",
   "operation:refused",

@@ -13,6 +13,7 @@ import type { PlannedOperation } from "../fold/state.ts";
 import type { PendingCall } from "../fold/visit.ts";
 import { admitReferences, fillReferences, referencesIn } from "../plan/reference.ts";
 import { readingProblem } from "../tools/disclosure.ts";
+import { isProposal } from "../tools/proposal.ts";
 import { puttingProblem } from "../tools/state.ts";
 import { misfitOf } from "../tools/tool-input.ts";
 import { makingProblem } from "../tools/tool-maker.ts";
@@ -22,10 +23,10 @@ import type { Scene } from "./scene.ts";
 
 /** Decides which calls are sent: those of a model, and the operations of an approved plan. */
 
-/** Decision about a call. `audience`: first ask who would read the write. */
+/** Decision about a call. `audience`, `change`: first ask who would read the write, or what it would change. */
 export type Admission =
   | { readonly kind: "refuse"; readonly failure: Failure }
-  | { readonly kind: "audience" | "plan" | "run"; readonly tool: ToolDescriptor };
+  | { readonly kind: "audience" | "change" | "plan" | "run"; readonly tool: ToolDescriptor };
 
 /** Maximum number of calls in one turn. */
 const MOST_CALLS = 64;
@@ -47,6 +48,10 @@ export function admit(scene: Scene, call: PendingCall, tools: ToolSet): Admissio
     : problemOf(call, tool, tools);
   if (failure) return { kind: "refuse", failure };
   if (!call.audience && needsAudience(scene, tool)) return { kind: "audience", tool };
+  if (isProposal(tool)) {
+    if (!call.change) return { kind: "change", tool };
+    if ("error" in call.change) return { kind: "refuse", failure: call.change };
+  }
   return { kind: isPlanned ? "plan" : "run", tool };
 }
 
@@ -57,6 +62,7 @@ function writesHere({ program, state }: Scene) {
 /** Checks whether a call is planned: all writes are, or this one would send private text to a public place. */
 function isHeld(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
   if (tool.effect !== "write") return call.refers === true;
+  if (isProposal(tool)) return true;
   return writesHere(scene) === "plan" || call.refers === true || takesPrivateText(scene, call, tool);
 }
 

@@ -1,18 +1,21 @@
-import { deepEqual, defined, type Json, type JsonObject } from "../../base/values.ts";
+import { checkedAs, deepEqual, defined, type Json, type JsonObject } from "../../base/values.ts";
 import { fillKey } from "../../document/fill.ts";
 import { bringsText } from "../../document/inputs.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../event/operation.ts";
+import { branchOf, type Patch } from "../event/patch.ts";
 import type { StateEntry } from "../event/state-entry.ts";
 import type { Program } from "../fold/program.ts";
 import { touchesOf } from "../fold/redo.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
 import type { PendingCall } from "../fold/visit.ts";
+import { inertText, inertTitle } from "../plan/proposal.ts";
 import { forPublic } from "../plan/public-text.ts";
 import { referencesIn } from "../plan/reference.ts";
 import { givesStrangersText } from "../tools/disclosure.ts";
+import { isProposal, proofOf } from "../tools/proposal.ts";
 import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
 import { audienceOf, takesPrivateText } from "./admit.ts";
 import { isReadIn, type Reader, readingsOf } from "./inner/reading.ts";
@@ -43,7 +46,8 @@ export function planCall(
   return [planned, answer({ planned: true, id: operation.id, ...held })];
 }
 
-function isOf({ operation }: PlannedOperation, { skill, tool, input }: Operation): boolean {
+function isOf({ operation }: PlannedOperation, { skill, tool, input, kind, digest }: Operation): boolean {
+  if (kind === "patch") return operation.digest === digest;
   return operation.skill === skill && operation.tool === tool && deepEqual(operation.input, input);
 }
 
@@ -53,9 +57,12 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
   const isHeld = takesPrivateText(scene, call, descriptor);
   const planned = call.plannedInput ?? call.input;
   const given = isStatePut(descriptor) ? placedPut(scene.node.state ?? [], planned) : planned;
-  const { input, filtered, aliases } = isHeld
+  const published = isHeld
     ? forPublic(given, { host, known: state.run.aliases })
     : { input: given, filtered: [], aliases: {} };
+  const { filtered, aliases } = published;
+  const patch = patchFor(scene, call, { skill, tool, input: published.input });
+  const input = patch?.input ?? published.input;
   const operation: Operation = {
     id: `op-${state.run.operations.length + 1}`,
     node: visit.node,
@@ -66,7 +73,8 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
     summary: summarize({ skill, tool, input }),
     effect: "write",
     audience: audienceOf(call, descriptor),
-    digest: operationDigest({ skill, tool, input }),
+    digest: operationDigest({ skill, tool, input, ...patch?.fields }),
+    ...patch?.fields,
     sources: sourcesOf(scene),
     refers: referencesIn(input),
     ...(isHeld ? { held: HELD } : {}),
@@ -74,6 +82,31 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
     ...defined("marker", markerOf(scene, skill, tool)),
   };
   return { operation, aliases };
+}
+
+/** Returns the fields of a proposed change, and the input as it is published. Undefined for other calls. */
+function patchFor(
+  { state }: Scene,
+  { change }: PendingCall,
+  { skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">,
+): { readonly input: Json; readonly fields: Patch & Pick<Operation, "kind"> } | undefined {
+  if (!isProposal({ skill, name: tool }) || !change || "error" in change) return undefined;
+  const { title, body, draft = true, labels = [] } = checkedAs<Proposed>(input);
+  const published = { title: inertTitle(title), body: inertText(body), draft, labels: labels.map(inertTitle) };
+  const kind = "patch" as const;
+  const digest = operationDigest({ skill, tool, input: published, kind, ...change });
+  const proof = defined("proof", proofOf(state.run.calls.values()));
+  return {
+    input: published,
+    fields: { kind, ...change, ...published, ...proof, branch: branchOf(title, digest) },
+  };
+}
+
+interface Proposed {
+  readonly title: string;
+  readonly body: string;
+  readonly draft?: boolean;
+  readonly labels?: readonly string[];
 }
 
 /** Lists the untrusted text that the node may have read: the input, and calls whose results it could see. */

@@ -48,9 +48,11 @@ export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep
   const unannounced = group.filter((call) => call.announced === undefined && !readAgain(scene, call, tools));
   const [first] = unannounced;
   const admission = first && admit(scene, first, tools);
-  if (first && admission?.kind === "audience") {
-    const call = { key: first.key, tool: admission.tool, input: first.input };
-    return { kind: "reach", key: `${first.key}/audience`, node: visit.node, call };
+  if (first && (admission?.kind === "audience" || admission?.kind === "change")) {
+    const { kind, tool } = admission;
+    const call = { key: first.key, tool, input: first.input };
+    const asks = kind === "change" ? { asks: kind } : {};
+    return { kind: "reach", key: `${first.key}/${kind}`, node: visit.node, call, ...asks };
   }
   if (admission) return announce(scene, unannounced, [tools, admission]);
   const done = visit.pending.filter((call) => call.outcome).length;

@@ -13,6 +13,7 @@ import {
 } from "./end.ts";
 import { CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref, textFault } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
+import { changeSchema } from "./patch.ts";
 import { changedSkillsSchema } from "./record.ts";
 import { part, purpose, stop, usageSchema } from "./reply.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
@@ -272,6 +273,14 @@ const checkEvents = lazy(
         node: z.string(),
         audience: z.enum(AUDIENCES).describe("Who could read the write"),
         error: optional(z.string(), "Why the service rejected the check. It would reject the write too."),
+        code: z.enum(CALL_CODES).optional(),
+        id: z.string().describe("Step key of the call"),
+      }),
+      z.object({
+        type: z.literal("tool:change"),
+        node: z.string(),
+        change: optional(changeSchema(), "What the working copy changed when the call proposed it"),
+        error: optional(z.string(), "Why the change cannot be proposed"),
         code: z.enum(CALL_CODES).optional(),
         id: z.string().describe("Step key of the call"),
       }),

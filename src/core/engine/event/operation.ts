@@ -4,6 +4,7 @@ import { sha256 } from "../../base/sha256.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
+import { type Change, patchFields } from "./patch.ts";
 
 /** Operations: writes that were planned instead of carried out. */
 
@@ -27,7 +28,11 @@ export const operationSchema = lazy(() =>
     summary: z.string().describe("Summary in one line"),
     effect: z.literal("write"),
     audience: z.enum(AUDIENCES),
-    digest: hex().describe("sha256 of the canonical JSON (RFC 8785) of {skill, tool, input}"),
+    digest: hex().describe(
+      "sha256 of the canonical JSON (RFC 8785) of {skill, tool, input}, for a patch also of base, diff and files",
+    ),
+    kind: optional(z.enum(["call", "patch"]), "Default: call. A patch also has the fields from base on."),
+    ...patchFields().partial().shape,
     sources: z
       .array(z.object({ ref: z.string(), tool: z.string().optional(), node: z.string().optional() }))
       .describe("Content by strangers that the node had read: results by reference, and the run's input"),
@@ -58,9 +63,14 @@ export const planSchema = lazy(() =>
 );
 export type Plan = Fitting<typeof planSchema>;
 
-/** Computes the digest that an approval refers to. It changes with the input. */
-export function operationDigest({ skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">): string {
-  return sha256(canonicalJson({ skill, tool, input }));
+/** What an approval covers: a call's input, or a change with its title and its body. */
+type Approved = Pick<Operation, "skill" | "tool" | "input"> & Partial<Pick<Operation, "kind" | keyof Change>>;
+
+/** Computes the digest that an approval refers to. It changes with the input, and with each file of a patch. */
+export function operationDigest({ skill, tool, input, kind, base = "", diff = "", files = [] }: Approved): string {
+  const call = { skill, tool, input };
+  if (kind !== "patch") return sha256(canonicalJson(call));
+  return sha256(canonicalJson({ ...call, base, diff, files: files.map((file) => ({ ...file })) }));
 }
 
 /** Computes a plan's digest. `servers` are those that the workflows define for the operations' skills. */

@@ -73,9 +73,18 @@ function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
 export function foldAudience({ visit }: State, event: EventOf<"tool:audience">): void {
   const { id, audience, error, code = "tool.failed" } = event;
   const known = { audience, ...(error === undefined ? {} : { refusal: refusedCall(error, code) }) };
+  foldKnown(visit, id, known);
+}
+
+export function foldChange({ visit }: State, { id, change, error = "", code }: EventOf<"tool:change">): void {
+  foldKnown(visit, id, { change: change ?? refusedCall(error, code ?? "tool.failed") });
+}
+
+/** Keeps what was asked for before a call. A step's call is announced later. */
+function foldKnown(visit: Visit | undefined, id: string, known: Partial<PendingCall>): void {
   const call = pendingOf(visit, id);
   if (call) Object.assign(call, known);
-  else visit?.audiences.set(id, known);
+  else visit?.audiences.set(id, { ...visit.audiences.get(id), ...known });
 }
 
 export function foldPlanned({ run, visit }: State, event: EventOf<"operation:planned">): void {

@@ -6,7 +6,7 @@ import type { NodeResult } from "../event/node-result.ts";
 import type { StoredRun } from "../ports.ts";
 import { noteActive } from "./active.ts";
 import { degradedInside, placed } from "./degraded-in.ts";
-import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
+import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
@@ -37,6 +37,7 @@ const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<
   "tool:call": foldCall,
   "tool:result": foldResult,
   "tool:audience": foldAudience,
+  "tool:change": foldChange,
   "operation:planned": foldPlanned,
   "operation:begun": foldApplied,
   "operation:ended": foldApplied,

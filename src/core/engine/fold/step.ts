@@ -42,7 +42,14 @@ type Taken =
       readonly node: string;
       readonly question: EvidenceQuestion;
     }
-  | { readonly kind: "reach"; readonly key: StepKey; readonly node: string; readonly call: Call }
+  | {
+      readonly kind: "reach";
+      readonly key: StepKey;
+      readonly node: string;
+      readonly call: Call;
+      /** What is asked for: who reads the write (the default), or the change that it proposes. */
+      readonly asks?: "change";
+    }
   | { readonly kind: "call"; readonly key: StepKey; readonly node: string; readonly calls: readonly Call[] };
 
 export type AskStep = Extract<SingleStep, { kind: "ask" }>;

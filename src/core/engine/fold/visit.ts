@@ -5,6 +5,7 @@ import type { RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
 import type { FailureCause, ToolCall } from "../event/node-result.ts";
+import type { Change } from "../event/patch.ts";
 import type { Turn } from "../event/prompt.ts";
 
 export interface Visit {
@@ -26,8 +27,8 @@ export interface Visit {
   pending: PendingCall[];
   /** Number of pending calls without an outcome. */
   unanswered: number;
-  /** Audiences of writes that are not announced yet, by step key. */
-  readonly audiences: Map<string, Pick<PendingCall, "audience" | "refusal">>;
+  /** Audiences and changes of writes that are not announced yet, by step key. */
+  readonly audiences: Map<string, Partial<Pick<PendingCall, "audience" | "refusal" | "change">>>;
   calls: ToolCall[];
   /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;
@@ -148,6 +149,8 @@ export interface PendingCall {
   audience: Audience | undefined;
   /** Error of a service that did not report the audience. It would refuse the write too. */
   refusal?: Failure;
+  /** Change that the call proposes, once it is known, or why it cannot be proposed. */
+  change?: Change | Failure;
   outcome: { readonly output: Json } | { readonly error: string; readonly acted?: "unknown" } | undefined;
   images?: readonly ShownImage[];
 }

@@ -1,4 +1,5 @@
 import { formatCount, formatTime, plural } from "../../../core/base/preview.ts";
+import { type Proof, patchOf } from "../../../core/engine/event/patch.ts";
 import {
   HELD,
   isRedacted,
@@ -58,6 +59,7 @@ export function operationSection(shown: ShownOperation, mostSources = Number.POS
   const parts = [
     ...warningsOf(shown).map((warning) => text([span("own", warning)], "skipped")),
     ...inputBlocks(operation.input),
+    ...diffBlocks(operation),
     ...facts(operationFacts(shown, mostSources)),
   ];
   return section(title, parts, { id: operation.id });
@@ -100,6 +102,7 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
       const isAlias = kind === "host" || kind === "ip";
       return [isAlias ? "Replaced by aliases in the input" : "Removed from the input", words`${plural(count, kind)}`];
     }),
+    ...patchFacts(operation),
     ["Digest", words`${code(digest)}`],
   ];
 }
@@ -118,6 +121,35 @@ function sourceWords({ ref, tool, node }: ShownOperation["operation"]["sources"]
   if (tool === undefined && ref === "input") return words`the run's input`;
   const by = tool === undefined ? [] : words` ${tool}`;
   return words`${span("ref", ref, ref)}${by}${node === undefined ? [] : words` in ${node}`}`;
+}
+
+/** Shows the whole diff of a patch, because approval covers it. */
+function diffBlocks(operation: ShownOperation["operation"]): Block[] {
+  const { diff } = patchOf(operation) ?? {};
+  return diff === undefined ? [] : [{ kind: "code", text: diff, language: "diff", name: "diff" }];
+}
+
+function patchFacts(operation: ShownOperation["operation"]): Fact[] {
+  const patch = patchOf(operation);
+  if (!patch) return [];
+  const { base, branch, files, proof } = patch;
+  return [
+    ["Base", words`${code(base)}`],
+    ["Branch", words`${code(branch)}`],
+    [
+      "Files",
+      joinWords(
+        files.map(({ path, change }) => words`${code(path)} ${change}`),
+        ", ",
+      ),
+    ],
+    ...(proof ? [["Proof", proofWords(proof)] as const] : []),
+  ];
+}
+
+function proofWords({ command, files = [], before, after, references }: Proof): Words {
+  const shown = code([command, ...files].join(" "));
+  return words`${shown} exited with ${String(before)} at the base and ${String(after)} with the change (${references.join(", ")})`;
 }
 
 function inputBlocks(input: ShownOperation["operation"]["input"]): Block[] {

@@ -66,7 +66,12 @@ export type Block =
   | { readonly kind: "text"; readonly words: Words; readonly tone?: Tone }
   | { readonly kind: "facts"; readonly rows: readonly Fact[] }
   | { readonly kind: "table"; readonly columns: readonly string[]; readonly rows: readonly (readonly Words[])[] }
-  | { readonly kind: "code"; readonly text: string; readonly language: "json" | "text"; readonly name?: string }
+  | {
+      readonly kind: "code";
+      readonly text: string;
+      readonly language: "json" | "text" | "diff";
+      readonly name?: string;
+    }
   | List
   | Section;
 

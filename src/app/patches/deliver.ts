@@ -1,0 +1,66 @@
+import type { Redactor } from "../../core/base/redact/redact.ts";
+import type { Json } from "../../core/base/values.ts";
+import type { Patch, Proof } from "../../core/engine/event/patch.ts";
+import { changeProblem, inertText } from "../../core/engine/plan/proposal.ts";
+import type { Forge } from "./forge.ts";
+import type { OwnFolder } from "./git.ts";
+import { type MergedFile, mergePatch, refusal } from "./merge.ts";
+
+/** Delivers an approved patch: a new branch, and a request for it. Any part that exists already is not made again. */
+
+export interface Delivery {
+  readonly run: string;
+  readonly patch: Patch;
+  readonly folder: OwnFolder;
+  readonly checkout: string;
+  readonly forge: Forge;
+  readonly redactor: Redactor;
+}
+
+/** Returns `{branch, url?, existing?, superseded?}`. Throws a refusal if a person must look. */
+export async function deliver({ run, patch, folder, checkout, forge, redactor }: Delivery): Promise<Json> {
+  const problem = changeProblem(patch, redactor);
+  if (problem !== undefined) throw refusal(problem);
+  const { branch } = patch;
+  const found = await forge.find(branch);
+  const head = await forge.head();
+  if (branch === head.branch) throw refusal("a change is never written to the default branch");
+  const start = found?.parent ?? head.commit;
+  const files = await mergePatch({ folder, checkout, patch, fileAt: (path) => forge.file(start, path) });
+  if (files.length === 0) return { branch, existing: true, superseded: start };
+  if (!found) await forge.create(branch, { head: start, files, message: `${patch.title}\n\nskillflow run ${run}` });
+  else if (!(await isSame(forge, { from: start, to: found.commit, files }))) {
+    throw refusal(`the branch ${branch} exists with another content`);
+  }
+  const request = await forge.request?.(patch, bodyOf(patch), head.branch);
+  const isThere = found !== undefined && request?.existing !== false;
+  return { branch, ...(request ? { url: request.url } : {}), ...(isThere ? { existing: true } : {}) };
+}
+
+interface Compared {
+  readonly from: string;
+  readonly to: string;
+  readonly files: readonly MergedFile[];
+}
+
+async function isSame(forge: Forge, { from, to, files }: Compared): Promise<boolean> {
+  const paths = new Set(await forge.changed(from, to));
+  if (paths.size !== files.length || !files.every(({ path }) => paths.has(path))) return false;
+  for (const { path, state } of files) {
+    const there = await forge.file(to, path);
+    if (there?.mode !== state?.mode || !(there?.content ?? NOTHING).equals(state?.content ?? NOTHING)) return false;
+  }
+  return true;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Returns the body of the request: the approved text, and the proof. */
+function bodyOf({ body, proof }: Patch): string {
+  return proof ? `${body}\n\n${proofText(proof)}` : body;
+}
+
+function proofText({ command, files = [], before, after, references }: Proof): string {
+  const words = inertText([command, ...files].join(" ")).replace(/[`\n]/g, " ");
+  return `**Proof**\n\n\`${words}\`\n\n- before the change: exit code ${before}\n- with the change: exit code ${after}\n- results of the run: ${references.join(", ")}`;
+}

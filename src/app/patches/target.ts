@@ -1,0 +1,72 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { usageError } from "../../core/base/errors.ts";
+import type { Environment } from "../../core/document/config.ts";
+
+/** Where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
+export interface Target {
+  /** Git directory of the checkout. */
+  readonly checkout: string;
+  readonly url: string;
+  /** Skill whose config delivers it. Undefined for `git push`. */
+  readonly skill: "github" | "gitlab" | undefined;
+  /** Path of the repository in origin's address. */
+  readonly repository: string;
+}
+
+const ALLOWED = /^(?:https:\/\/|ssh:\/\/|file:\/\/|\/|[\w.-]+@[\w.-]+:)/;
+
+/** Finds the target. Throws if the folder has no repository, or its remote has a protocol that is not allowed. */
+export function findTarget(folder: string, env: Environment): Target {
+  const checkout = gitDirectory(folder);
+  const url = checkout === undefined ? undefined : originOf(checkout);
+  if (checkout === undefined || url === undefined) {
+    throw usageError("the plan has a change of files, and this folder has no remote origin", "apply it in a clone");
+  }
+  if (!ALLOWED.test(url)) throw usageError("origin's address must be of the protocol https, ssh or file");
+  const { host, repository } = partsOf(url);
+  const named = (...names: string[]) => names.some((name) => hostOf(env[name]) === host && host !== "");
+  const skill =
+    host === "github.com" || named("GITHUB_SERVER_URL", "GITHUB_API_URL")
+      ? "github"
+      : host === "gitlab.com" || named("GITLAB_URL")
+        ? "gitlab"
+        : undefined;
+  return { checkout, url, skill, repository };
+}
+
+/** Finds the common git directory of a folder, without running git in it. */
+function gitDirectory(folder: string): string | undefined {
+  const path = join(folder, ".git");
+  if (!existsSync(path)) return dirname(folder) === folder ? undefined : gitDirectory(dirname(folder));
+  if (statSync(path).isDirectory()) return path;
+  const linked = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
+  if (linked === undefined) return undefined;
+  const own = resolve(folder, linked);
+  const common = join(own, "commondir");
+  return existsSync(common) ? resolve(own, readFileSync(common, "utf8").trim()) : own;
+}
+
+/** Reads `url` of the section `remote "origin"`. Git's own reader would follow includes and replace addresses. */
+function originOf(directory: string): string | undefined {
+  const file = join(directory, "config");
+  if (!existsSync(file)) return undefined;
+  let section = "";
+  for (const line of readFileSync(file, "utf8").split("\n")) {
+    section = /^\s*\[(.*)\]\s*$/.exec(line)?.[1] ?? section;
+    const [, value] = /^\s*url\s*=\s*(.*?)\s*$/i.exec(line) ?? [];
+    if (/^remote\s+"origin"$/i.test(section) && value !== undefined) return value.replace(/^"|"$/g, "");
+  }
+  return undefined;
+}
+
+function partsOf(url: string): { readonly host: string; readonly repository: string } {
+  const [, host = "", path = ""] = /^[\w.-]+@([\w.-]+):(.*)$/.exec(url) ?? [];
+  const parsed = host === "" && URL.canParse(url) ? new URL(url) : undefined;
+  const repository = (parsed?.pathname ?? path).replace(/^\/+|\/+$/g, "").replace(/\.git$/, "");
+  return { host: (parsed?.hostname ?? host).toLowerCase(), repository };
+}
+
+function hostOf(address: string | undefined): string | undefined {
+  return address !== undefined && URL.canParse(address) ? new URL(address).hostname.toLowerCase() : undefined;
+}

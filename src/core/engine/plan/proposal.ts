@@ -1,0 +1,82 @@
+import type { Redactor } from "../../base/redact/redact.ts";
+import type { Change } from "../event/patch.ts";
+
+/** What a proposed change may contain, and how its title and its body are made harmless. */
+
+const MOST_FILES = 50;
+const MOST_DIFF = 400 * 1024;
+
+/** Returns why a change cannot be proposed or applied. Names files and lines, never a secret's value. */
+export function changeProblem({ diff, files }: Pick<Change, "diff" | "files">, redactor: Redactor): string | undefined {
+  if (files.length === 0) return "the working copy has no changes to propose";
+  if (files.length > MOST_FILES) return `the change has ${files.length} files; the limit is ${MOST_FILES}`;
+  const size = new TextEncoder().encode(diff).length;
+  if (size > MOST_DIFF) return `the diff has ${size} bytes; the limit is ${MOST_DIFF}`;
+  if (/^(?:GIT binary patch$|Binary files )/m.test(diff))
+    return "the change has a binary file, which cannot be reviewed";
+  const place = secretPlace(diff, redactor);
+  if (place !== undefined) return `${place} contains a secret: remove it from the change`;
+  const isHidden = redactor.text(diff) !== diff || files.some(({ path }) => redactor.text(path) !== path);
+  return isHidden ? "the change contains a secret of this run that spans lines or is in a file's name" : undefined;
+}
+
+/** Tokens by the prefixes of well-known vendors, and private keys. Linear, for outside text. */
+const TOKEN =
+  /(?<![A-Za-z0-9])(?:gh[ops]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|sk-ant-[\w-]{16,}|sk-[A-Za-z0-9][\w-]{19,}|AIza[\w-]{30,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
+
+/** Returns the place of the first secret in the added and context lines of a diff: `src/a.ts:12`. */
+function secretPlace(diff: string, redactor: Redactor): string | undefined {
+  let path = "the change";
+  let line = 0;
+  let left = { old: 0, new: 0 };
+  for (const text of diff.split("\n")) {
+    const hunk = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(text);
+    if (left.old <= 0 && left.new <= 0) {
+      if (text.startsWith("+++ ") && text !== "+++ /dev/null") path = text.slice(4).replace(/^"?b\/|"$/g, "");
+      if (hunk) {
+        line = Number(hunk[2]);
+        left = { old: Number(hunk[1] ?? 1), new: Number(hunk[3] ?? 1) };
+      }
+      continue;
+    }
+    if (text.startsWith("\\")) continue;
+    if (text.startsWith("-")) {
+      left.old -= 1;
+      continue;
+    }
+    const content = text.slice(1);
+    if (TOKEN.test(content) || redactor.text(content) !== content) return `${path}:${line}`;
+    line += 1;
+    left = { old: left.old - (text.startsWith("+") ? 0 : 1), new: left.new - 1 };
+  }
+  return undefined;
+}
+
+const MOST_TITLE = 120;
+
+/** Returns one line of at most 120 characters that mentions and closes nothing. */
+export function inertTitle(title: string): string {
+  const line = title.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  const inert = inertText(line);
+  return [...inert].slice(0, MOST_TITLE).join("");
+}
+
+/** A word joiner. It is invisible, and keeps a service from reading the text around it as one word. */
+const BREAK = "\u2060";
+const CLOSING =
+  /\b(?:clos(?:e|es|ed|ing)|fix(?:es|ed|ing)?|resolv(?:e|es|ed|ing)|implement(?:s|ed|ing)?)(?=:?[ \t]{1,5}(?:[\w./-]{0,140}[#!]\d|[a-z]{1,20}-\d|https?:))/gi;
+
+/** Breaks mentions, closing words, quick actions, HTML, images and links of a text that a service renders. */
+export function inertText(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}]/gu, (mark) => (mark === "\n" || mark === "\t" ? mark : ""))
+    .replace(CLOSING, (word) => `${word.slice(0, 1)}${BREAK}${word.slice(1)}`)
+    .replace(/@(?=[\p{L}\p{N}_])/gu, `@${BREAK}`)
+    .replace(/\b(gh-)(?=\d)/gi, `$1${BREAK}`)
+    .replace(/([#!])(?=\d)/g, `$1${BREAK}`)
+    .replace(/^([ \t]*)\/(?=[A-Za-z])/gm, "$1\\/")
+    .replace(/<(?=[A-Za-z/!?])/g, "&lt;")
+    .replace(/\](?=[([:])/g, "\\]")
+    .replace(/:\/\//g, `:${BREAK}//`)
+    .replace(/\bwww\./gi, (start) => `${start.slice(0, 3)}${BREAK}.`);
+}
