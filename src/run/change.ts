@@ -10,7 +10,9 @@ export type AskChange = (call: Call) => Promise<Change | Failure>;
 
 interface Changing {
   /** Returns the change of the working copy that the call belongs to. */
-  readonly changeOf: (call: Call) => Promise<Change>;
+  readonly changeOf: (
+    call: Call,
+  ) => Promise<Omit<Change, "files"> & { readonly files: readonly Change["files"][number][] }>;
   readonly redactor: Redactor;
 }
 
@@ -19,9 +21,13 @@ export function createChange({ changeOf, redactor }: Changing): AskChange {
   return async (call) => {
     try {
       const { base, diff, files } = await changeOf(call);
-      const problem = changeProblem({ diff, files }, redactor);
-      if (problem !== undefined) return refusedCall(problem, "input.invalid");
-      return { base, diff, files: files.map(({ path, change, mode, sha256 }) => ({ path, change, mode, sha256 })) };
+      const change = {
+        base,
+        diff,
+        files: files.map(({ path, change, mode, sha256 }) => ({ path, change, mode, sha256 })),
+      };
+      const problem = changeProblem(change, redactor);
+      return problem === undefined ? change : refusedCall(problem, "input.invalid");
     } catch (error) {
       return refusedCall(redactor.text(messageOf(error)), callCodeOf(error));
     }

@@ -4,14 +4,17 @@ import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { admitOperation, isApplied } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
+import { patchOf } from "../../core/engine/event/patch.ts";
 import type { PlannedOperation } from "../../core/engine/fold/state.ts";
 import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
 import { holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
+import { PROPOSE_CHANGE } from "../../core/engine/tools/proposal.ts";
 import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
-import { EXECUTOR, failureOf, type Outcome, type ToolDescriptor } from "../../core/skill/skill.ts";
+import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
+import { EXECUTOR, exposedName, failureOf, type Outcome, type ToolDescriptor } from "../../core/skill/skill.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { afterwardsIn } from "../../run/recall.ts";
@@ -19,6 +22,7 @@ import { passRecorded } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { findHandler } from "../calls/own-tools.ts";
 import type { Workspace } from "../host.ts";
+import { deliverPatch } from "../patches/open.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { type AppliedOperation, type ApplyRequest, bareOf, type PreparedApply, reviewPlan, skillOf } from "./apply.ts";
 import { applyPut } from "./memory.ts";
@@ -87,7 +91,7 @@ async function carryOut({ prepared, request, planned, ledger, call }: Applying, 
   const { operation, application } = one;
   const { id, digest } = operation;
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
-  const tool = toolOf(prepared.entries, operation);
+  const tool = patchOf(operation) ? PROPOSAL : toolOf(prepared.entries, operation);
   const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
   if (admission.kind === "in_doubt") {
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
@@ -127,7 +131,8 @@ async function endOf(one: PlannedOperation, { ledger, tool, outcome }: Ended): P
     const isInDoubt = acted === "unknown" && !tool.idempotent;
     const doubt = isInDoubt ? { in_doubt: true as const } : {};
     await ledger.note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
-    return { status: isInDoubt ? "in_doubt" : "failed", error };
+    const isRefused = code === "call.refused" && patchOf(one.operation) !== undefined;
+    return { status: isInDoubt ? "in_doubt" : isRefused ? "refused" : "failed", error };
   }
   const { output } = outcome;
   const existing = isObject(output) && output.existing === true ? { existing: true as const } : {};
@@ -157,9 +162,10 @@ const MOST_RESULT = 1024 * 1024;
 
 function callerOf(
   workspace: Workspace,
-  { reviewed, entries, redactor }: PreparedApply,
+  prepared: PreparedApply,
   { signal, loggerFor, timeoutMs }: ApplyRequest & { readonly timeoutMs: number },
 ): CallOperation {
+  const { reviewed, entries, redactor } = prepared;
   const { record } = reviewed.stored;
   const blobs = workspace.store.blobs(record.run);
   let callTool: CallTool | undefined;
@@ -167,6 +173,11 @@ function callerOf(
   const paced = (options: CallOptions) => pace?.callTool(createCall(options)) ?? createCall(options);
   return async ({ tool, input, name, operation }) => {
     if (isStatePut(tool)) return attempted(tool, () => applyPut(workspace, record, { operation, input }));
+    const patch = patchOf(operation);
+    if (patch) {
+      const delivered = await attempted(tool, () => deliverPatch(workspace, prepared, { patch, signal }));
+      return "error" in delivered ? { ...delivered, error: redactor.text(delivered.error) } : delivered;
+    }
     const { id } = operation;
     callTool ??= paced({
       run: record.run,
@@ -190,6 +201,12 @@ async function attempted(tool: ToolDescriptor, work: () => Promise<Json>): Promi
     return failureOf(tool, error);
   }
 }
+
+const PROPOSAL: ToolDescriptor = {
+  ...{ skill: WORKSPACE, name: PROPOSE_CHANGE.name, exposed: exposedName(WORKSPACE, PROPOSE_CHANGE.name) },
+  ...{ description: PROPOSE_CHANGE.description, input_schema: PROPOSE_CHANGE.input_schema },
+  ...{ effect: "write", idempotent: true, audience: "public" },
+};
 
 /** Journal of the run, positioned after its recorded events. */
 interface Ledger {

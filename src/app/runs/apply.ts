@@ -4,6 +4,7 @@ import { isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
 import { isApplied } from "../../core/engine/decide/admit.ts";
 import type { Operation, Plan } from "../../core/engine/event/operation.ts";
+import { patchOf } from "../../core/engine/event/patch.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
 import type { PlannedOperation } from "../../core/engine/fold/state.ts";
 import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
@@ -19,6 +20,7 @@ import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
+import { findTarget, type Target } from "../patches/target.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
 import { leaveOutUseless, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { HELD_SCRIPTS } from "../skills/states.ts";
@@ -94,6 +96,8 @@ export interface PreparedApply {
   readonly reviewed: ReviewedPlan;
   readonly approved: ReadonlySet<string>;
   readonly entries: SkillEntries;
+  /** Where patches go. Undefined if none was approved. */
+  readonly target: Target | undefined;
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];
   close(): Promise<void>;
@@ -111,10 +115,11 @@ export async function prepareApply(
   checkResolved(planned, request.resolved);
   const wanted = planned.filter((one) => approved.has(one.operation.id) && !isApplied(one));
   const { host, skills } = workspace;
-  const found = await skillsFor(workspace, stored, wanted);
+  const target = targetOf(workspace, wanted);
+  const found = await skillsFor(workspace, { stored, target }, wanted);
   const secrets = secretsOf(host.env, await reachedSkills(skills, found), workspace);
   const redactor = runRedactor(secrets, stored.record.workflow);
-  refuseMissing(workspace, found, wanted);
+  refuseMissing(workspace, { entries: found, target }, wanted);
   const servers = await connectServers(found, {
     host,
     fetch: openFetch(host.env, false),
@@ -124,7 +129,7 @@ export async function prepareApply(
     signal: request.signal,
     person: request.person,
   });
-  const prepared = { reviewed, approved, entries: servers.entries, redactor, secrets, close: servers.close };
+  const prepared = { reviewed, approved, entries: servers.entries, target, redactor, secrets, close: servers.close };
   try {
     refuseUnreached(servers.entries);
     return prepared;
@@ -137,7 +142,7 @@ export async function prepareApply(
 /** Finds the skills of the operations. The recorded workflow's skill counts only if the installed one lacks a tool. */
 async function skillsFor(
   { skills, host }: Workspace,
-  { record }: StoredRun,
+  { stored: { record }, target }: Deliverable,
   wanted: readonly PlannedOperation[],
 ): Promise<SkillEntries> {
   const operations = wanted.map(({ operation }) => operation).filter((operation) => !isStatePut(bareOf(operation)));
@@ -148,10 +153,24 @@ async function skillsFor(
     const hasAll = operations.every(({ skill, tool }) => skill !== id || tools.has(tool));
     return installed && (hasAll || installed.isUnopened) ? installed : skills.find(id, inline);
   };
-  const ids = [...new Set(operations.map(skillOf))];
+  const ids = [...new Set(operations.flatMap((operation) => deliveredBy(operation, target) ?? []))];
   const found = new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
   const input = { run: record.input, writes: operations.map((operation) => operation.input) };
   return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
+}
+
+interface Deliverable {
+  readonly stored: StoredRun;
+  readonly target: Target | undefined;
+}
+
+function targetOf({ host }: Workspace, wanted: readonly PlannedOperation[]): Target | undefined {
+  return wanted.some(({ operation }) => patchOf(operation)) ? findTarget(host.cwd, host.env) : undefined;
+}
+
+/** Returns the skill that an operation needs. Undefined for a patch that `git push` delivers. */
+function deliveredBy(operation: Operation, target: Target | undefined): string | undefined {
+  return patchOf(operation) ? target?.skill : skillOf(operation);
 }
 
 /** Returns the id of the skill whose code an operation runs. */
@@ -182,15 +201,21 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
 export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
   refuseDenied(workspace);
   const open = planned.filter((one) => !isApplied(one));
-  refuseMissing(workspace, await skillsFor(workspace, stored, open), open);
+  const target = targetOf(workspace, open);
+  refuseMissing(workspace, { entries: await skillsFor(workspace, { stored, target }, open), target }, open);
 }
 
 /** Throws one error that names everything that is missing. */
-function refuseMissing({ host }: Workspace, entries: SkillEntries, wanted: readonly PlannedOperation[]): void {
+function refuseMissing(
+  { host }: Workspace,
+  { entries, target }: Pick<PreparedApply, "entries" | "target">,
+  wanted: readonly PlannedOperation[],
+): void {
   const missing = new Map<string, string[]>();
   for (const { operation } of wanted) {
     if (isStatePut(bareOf(operation))) continue;
-    const id = skillOf(operation);
+    const id = deliveredBy(operation, target);
+    if (id === undefined) continue;
     const reason = lackOf(entries.get(id), operation, host);
     if (reason === undefined) continue;
     const lack = `the skill ${id}: ${reason}`;

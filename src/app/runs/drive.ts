@@ -22,6 +22,7 @@ import type { Logger } from "../../core/skill/skill.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
 import { type CallOptions, createCall, createReach } from "../../run/call.ts";
+import { createChange } from "../../run/change.ts";
 import { driveRun, type Run, tellAnswering, tellProgress, tellWarning } from "../../run/drive.ts";
 import { type Afterwards, afterwardsIn } from "../../run/recall.ts";
 import { blobText, imageBytes } from "../../run/results/blob-tools.ts";
@@ -296,7 +297,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
   const keep: Observer = { onEvent: (event) => events.push(event) };
   const observers = [keep, ...watch.observers];
   const own = openRunCopy(workspace, record, opened);
-  const { callTool, askReach } = toolCaller(workspace, prepared, {
+  const { callTool, askReach, askChange } = toolCaller(workspace, prepared, {
     copy: own.copy,
     settings,
     fetch: openFetch(host.env, choices.offline),
@@ -308,6 +309,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     ask,
     callTool: pace ? pace.callTool(callTool) : callTool,
     askReach,
+    askChange,
     blobText: (id) => blobText(workspace.store.blobs(record.run), id),
     redactor,
     observers,
@@ -353,7 +355,7 @@ function toolCaller(
     copy,
     ...means
   }: Pick<CallOptions, "fetch" | "loggerFor"> & Pick<RunCopy, "copy"> & { readonly settings: Settings },
-): Required<Pick<Run, "callTool" | "askReach">> {
+): Required<Pick<Run, "callTool" | "askReach" | "askChange">> {
   const blobs = workspace.store.blobs(record.run);
   const calling: CallOptions = {
     run: record.run,
@@ -365,7 +367,8 @@ function toolCaller(
     blobs,
     ...means,
   };
-  return { callTool: createCall(calling), askReach: createReach(calling) };
+  const askChange = createChange({ changeOf: () => copy().change(), redactor });
+  return { callTool: createCall(calling), askReach: createReach(calling), askChange };
 }
 
 const realClock = {

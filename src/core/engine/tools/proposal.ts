@@ -2,10 +2,9 @@ import { isObject, type Json } from "../../base/values.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { Proof } from "../event/patch.ts";
+import { WORKSPACE } from "./workspace.ts";
 
 /** The tool `propose_change` of the skill `workspace`, and the proof that a run has for a change. */
-
-const WORKSPACE = "workspace";
 
 /** Always planned: a person sees the diff before a branch exists. Delivered by `apply`. */
 export const PROPOSE_CHANGE: Omit<Tool, "handler"> = {

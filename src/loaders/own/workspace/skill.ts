@@ -2,6 +2,7 @@ import { SkillflowError } from "../../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import type { NodePaths } from "../../../core/engine/event/call.ts";
+import { PROPOSE_CHANGE } from "../../../core/engine/tools/proposal.ts";
 import { WORKSPACE, WORKSPACE_TOOLS } from "../../../core/engine/tools/workspace.ts";
 import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
 import type { LoaderHost } from "../../folder/host.ts";
@@ -29,7 +30,7 @@ export function workspaceSkill(env: Environment): Skill {
       paths: field("PATHS", "Globs of the files that may be changed, one per line"),
       unprotect: field("UNPROTECT", "Globs of protected files that may be changed, one per line"),
     },
-    tools: WORKSPACE_TOOLS.map((tool) => ({ ...tool, handler: refuse })),
+    tools: [...WORKSPACE_TOOLS, PROPOSE_CHANGE].map((tool) => ({ ...tool, handler: refuse })),
     instruction:
       "Work in your own copy of the repository, which starts at one commit. Look before you change: search, then read. Change little, with edit_file. Commands run on a throw-away copy of your files, so what they write is lost. Read diff before you say what you changed.",
     lacks: async ({ workDir }) =>
