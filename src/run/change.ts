@@ -8,11 +8,16 @@ import { type Failure, refusedCall } from "../core/skill/skill.ts";
 /** Returns the change that a call would propose, as it is recorded, or why it cannot be proposed. */
 export type AskChange = (call: Call) => Promise<Change | Failure>;
 
+/** A change as the working copy reports it. Modes other than 100755 are plain files. */
+interface CopyChange {
+  readonly base: string;
+  readonly diff: string;
+  readonly files: readonly (Omit<Change["files"][number], "mode"> & { readonly mode: string })[];
+}
+
 interface Changing {
   /** Returns the change of the working copy that the call belongs to. */
-  readonly changeOf: (
-    call: Call,
-  ) => Promise<Omit<Change, "files"> & { readonly files: readonly Change["files"][number][] }>;
+  readonly changeOf: (call: Call) => Promise<CopyChange>;
   readonly redactor: Redactor;
 }
 
@@ -21,10 +26,13 @@ export function createChange({ changeOf, redactor }: Changing): AskChange {
   return async (call) => {
     try {
       const { base, diff, files } = await changeOf(call);
-      const change = {
+      const change: Change = {
         base,
         diff,
-        files: files.map(({ path, change, mode, sha256 }) => ({ path, change, mode, sha256 })),
+        files: files.map(({ path, change, mode, sha256 }) => ({
+          ...{ path, change, sha256 },
+          mode: mode === "100755" ? mode : "100644",
+        })),
       };
       const problem = changeProblem(change, redactor);
       return problem === undefined ? change : refusedCall(problem, "input.invalid");

@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { makeProject, runProgram } from "./program.ts";
+
+/** A change that a run proposes, at the command line: the plan shows the diff, and apply pushes a branch. */
+
+const WORKFLOW = `id: w
+name: W
+entry: fix
+nodes:
+  fix: { name: Fix, instruction: Fix it., skills: [workspace] }
+edges: []
+`;
+const call = (tool: string, input: object) => ({ tool: `workspace_${tool}`, input });
+const SCRIPT = {
+  turns: [
+    {
+      node: "fix",
+      calls: [call("edit_file", { path: "add.js", old: "a - b", new: "a + b" })],
+    },
+    { node: "fix", calls: [call("propose_change", { title: "Fix add", body: "Thanks @octocat, fixes #7" })] },
+    { node: "fix", text: "done" },
+  ],
+};
+
+const git = (cwd: string, ...args: string[]) =>
+  execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@localhost", ...args], { cwd, encoding: "utf8" }).trim();
+
+it("is planned with its diff, and applied as one branch", async () => {
+  const cwd = makeProject({ "w.yml": WORKFLOW, "add.js": "const add = (a, b) => a - b;\n" });
+  const remote = makeProject({});
+  git(remote, "init", "-q", "--bare", "-b", "main", ".");
+  writeFileSync(join(cwd, "script.json"), JSON.stringify(SCRIPT));
+  git(cwd, "init", "-q", "-b", "main");
+  git(cwd, "add", "add.js", "w.yml");
+  git(cwd, "commit", "-qm", "start");
+  git(cwd, "remote", "add", "origin", remote);
+  git(cwd, "push", "-q", "origin", "main");
+  const env = { SKILLFLOW_STATE_DIR: undefined };
+  void env;
+  const ran = await runProgram(["run", "w.yml", "--model", "script:script.json", "--writes", "plan", "--json"], { cwd });
+  const result = JSON.parse(ran.stdout);
+  const [operation] = result.plan;
+  expect(operation).toMatchObject({
+    kind: "patch",
+    skill: "workspace",
+    tool: "propose_change",
+    base: git(cwd, "rev-parse", "HEAD"),
+    files: [{ path: "add.js", change: "changed", mode: "100644" }],
+    title: "Fix add",
+    draft: true,
+    labels: [],
+    branch: `skillflow/fix-add-${operation.digest.slice(0, 12)}`,
+  });
+  expect(operation.diff).toContain("+const add = (a, b) => a + b;");
+  expect(operation.body).not.toMatch(/@octocat|#7/);
+  const id = result.runId ?? result.run;
+  const verified = await runProgram(["runs", "verify", id], { cwd });
+  expect(verified.code).toBe(0);
+  const applied = await runProgram(["apply", id, "--yes", "--json"], { cwd });
+  expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining(operation.branch)]);
+  expect(git(remote, "show", `${operation.branch}:add.js`)).toContain("a + b");
+  expect(readFileSync(join(cwd, "add.js"), "utf8")).toContain("a - b");
+  expect(existsSync(join(cwd, ".git", "FETCH_HEAD"))).toBe(false);
+  expect(readdirSync(cwd)).toContain("add.js");
+});
