@@ -15,7 +15,7 @@ edges: []
 `;
 const call = (tool: string, input: object) => ({ tool: `workspace_${tool}`, input });
 const SCRIPT = {
-  turns: [
+  replies: [
     {
       node: "fix",
       calls: [call("edit_file", { path: "add.js", old: "a - b", new: "a + b" })],
@@ -38,9 +38,10 @@ it("is planned with its diff, and applied as one branch", async () => {
   git(cwd, "commit", "-qm", "start");
   git(cwd, "remote", "add", "origin", remote);
   git(cwd, "push", "-q", "origin", "main");
-  const env = { SKILLFLOW_STATE_DIR: undefined };
-  void env;
-  const ran = await runProgram(["run", "w.yml", "--model", "script:script.json", "--writes", "plan", "--json"], { cwd });
+  const ran = await runProgram(
+    ["run", "w.yml", "--run-id", "one", "--model", "script:script.json", "--writes", "plan", "--json"],
+    { cwd },
+  );
   const result = JSON.parse(ran.stdout);
   const [operation] = result.plan;
   expect(operation).toMatchObject({
@@ -56,7 +57,7 @@ it("is planned with its diff, and applied as one branch", async () => {
   });
   expect(operation.diff).toContain("+const add = (a, b) => a + b;");
   expect(operation.body).not.toMatch(/@octocat|#7/);
-  const id = result.runId ?? result.run;
+  const id = "one";
   const verified = await runProgram(["runs", "verify", id], { cwd });
   expect(verified.code).toBe(0);
   const applied = await runProgram(["apply", id, "--yes", "--json"], { cwd });
