@@ -18,9 +18,9 @@ import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
+import { findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
-import { findTarget, type Target } from "../patches/target.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
 import { leaveOutUseless, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { HELD_SCRIPTS } from "../skills/states.ts";
@@ -96,7 +96,7 @@ export interface PreparedApply {
   readonly reviewed: ReviewedPlan;
   readonly approved: ReadonlySet<string>;
   readonly entries: SkillEntries;
-  /** Where patches go. Undefined if none was approved. */
+  /** Place where patches go. Undefined if none was approved. */
   readonly target: Target | undefined;
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];

@@ -281,8 +281,7 @@ const checkEvents = lazy(
         node: z.string(),
         change: optional(changeSchema(), "What the working copy changed when the call proposed it"),
         error: optional(z.string(), "Why the change cannot be proposed"),
-        code: z.enum(CALL_CODES).optional(),
-        id: z.string().describe("Step key of the call"),
+        ...{ code: z.enum(CALL_CODES).optional(), id: z.string().describe("Step key of the call") },
       }),
       z.object({
         type: z.literal("operation:planned"),

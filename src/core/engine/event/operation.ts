@@ -63,7 +63,7 @@ export const planSchema = lazy(() =>
 );
 export type Plan = Fitting<typeof planSchema>;
 
-/** What an approval covers: a call's input, or a change with its title and its body. */
+/** Content that an approval covers: a call's input, or a change with its title and its body. */
 type Approved = Pick<Operation, "skill" | "tool" | "input"> & Partial<Pick<Operation, "kind" | keyof Change>>;
 
 /** Computes the digest that an approval refers to. It changes with the input, and with each file of a patch. */

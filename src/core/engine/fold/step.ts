@@ -47,7 +47,7 @@ type Taken =
       readonly key: StepKey;
       readonly node: string;
       readonly call: Call;
-      /** What is asked for: who reads the write (the default), or the change that it proposes. */
+      /** Subject of the question: who reads the write (the default), or the change that it proposes. */
       readonly asks?: "change";
     }
   | { readonly kind: "call"; readonly key: StepKey; readonly node: string; readonly calls: readonly Call[] };

@@ -1,7 +1,7 @@
 import type { Redactor } from "../../base/redact/redact.ts";
 import type { Change } from "../event/patch.ts";
 
-/** What a proposed change may contain, and how its title and its body are made harmless. */
+/** Limits of a proposed change. Its title and its body are made harmless. */
 
 const MOST_FILES = 50;
 const MOST_DIFF = 400 * 1024;

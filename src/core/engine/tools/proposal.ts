@@ -1,5 +1,6 @@
 import { isObject, type Json } from "../../base/values.ts";
-import { exposedName, type Tool, type ToolDescriptor } from "../../skill/skill.ts";
+import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
+import { exposedName } from "../../skill/tool-names.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { Proof } from "../event/patch.ts";
 import { WORKSPACE } from "./workspace.ts";

@@ -1,5 +1,5 @@
-import { SkillflowError } from "../../core/base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 
 /** Requests to the API of a forge. */
 

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Forge } from "./forge.ts";
 import type { OwnFolder } from "./git.ts";
 import { refusal } from "./merge.ts";

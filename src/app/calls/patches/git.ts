@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
-import type { Environment } from "../../core/document/config.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import type { Environment } from "../../../core/document/config.ts";
 
 /** Git in a folder of apply's own, which has no hooks, no remotes and nothing of the checkout's config. */
 

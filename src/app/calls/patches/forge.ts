@@ -1,4 +1,4 @@
-import type { Patch } from "../../core/engine/event/patch.ts";
+import type { Patch } from "../../../core/engine/event/patch.ts";
 import type { FileState, MergedFile } from "./merge.ts";
 
 /** A place that takes branches and requests: GitHub, GitLab, or any other Git remote. */

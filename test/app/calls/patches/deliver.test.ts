@@ -6,14 +6,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { deliver } from "../../../src/app/patches/deliver.ts";
-import type { Forge } from "../../../src/app/patches/forge.ts";
-import { withOwnFolder } from "../../../src/app/patches/git.ts";
-import { openGitHub } from "../../../src/app/patches/github.ts";
-import { openGitLab } from "../../../src/app/patches/gitlab.ts";
-import { openRemote } from "../../../src/app/patches/remote.ts";
-import { createRedactor } from "../../../src/core/base/redact/redact.ts";
-import type { Patch } from "../../../src/core/engine/event/patch.ts";
+import { deliver } from "../../../../src/app/calls/patches/deliver.ts";
+import type { Forge } from "../../../../src/app/calls/patches/forge.ts";
+import { withOwnFolder } from "../../../../src/app/calls/patches/git.ts";
+import { openGitHub } from "../../../../src/app/calls/patches/github.ts";
+import { openGitLab } from "../../../../src/app/calls/patches/gitlab.ts";
+import { openRemote } from "../../../../src/app/calls/patches/remote.ts";
+import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
+import type { Patch } from "../../../../src/core/engine/event/patch.ts";
 
 /** Delivery of approved patches: fixes X11 to X13. The repository behind every service is a real one. */
 

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { Forge } from "./forge.ts";
 import { type Api, listOf, send, textAt } from "./http.ts";
 

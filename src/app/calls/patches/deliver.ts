@@ -1,7 +1,7 @@
-import type { Redactor } from "../../core/base/redact/redact.ts";
-import type { Json } from "../../core/base/values.ts";
-import type { Patch, Proof } from "../../core/engine/event/patch.ts";
-import { changeProblem, inertText } from "../../core/engine/plan/proposal.ts";
+import type { Redactor } from "../../../core/base/redact/redact.ts";
+import type { Json } from "../../../core/base/values.ts";
+import type { Patch, Proof } from "../../../core/engine/event/patch.ts";
+import { changeProblem, inertText } from "../../../core/engine/plan/proposal.ts";
 import type { Forge } from "./forge.ts";
 import type { OwnFolder } from "./git.ts";
 import { type MergedFile, mergePatch, refusal } from "./merge.ts";

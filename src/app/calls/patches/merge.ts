@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
-import type { Patch } from "../../core/engine/event/patch.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import type { Patch } from "../../../core/engine/event/patch.ts";
 import type { OwnFolder } from "./git.ts";
 
 /** Applies a patch onto a newer commit: a three-way merge of the files that it names, without a working tree. */

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { usageError } from "../../core/base/errors.ts";
-import type { Environment } from "../../core/document/config.ts";
+import { usageError } from "../../../core/base/errors.ts";
+import type { Environment } from "../../../core/document/config.ts";
 
-/** Where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
+/** Place where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
 export interface Target {
   /** Git directory of the checkout. */
   readonly checkout: string;
