@@ -88,6 +88,7 @@ export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
     fetch: (input, init) => fetch(input, init),
     offline: false,
     logger: { debug: silent, info: silent, warn: silent },
+    now: Date.now,
     blobs: memoryBlobs(),
     ...parts,
   };

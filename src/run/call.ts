@@ -8,6 +8,7 @@ import { countDotenvMarks } from "../core/base/redact/secret-forms.ts";
 import { compileSchema } from "../core/base/schema/schema.ts";
 import { copyJson, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
+import { cutLater, cutLaterText } from "../core/engine/evidence/later.ts";
 import { blobsIn } from "../core/engine/tools/blob.ts";
 import { isBoardTool } from "../core/engine/tools/board.ts";
 import { attachSent, nothingSent, type Sent } from "../core/skill/sent.ts";
@@ -49,6 +50,8 @@ export interface CallOptions {
   readonly blobs: Blobs;
   /** Largest result in characters. Larger ones become blobs. */
   readonly mostResult?: number;
+  /** Time that the run's clock shows, in milliseconds. Defaults to the current time. */
+  readonly asOf?: number | undefined;
 }
 
 /** Calls `onBegin` when the handler starts. That may never happen, because calls wait in a queue. */
@@ -137,7 +140,8 @@ async function runHandler(means: Means, [handler, call]: Handled, outer: Stoppin
     const work = () => callHandler(handler.tool, input, contextOf(means, [handler, call], { ending, sent }));
     const given = await ending.orFailure(suspected(ending, work));
     const outcome = checked(given, call.tool.output_schema);
-    return typeof outcome === "string" ? { error: outcome, code: "output.invalid", acted } : outcome;
+    if (typeof outcome === "string") return { error: outcome, code: "output.invalid", acted };
+    return endsAt(means, call) === undefined ? outcome : withoutLater(outcome.output, means.asOf);
   } catch (error) {
     const ended = ending.failure();
     if (ended) return { ...ended, acted };
@@ -167,9 +171,33 @@ function contextOf(means: Means, [{ config }, call]: Handled, { ending, sent }: 
     fetch: attachSent(counted(guarded, sent), sent),
     offline,
     logger: shared.loggerOf(call.tool.skill),
-    blobs: shared.blobs,
+    now: () => means.asOf ?? Date.now(),
+    blobs: endsAt(means, call) === undefined ? shared.blobs : blobsUntil(shared.blobs, means.asOf),
   };
   return withSignal(context, ending.stop);
+}
+
+/** Returns the time after which a call returns nothing. Undefined for tools that do not read a time range. */
+function endsAt({ asOf }: Means, { tool }: Call): number | undefined {
+  return tool.clock === "range" ? asOf : undefined;
+}
+
+/** Removes the records of a result that are later than the run's clock. A result that is later itself is refused. */
+function withoutLater(output: Json, asOf = Number.POSITIVE_INFINITY): Outcome {
+  const kept = cutLater(output, asOf);
+  if (kept !== undefined) return { output: kept };
+  return refusedCall(`this happened after ${new Date(asOf).toISOString()}, the time of this run`, "call.refused");
+}
+
+/** Cuts the text blobs that a handler creates as results are cut. */
+function blobsUntil(blobs: Blobs, asOf = Number.POSITIVE_INFINITY): Blobs {
+  return {
+    ...blobs,
+    create(content, kind) {
+      const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+      return blobs.create(isUtf8(bytes) ? Buffer.from(cutLaterText(bytes.toString("utf8"), asOf)) : content, kind);
+    },
+  };
 }
 
 /** Tracks requests that do not go through `send`. Each may have written, unless it was refused. */

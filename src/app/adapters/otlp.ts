@@ -31,7 +31,7 @@ export async function exportEnded(
 ): Promise<void> {
   const url = env[OTLP_URL];
   // Workflow tests are not exported.
-  if (!url || run.record.kind === "test") return;
+  if (!url || run.record.kind === "test" || run.record.kind === "backtest") return;
   try {
     await exportSpans(env, run, { url, content, isLast: true });
   } catch (error) {

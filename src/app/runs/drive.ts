@@ -365,6 +365,7 @@ function toolCaller(
     offline: choices.offline,
     redactor,
     blobs,
+    asOf: record.as_of === undefined ? undefined : Date.parse(record.as_of),
     ...means,
   };
   const askChange = createChange({ changeOf: () => copy().change(), redactor });

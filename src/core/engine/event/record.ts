@@ -49,7 +49,7 @@ export const skippedSchema = lazy(() =>
 );
 export type Skipped = Fitting<typeof skippedSchema>;
 
-const RUN_KINDS = ["run", "dry-run", "replay", "test", "recheck"] as const;
+const RUN_KINDS = ["run", "dry-run", "replay", "test", "recheck", "backtest"] as const;
 
 /** Run ids. They are used in file names, and can be pasted into commands without quoting. */
 export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -80,6 +80,7 @@ export const runRecordSchema = lazy(() =>
     run: z.string().regex(RUN_ID),
     kind: z.enum(RUN_KINDS),
     at: z.string(),
+    as_of: optional(z.string(), "Time that the run's clock shows, for a backtest"),
     file: optional(z.string(), "Path of the workflow document"),
     commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),
     base: optional(z.string(), "Commit at which the working copy of the skill workspace starts"),

@@ -43,6 +43,7 @@ function call(loaded: LoadedSkill, name: string, input: JsonObject = {}, context
     signal: new AbortController().signal,
     fetch,
     offline: false,
+    now: Date.now,
     blobs: memoryBlobs(),
     logger: { debug: quiet, info: quiet, warn: quiet },
     ...context,

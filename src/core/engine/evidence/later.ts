@@ -1,0 +1,132 @@
+import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { type Moment, momentAt, momentOfEpoch } from "./moments.ts";
+
+/**
+ * Removes from a result what happened after a time. A record's time is the earliest of its members that are times as a
+ * whole. Times without a zone count as UTC, and times of day need the result's `day`.
+ */
+
+/** Time limit, and the UTC day of times of day. */
+interface Limit {
+  readonly asOf: number;
+  readonly day: string | undefined;
+}
+
+/** Returns the result without later records and members. Undefined if all of it is later. */
+export function cutLater(output: Json, asOf: number): Json | undefined {
+  return cut(output, { asOf, day: undefined });
+}
+
+/** Removes the later lines of a text, or the later records of a JSON text. */
+export function cutLaterText(text: string, asOf: number): string {
+  const value = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  if (value === undefined) return cutLines(text, { asOf, day: undefined });
+  const kept = cutLater(value as Json, asOf);
+  return kept === value ? text : JSON.stringify(kept ?? null);
+}
+
+function cut(value: Json, limit: Limit): Json | undefined {
+  if (typeof value === "string") return cutString(value, limit);
+  if (Array.isArray(value)) return cutList(value as readonly Json[], limit);
+  return isObject(value) ? cutObject(value as JsonObject, limit) : value;
+}
+
+/** Cuts a text by its lines. Keeps a single line: whether it is later is decided by what contains it. */
+function cutString(text: string, limit: Limit): Json {
+  return text.includes("\n") ? cutLines(text, limit) : text;
+}
+
+/** A row or point, `[time, value]`, is later as a whole. */
+function cutList(items: readonly Json[], limit: Limit): Json | undefined {
+  const [first] = items;
+  const rowTime = items.length > 1 && isTimed(first) && !items.slice(1).every(isTimed) ? first : undefined;
+  if (rowTime !== undefined && isLater(wholeTime(rowTime, limit), limit)) return undefined;
+  const kept = items.flatMap((item): Json[] => {
+    if (typeof item === "string" && !item.includes("\n") && isLater(lineTime(item, limit), limit)) return [];
+    const left = cut(item, limit);
+    return left === undefined ? [] : [left];
+  });
+  return kept.length === items.length && kept.every((item, index) => item === items[index]) ? (items as Json) : kept;
+}
+
+function cutObject(object: JsonObject, outer: Limit): Json | undefined {
+  const { day } = object;
+  const limit = typeof day === "string" && /^\d{4}-\d{2}-\d{2}$/.test(day) ? { ...outer, day } : outer;
+  const times = Object.entries(object).flatMap(([name, member]) => timeOfMember(name, member, limit) ?? []);
+  if (times.length > 0 && isLater(Math.min(...times), limit)) return undefined;
+  const members = Object.entries(object);
+  const kept = members.flatMap(([name, member]): [string, Json][] => {
+    if (isLater(timeOfMember(name, member, limit), limit) || isLater(wholeTime(name, limit), limit)) return [];
+    const left = cut(member, limit);
+    return left === undefined ? [] : [[name, left]];
+  });
+  const isSame = kept.length === members.length && kept.every(([name, member]) => member === object[name]);
+  return isSame ? object : Object.fromEntries(kept);
+}
+
+/** A number is a time only under a name for times, because it may be a size. */
+const TIME_NAME = /(?:^|[_@.-])(?:ts|time|timestamp|at|date|start|end)$|(?:At|Time|Timestamp|Date)$/;
+
+function timeOfMember(name: string, member: Json, limit: Limit): number | undefined {
+  if (typeof member === "string") return wholeTime(member, limit);
+  return typeof member === "number" && TIME_NAME.test(name) ? epochTime(member) : undefined;
+}
+
+function isTimed(value: Json | undefined): value is string | number {
+  if (typeof value === "number") return epochTime(value) !== undefined;
+  return typeof value === "string" && wholeTime(value, { asOf: 0, day: "2000-01-01" }) !== undefined;
+}
+
+/** Returns the time that a text is as a whole, in milliseconds. */
+function wholeTime(value: Json, { day }: Limit): number | undefined {
+  if (typeof value === "number") return epochTime(value);
+  if (typeof value !== "string" || value.length > MOST_TIME || !/^[\dA-Z]/.test(value)) return undefined;
+  const found = momentAt(value, 0);
+  if (found) return found.end === value.length ? timeOf(found.moment, day) : undefined;
+  return /^\d{10}(?:\d{3})?$/.test(value) ? epochTime(Number(value)) : undefined;
+}
+
+const MOST_TIME = 40;
+const OPENING = /^[\s[("]*/;
+
+/** Returns the time at the beginning of a line: as text, or in its JSON. */
+function lineTime(line: string, limit: Limit): number | undefined {
+  const value = /^\s*\{/.test(line) ? parseJson(line) : undefined;
+  if (isObject(value)) {
+    const times = Object.entries(value).flatMap(([name, member]) => timeOfMember(name, member as Json, limit) ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+  const found = momentAt(line, OPENING.exec(line)?.[0].length ?? 0);
+  return found && timeOf(found.moment, limit.day);
+}
+
+/** Lines without a time, such as those of a stack trace, go with the line before them. */
+function cutLines(text: string, limit: Limit): string {
+  let isCut = false;
+  const kept = text.split("\n").filter((line) => {
+    const time = lineTime(line, limit);
+    if (time !== undefined) isCut = isLater(time, limit);
+    return !isCut;
+  });
+  return kept.join("\n");
+}
+
+function epochTime(value: number): number | undefined {
+  const moment = momentOfEpoch(value);
+  return moment && timeOf(moment, undefined);
+}
+
+/** Returns a moment in milliseconds. Undefined without a date or a time of day. */
+function timeOf({ date, seconds, offset = 0 }: Moment, day: string | undefined): number | undefined {
+  if (seconds === undefined) return undefined;
+  if (date) return date[0] === undefined ? undefined : Date.UTC(date[0], date[1] - 1, date[2]) + ms(seconds, offset);
+  return day === undefined ? undefined : Date.parse(day) + ms(seconds, offset);
+}
+
+function ms(seconds: number, offset: number): number {
+  return Math.round(seconds * 1000) - offset * 60_000;
+}
+
+function isLater(time: number | undefined, { asOf }: Limit): boolean {
+  return time !== undefined && time > asOf;
+}
