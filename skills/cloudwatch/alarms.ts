@@ -74,7 +74,7 @@ export const alarmTools = [
     ),
     handler: (input, context) =>
       withCloudWatch("monitoring", context, async (act) => {
-        const period = periodOf({ from: "now-1d", ...input });
+        const period = periodOf({ from: "now-1d", ...input }, context.now());
         const found = await act("DescribeAlarmHistory", {
           input: {
             AlarmName: input.alarm,

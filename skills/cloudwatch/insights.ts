@@ -26,7 +26,7 @@ export const insightTools = [
     ),
     handler: (input, context) =>
       withCloudWatch("logs", context, async (act) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const { queryId } = await act("StartQuery", {
           input: {
             logGroupNames: input.groups,

@@ -67,7 +67,7 @@ export const logTools = [
     ),
     handler: (input, context) =>
       withCloudWatch("logs", context, async (act) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const most = input.limit ?? 50;
         const events: z.infer<typeof event>[] = [];
         let nextToken = input.cursor;

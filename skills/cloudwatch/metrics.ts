@@ -112,8 +112,8 @@ export const metricTools = [
     ),
     handler: (input, context) =>
       withCloudWatch("monitoring", context, async (act) => {
-        const period = periodOf(input);
-        const step = stepOf(period);
+        const period = periodOf(input, context.now());
+        const step = stepOf(period, context.now());
         const found = await act("GetMetricData", {
           input: {
             MetricDataQueries: [queryOf(input, step)],
@@ -187,7 +187,7 @@ const POINTS = 240;
 const DAY_MS = 8.64e7;
 
 /** Returns a period in seconds that gives about 240 points and that AWS still keeps for data of this age. */
-function stepOf({ from: start, to: end }: Period, now = Date.now()): number {
+function stepOf({ from: start, to: end }: Period, now: number): number {
   const age = now - start;
   const least = age > 63 * DAY_MS ? 3600 : age > 15 * DAY_MS ? 300 : 60;
   return Math.max(least, Math.ceil((end - start) / 1000 / POINTS / least) * least);

@@ -29,7 +29,7 @@ export const eventTools = [
     }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
-        const span = period(input);
+        const span = period(input, context.now());
         const { data, meta } = await ask({
           path: ["api", "v2", "events"],
           query: {

@@ -1,4 +1,4 @@
-import { momentOf, textLike } from "skillflow";
+import { momentOf, periodOf, textLike } from "skillflow";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -25,9 +25,10 @@ export const monitorId = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
 export const DEFAULT_LIMIT = 10;
 
-/** Returns the period of a search in Datadog's form. */
-export function period(input: { readonly from?: string | undefined; readonly to?: string | undefined }) {
-  return { from: input.from ?? "now-1h", to: input.to ?? "now" };
+/** Returns the period of a search. Datadog's own clock would be wrong in a backtest. */
+export function period(input: { readonly from?: string | undefined; readonly to?: string | undefined }, now: number) {
+  const { from, to } = periodOf(input, now);
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
 /** Converts a time to Unix seconds, the only form that the metrics API accepts. */

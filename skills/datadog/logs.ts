@@ -47,7 +47,11 @@ export const logTools = [
         const { data, meta } = await ask({
           path: ["api", "v2", "logs", "events", "search"],
           body: {
-            filter: { query: input.query, ...period(input), ...(input.indexes ? { indexes: input.indexes } : {}) },
+            filter: {
+              query: input.query,
+              ...period(input, context.now()),
+              ...(input.indexes ? { indexes: input.indexes } : {}),
+            },
             sort: input.newest_first === false ? "timestamp" : "-timestamp",
             page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
           },
@@ -94,7 +98,11 @@ export const logTools = [
         const { data, meta } = await ask({
           path: ["api", "v2", "logs", "analytics", "aggregate"],
           body: {
-            filter: { query: input.query, ...period(input), ...(input.indexes ? { indexes: input.indexes } : {}) },
+            filter: {
+              query: input.query,
+              ...period(input, context.now()),
+              ...(input.indexes ? { indexes: input.indexes } : {}),
+            },
             ...computation(input),
             ...(input.cursor ? { page: { cursor: input.cursor } } : {}),
           },

@@ -52,7 +52,7 @@ export const metricTools = [
     ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
-        const span = period(input);
+        const span = period(input, context.now());
         const bounds = { from: seconds(span.from), to: seconds(span.to) };
         if (bounds.from >= bounds.to) throw new Error("The period is empty: from must be before to.");
         const answer = await ask({

@@ -38,7 +38,7 @@ export const spanTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await searchSpans(ask, {
-          filter: { query: input.query, ...period(input) },
+          filter: { query: input.query, ...period(input, context.now()) },
           sort: input.newest_first === false ? "timestamp" : "-timestamp",
           page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
         });
@@ -76,7 +76,7 @@ export const spanTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await searchSpans(ask, {
-          filter: { query: `trace_id:${input.trace_id}`, ...period(input) },
+          filter: { query: `trace_id:${input.trace_id}`, ...period(input, context.now()) },
           sort: "timestamp",
           page: { limit: input.limit ?? 60 },
         });
@@ -114,7 +114,7 @@ export const spanTools = [
     output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
-        const attributes = { filter: { query: input.query, ...period(input) }, ...computation(input) };
+        const attributes = { filter: { query: input.query, ...period(input, context.now()) }, ...computation(input) };
         const { data, meta } = await ask({
           path: ["api", "v2", "spans", "analytics", "aggregate"],
           body: { data: { type: "aggregate_request", attributes } },
@@ -152,7 +152,7 @@ export const spanTools = [
     }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
-        const span = period(input);
+        const span = period(input, context.now());
         const asked = { env: input.env, start: seconds(span.from), end: seconds(span.to) };
         const path = ["api", "v1", "service_dependencies"];
         if (input.service === undefined) {

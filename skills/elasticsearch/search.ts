@@ -59,7 +59,7 @@ export const searchTools = [
     ),
     handler: (input, context) =>
       withElasticsearch(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const time = input.time_field ?? "@timestamp";
         const { hits, ...told } = await ask({
           path: [input.index, "_search"],
@@ -125,7 +125,7 @@ export const searchTools = [
     ),
     handler: (input, context) =>
       withElasticsearch(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const time = input.time_field ?? "@timestamp";
         const steps = stepsOf(input.interval, time, period);
         const values = input.by

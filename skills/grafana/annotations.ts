@@ -44,7 +44,7 @@ export const annotationTools = [
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const limit = input.limit ?? 30;
         const found = await ask({
           path: ["api", "annotations"],

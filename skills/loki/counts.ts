@@ -49,7 +49,7 @@ export const countTools = [
     output_schema: resultSchema(COUNTS, "series", "series_total"),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const step = stepOf(input.step, period);
         const { data } = await ask({
           path: [...API, "query_range"],
@@ -106,7 +106,7 @@ export const countTools = [
     ),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const { data } = await ask({
           path: [...API, "patterns"],
           query: {

@@ -34,7 +34,7 @@ export const lineTools = [
     output_schema: resultSchema(LINES, "lines"),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const limit = input.limit ?? 20;
         const { data } = await ask({
           path: [...API, "query_range"],

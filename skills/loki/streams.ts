@@ -33,7 +33,7 @@ export const streamTools = [
       withLoki(context, async (ask) => {
         const { data } = await ask({
           path: input.label ? [...API, "label", input.label, "values"] : [...API, "labels"],
-          query: { ...periodParameters(input), query: input.selector },
+          query: { ...periodParameters(input, context.now()), query: input.selector },
           needs: NEEDS,
           answer: answered(z.array(z.string()).nullish()),
         });
@@ -70,7 +70,7 @@ export const streamTools = [
     ),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
-        const times = periodParameters(input);
+        const times = periodParameters(input, context.now());
         const { data } = await ask({
           path: [...API, "series"],
           query: { ...times, "match[]": input.selector },
@@ -100,7 +100,7 @@ const NO_STREAMS = "No match in this period. Check the label, the selector and t
 
 const statsAnswer = z.object({ streams: z.number(), chunks: z.number(), entries: z.number(), bytes: z.number() });
 
-function periodParameters(input: Span) {
-  const period = periodOf(input);
+function periodParameters(input: Span, now: number) {
+  const period = periodOf(input, now);
   return { start: nanoseconds(period.from), end: nanoseconds(period.to) };
 }

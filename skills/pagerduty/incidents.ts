@@ -72,8 +72,8 @@ export const incidentTools = [
             "statuses[]": input.statuses ?? ["triggered", "acknowledged"],
             "service_ids[]": input.service,
             "urgencies[]": input.urgency,
-            since: input.from && isoTime(momentOf(input.from)),
-            until: input.to && isoTime(momentOf(input.to)),
+            since: input.from && isoTime(momentOf(input.from, context.now())),
+            until: input.to && isoTime(momentOf(input.to, context.now())),
             sort_by: "created_at:desc",
             limit: input.limit ?? 20,
             offset: input.offset,
@@ -218,7 +218,7 @@ export const incidentTools = [
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const most = input.limit ?? 20;
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const page = await ask({
           ...(input.incident
             ? { path: ["incidents", input.incident, "related_change_events"], query: { limit: most } }

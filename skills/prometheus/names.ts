@@ -29,7 +29,7 @@ export const nameTools = [
       withPrometheus(context, async (ask) => {
         const names = await ask({
           path: ["api", "v1", "label", "__name__", "values"],
-          query: { ...periodParameters(input), "match[]": input.selector },
+          query: { ...periodParameters(input, context.now()), "match[]": input.selector },
           needs: NEEDS,
           answer: answered(z.array(z.string())),
         });
@@ -81,7 +81,7 @@ export const nameTools = [
       withPrometheus(context, async (ask) => {
         const { data, ...told } = await ask({
           path: input.label ? ["api", "v1", "label", input.label, "values"] : ["api", "v1", "labels"],
-          query: { ...periodParameters(input), "match[]": input.selector },
+          query: { ...periodParameters(input, context.now()), "match[]": input.selector },
           needs: NEEDS,
           answer: answered(z.array(z.string())),
         });
@@ -128,7 +128,7 @@ export const nameTools = [
       withPrometheus(context, async (ask) => {
         const { data, ...told } = await ask({
           path: ["api", "v1", "series"],
-          query: { ...periodParameters(input), "match[]": input.selector, limit: MOST_SERIES },
+          query: { ...periodParameters(input, context.now()), "match[]": input.selector, limit: MOST_SERIES },
           needs: NEEDS,
           answer: answered(z.array(labels)),
         });
@@ -154,8 +154,8 @@ interface Span {
   readonly to?: string | undefined;
 }
 
-function periodParameters(input: Span) {
-  const period = periodOf(input);
+function periodParameters(input: Span, now: number) {
+  const period = periodOf(input, now);
   return { start: seconds(period.from), end: seconds(period.to) };
 }
 

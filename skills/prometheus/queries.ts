@@ -38,7 +38,7 @@ export const queryTools = [
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {
-        const at = momentOf(input.at ?? "now");
+        const at = momentOf(input.at ?? "now", context.now());
         const { data, ...told } = await ask({
           path: ["api", "v1", "query"],
           query: { query: input.query, time: seconds(at) },
@@ -87,7 +87,7 @@ export const queryTools = [
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const step = stepOf(input.step, period.to - period.from);
         const { data, ...told } = await ask({
           path: ["api", "v1", "query_range"],

@@ -58,7 +58,7 @@ export const managementTools = [
     handler: (input, context) =>
       withManagement(context, async (ask) => {
         const { limit = 50 } = input;
-        const period = periodOf(input.from, input.to);
+        const period = periodOf(input, context.now());
         const condition =
           input.contains === undefined ? "" : ` where strpos(event_message, ${literal(input.contains)}) > 0`;
         const columns = "select timestamp, event_message";
@@ -180,8 +180,8 @@ function wordsOf(error: unknown): string {
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-function periodOf(from: string | undefined, to: string | undefined) {
-  const end = to === undefined ? Date.now() : Date.parse(to);
+function periodOf({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }, now: number) {
+  const end = to === undefined ? now : Date.parse(to);
   const start = from === undefined ? end - HOUR_MS : Date.parse(from);
   if (Number.isNaN(start) || Number.isNaN(end)) throw new Error("`from` or `to` is not a time.");
   if (start >= end) throw new Error("The period is empty: from must be before to.");

@@ -60,7 +60,7 @@ export const measureTools = [
     ),
     handler: (input, context) =>
       withTempo(context, async (ask) => {
-        const period = periodOf(input);
+        const period = periodOf(input, context.now());
         const step = input.step ?? `${Math.max(15, Math.ceil((period.to - period.from) / 60_000))}s`;
         const told = await ask({
           path: ["api", "metrics", "query_range"],
@@ -110,7 +110,7 @@ export const measureTools = [
     output_schema: resultSchema({ values: ["text"], matching: "number", left_out: "number", note: "text" }, "values"),
     handler: (input, context) =>
       withTempo(context, async (ask) => {
-        const asked = { query: { ...periodParameters(input), q: input.query }, needs: NEEDS };
+        const asked = { query: { ...periodParameters(input, context.now()), q: input.query }, needs: NEEDS };
         const all = input.attribute
           ? (
               await ask({

@@ -40,8 +40,11 @@ export function secondsOf({ from: begin, to: end }: Period) {
   return { start: Math.floor(begin / 1000), end: Math.ceil(end / 1000) };
 }
 
-export function periodParameters(input: { readonly from?: string | undefined; readonly to?: string | undefined }) {
-  return secondsOf(periodOf(input));
+export function periodParameters(
+  input: { readonly from?: string | undefined; readonly to?: string | undefined },
+  now: number,
+) {
+  return secondsOf(periodOf(input, now));
 }
 
 export const text = lenient(z.string());

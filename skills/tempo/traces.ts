@@ -56,7 +56,7 @@ export const traceTools = [
         const limit = input.limit ?? 20;
         const told = await ask({
           path: ["api", "search"],
-          query: { q: input.query, ...periodParameters(input), limit, spss: 3 },
+          query: { q: input.query, ...periodParameters(input, context.now()), limit, spss: 3 },
           needs: NEEDS,
           answer: searchAnswer,
         });
