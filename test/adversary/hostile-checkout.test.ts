@@ -31,6 +31,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["validate", "endless.yml"],
   ["graph", "flow.yml"],
   ["test"],
+  ["backtest", "."],
   ["skills", "list"],
   ["skills", "lint"],
   ["skills", "show", "words"],

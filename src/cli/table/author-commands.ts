@@ -54,6 +54,32 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/testing/test.ts")).test,
   },
   {
+    usage: "backtest [cases]",
+    summary: "Judge a workflow by past incidents: a file of cases, or a folder of *.yml and */case.yml",
+    details:
+      "Writes are denied. Exits with 1 if the score fell below the baseline or a run failed, and with 2 for invalid cases.",
+    options: [
+      ["--workflow <file>", "Run this workflow instead of those that the cases name"],
+      ["--model <provider:name>", "Use this model; replay:DIR replays the records of an earlier --out DIR"],
+      ["--runs <n>", "Run each case this many times (default: 3)", { form: "count" }],
+      ["--baseline <file>", "Compare with this backtest.json; exit with 1 if the score fell by more than the spread"],
+      ["--from-feedback", "Use the runs that people judged as cases"],
+      ["--strict-clock", "Leave out tools that may tell what happened after a case's time"],
+      ["--out <dir>", "Write backtest.json, backtest.md and the records of the runs to this folder"],
+      ["--writes <mode>", "Only deny is possible", { choices: ["allow", "plan", "deny"] }],
+      ["--json", "Print the result"],
+      "offline",
+      "max-cost",
+      "timeout",
+      "node-timeout",
+      "tool-timeout",
+      ...PROJECT,
+      ...STORE,
+      "state",
+    ],
+    load: async () => (await import("../commands/testing/backtest.ts")).backtest,
+  },
+  {
     usage: "graph <workflow-or-run>",
     summary: "Draw a workflow with its taint, or the path of a run",
     options: [

@@ -9,7 +9,15 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
       {
         usage: "list",
         summary: "List runs, newest first",
-        options: ["json", ...STORE],
+        options: [
+          [
+            "--kind <kind>",
+            "List only runs of this kind (default: all but backtest)",
+            { choices: ["run", "dry-run", "replay", "test", "recheck", "backtest"] },
+          ],
+          "json",
+          ...STORE,
+        ],
         load: async () => (await import("../commands/runs/list.ts")).listRuns,
       },
       {

@@ -194,8 +194,8 @@ function mapItems(value: unknown, change: (item: unknown, index: number) => unkn
   return Array.isArray(value) ? value.map(change) : value;
 }
 
-/** Reads a file: JSON or YAML by its extension, and otherwise text. */
-function readValue(
+/** Reads a file that a document names: JSON or YAML by its extension, and otherwise text. */
+export function readValue(
   path: string,
   named: string,
   root: string,
@@ -249,7 +249,7 @@ function nearestReal(path: string): string {
   }
 }
 
-function readNamed(
+export function readNamed(
   path: string,
   named: string,
   root: string,

@@ -3,17 +3,20 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount } from "../../../core/base/preview.ts";
 import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import { stateOf } from "../../../reports/model/account.ts";
-import { projectOptions } from "../../flags.ts";
+import { projectOptions, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { describeFailure, duration, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
 
 export const listRuns: Action = async (io, _args, flags) => {
   const store = openWorkspace(io.host, projectOptions(flags)).store;
+  const kind = text(flags, "kind");
   const runs: RunSummary[] = [];
   for (const found of await Promise.allSettled((await store.list()).map((run) => store.skim(run)))) {
-    if (found.status === "fulfilled") runs.push(summarizeRun(found.value));
-    else await io.err(describeFailure(found.reason, flags, io));
+    if (found.status === "fulfilled") {
+      const run = summarizeRun(found.value);
+      if (kind === undefined ? run.kind !== "backtest" : run.kind === kind) runs.push(run);
+    } else await io.err(describeFailure(found.reason, flags, io));
   }
   if (flags.json === true) {
     await io.out(jsonText({ schema: "skillflow.runs/1", runs }));

@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { type Fitting, type Json, type JsonObject, lazy } from "../../base/values.ts";
+import { optional } from "../../skill/field.ts";
+
+/** Past incidents that a workflow is judged by: one file with a case, or with several. */
+
+const text = lazy(() => z.string().min(1));
+const patterns = lazy(() => z.array(z.string().min(1).refine(isPattern, "is not a regular expression")));
+const input = lazy(() => z.union([z.record(z.string(), z.json() as z.ZodType<Json>), z.string().regex(/^@./)]));
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "i") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+const truthSchema = lazy(() =>
+  z
+    .strictObject({
+      verdict: optional(text(), "True verdict"),
+      cause_kind: optional(text(), "True kind of cause"),
+      commit: optional(z.string().regex(/^[0-9a-fA-F]{7,64}$/), "Commit of the change that caused it"),
+      service: optional(text(), "Service that is at fault, compared without case"),
+      cause_matches: optional(patterns(), "Regular expressions, all of which match the true cause, without case"),
+      decoys: optional(patterns(), "Regular expressions of causes that are wrong, without case"),
+    })
+    .refine(
+      ({ decoys: _, ...parts }) => Object.values(parts).some((part) => part !== undefined),
+      "needs verdict, cause_kind, commit, service or cause_matches",
+    ),
+);
+export type Truth = Fitting<typeof truthSchema>;
+
+const placed = () => ({
+  workflow: optional(text(), "Path of the workflow"),
+  as_of: optional(
+    z.iso.datetime({ offset: true, error: "must be a time with a zone, such as 2026-03-01T12:00:00Z" }),
+    "Time that the run's clock shows",
+  ),
+  files: optional(text(), "Folder of which a read-only copy becomes the run's working directory"),
+});
+
+/** Case ids are used in file names. */
+const caseId = lazy(() => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "must be usable as a file name"));
+
+export const backtestCaseSchema = lazy(() =>
+  z.strictObject({
+    id: caseId(),
+    input: input().describe('Input of the run: a map, or "@file"'),
+    ...placed(),
+    truth: truthSchema(),
+  }),
+);
+
+export const backtestFileSchema = lazy(() =>
+  z.strictObject({
+    workflow: optional(text(), "Path of the workflow, for the cases without their own"),
+    defaults: optional(z.strictObject(placed()), "Values for the cases without their own"),
+    cases: z.array(backtestCaseSchema()).min(1),
+  }),
+);
+
+/** A case with what its file names. Paths are absolute. */
+export interface BacktestCase {
+  readonly id: string;
+  readonly input: JsonObject;
+  readonly workflow?: string | undefined;
+  readonly as_of?: string | undefined;
+  readonly files?: string | undefined;
+  /** Path of the case's file, which the run must not see. */
+  readonly path?: string | undefined;
+  readonly truth: Truth;
+}

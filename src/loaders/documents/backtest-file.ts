@@ -1,0 +1,75 @@
+import { dirname, resolve } from "node:path";
+import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { isObject, type JsonObject } from "../../core/base/values.ts";
+import { type BacktestCase, backtestCaseSchema, backtestFileSchema } from "../../core/outward/testing/backtest.ts";
+import { parseDocument } from "./document-text.ts";
+import { describeIssues } from "./schema-findings.ts";
+import { placeNamed, readNamed, readValue } from "./test-file.ts";
+
+/** Reads the cases of a backtest, with the places of what is wrong. */
+
+interface Loaded {
+  readonly cases: readonly BacktestCase[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Loads a file with one case or several. The real paths of what it names must be in `root`. */
+export function loadBacktestFile(path: string, shownAs: string, root: string): Loaded {
+  const read = readNamed(path, shownAs, root);
+  if ("code" in read) return failed([{ ...read, severity: "error", path: [], file: shownAs }]);
+  const { value, faults, place } = parseDocument(read.text, shownAs);
+  if (faults.length > 0) return failed(faults);
+  const isList = isObject(value) && "cases" in value;
+  const issues = describeIssues(isList ? backtestFileSchema() : backtestCaseSchema(), value);
+  if (issues.length > 0) return failed(place(issues));
+  const file = isList ? backtestFileSchema().parse(value) : { cases: [backtestCaseSchema().parse(value)] };
+  const usual = { workflow: undefined, defaults: {}, ...file };
+  const problems: Diagnostic[] = [];
+  const cases = file.cases.map((given, index): BacktestCase => {
+    const at = isList ? ["cases", index] : [];
+    const refuse = (key: string, found: Pick<Diagnostic, "code" | "message" | "hint">) =>
+      void problems.push({ severity: "error", ...found, path: [...at, key] });
+    const named = (key: "workflow" | "files") => {
+      const name = given[key] ?? usual.defaults?.[key] ?? (key === "workflow" ? usual.workflow : undefined);
+      if (name === undefined) return undefined;
+      const found = placeNamed(resolve(dirname(path), name), name, root);
+      if ("path" in found) return found.path;
+      refuse(key, found);
+      return undefined;
+    };
+    const input = inputOf(given.input, { path, root, refuse });
+    const asOf = given.as_of ?? usual.defaults?.as_of;
+    return {
+      ...{ id: given.id, input, workflow: named("workflow"), as_of: asOf, files: named("files") },
+      ...{ path: read.path, truth: given.truth },
+    };
+  });
+  const ids = cases.map(({ id }) => id);
+  const twice = ids.flatMap((id, index): Diagnostic[] => {
+    const message = `an earlier case has the id "${id}"`;
+    return ids.indexOf(id) === index
+      ? []
+      : [{ severity: "error", code: "SCHEMA", path: ["cases", index, "id"], message }];
+  });
+  return { cases, diagnostics: place([...problems, ...twice]) };
+}
+
+function failed(diagnostics: readonly Diagnostic[]): Loaded {
+  return { cases: [], diagnostics };
+}
+
+interface Naming {
+  readonly path: string;
+  readonly root: string;
+  readonly refuse: (key: string, found: Pick<Diagnostic, "code" | "message" | "hint">) => void;
+}
+
+function inputOf(given: JsonObject | string, { path, root, refuse }: Naming): JsonObject {
+  if (typeof given !== "string") return given;
+  const named = given.slice(1);
+  const found = readValue(resolve(dirname(path), named), named, root);
+  if ("code" in found) refuse("input", found);
+  else if (isObject(found.value)) return found.value as JsonObject;
+  else refuse("input", { code: "SCHEMA", message: `${named} does not contain a map` });
+  return {};
+}
