@@ -53,8 +53,9 @@ export function openSite(workspace: Workspace): Site {
       const shown = ids.slice((at - 1) * PAGE, at * PAGE);
       const skimmed = await Promise.allSettled(shown.map((id) => store.skim(id)));
       for (const [index, found] of skimmed.entries()) {
-        if (found.status === "fulfilled") runs.push(summarizeRun(found.value));
-        else problems.push({ id: shown[index] ?? "", message: messageOf(found.reason) });
+        if (found.status === "fulfilled") {
+          if (found.value.record.kind !== "backtest") runs.push(summarizeRun(found.value));
+        } else problems.push({ id: shown[index] ?? "", message: messageOf(found.reason) });
       }
       const underWay: string[] = [];
       for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
