@@ -22,7 +22,7 @@ export interface BacktestRequest {
   /** Replaces the workflows of the cases. */
   readonly workflow: string | undefined;
   readonly runs: number;
-  /** Leaves out tools that may tell what happened after the case's time. */
+  /** Leaves out tools that may show what happened after the case's time. */
   readonly isStrict: boolean;
   readonly choices: RunChoices;
   readonly signal: AbortSignal;
@@ -190,7 +190,7 @@ function describeRun(
   };
 }
 
-/** Counts the calls of reads that may tell what happened after the case's time. */
+/** Counts the calls of reads that may show what happened after the case's time. */
 function unboundedCalls({ skills }: RunRecord, events: readonly RunEvent[]): ReadonlyMap<string, number> {
   const tools = new Map(skills.flatMap((skill) => skill.tools.map((tool) => [tool.exposed, tool] as const)));
   const counts = new Map<string, number>();

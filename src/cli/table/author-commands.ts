@@ -64,7 +64,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["--runs <n>", "Run each case this many times (default: 3)", { form: "count" }],
       ["--baseline <file>", "Compare with this backtest.json; exit with 1 if the score fell by more than the spread"],
       ["--from-feedback", "Use the runs that people judged as cases"],
-      ["--strict-clock", "Leave out tools that may tell what happened after a case's time"],
+      ["--strict-clock", "Leave out tools that may show what happened after a case's time"],
       ["--out <dir>", "Write backtest.json, backtest.md and the records of the runs to this folder"],
       ["--writes <mode>", "Only deny is possible", { choices: ["allow", "plan", "deny"] }],
       ["--json", "Print the result"],

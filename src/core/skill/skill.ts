@@ -127,10 +127,7 @@ export interface ToolContext {
   /** If true, only this machine may be contacted. `fetch` enforces it. Handlers must refuse other connections. */
   readonly offline: boolean;
   readonly logger: Logger;
-  /**
-   * Returns the time in milliseconds since 1970: that of a backtest's case, else the current one. The default range of
-   * a tool ends here. Not for expiry, signatures or pauses.
-   */
+  /** Returns the run's time in milliseconds since 1970, at which default ranges end. In a backtest, it is in the past. */
   readonly now: () => number;
   /** Stores large data. A result that names a blob lets the model read more of it. */
   readonly blobs: Blobs;

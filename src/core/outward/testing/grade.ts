@@ -11,7 +11,7 @@ export const GRADES = ["right", "partly", "wrong", "abstained"] as const;
 export type Grade = (typeof GRADES)[number];
 export const SCORES: Readonly<Record<Grade, number>> = { right: 1, partly: 0.5, wrong: 0, abstained: 0.25 };
 
-/** What a run answered. Null if it did not say. */
+/** Answer of a run. Null for what it does not contain. */
 export interface Answer {
   readonly verdict: string | null;
   readonly cause_kind: string | null;
