@@ -74,7 +74,7 @@ test.each<[string, number[][], number[][], number, boolean]>([
       [0.5, 0],
       [1, 0.5],
     ],
-    0.96,
+    0.9,
     false,
   ],
   ["a rise", [[0], [0]], [[1], [1]], 0, false],
