@@ -132,8 +132,8 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 3,
     harm: "has a digest that leaves the input out",
     file: "src/core/engine/event/operation.ts",
-    before: "return sha256(canonicalJson({ skill, tool, input }));",
-    after: "return sha256(canonicalJson({ skill, tool, input: input === undefined ? null : {} }));",
+    before: "return sha256(canonicalJson(call));",
+    after: "return sha256(canonicalJson({ ...call, input: call.input === undefined ? null : {} }));",
     tests: ["test/core/engine/decide/planning.test.ts", "test/core/engine/plan"],
   },
   {

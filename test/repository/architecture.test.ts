@@ -96,6 +96,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "decide",
     "result",
     "record",
+    "recheck",
   ],
   "src/core/outward": ["taint", "testing", "published.ts"],
   "src/loaders": ["text", "documents", "sources", "folder", "programs", "trust", "mcp", "formats", "registry", "own"],

@@ -9,7 +9,7 @@ import { type Leaf, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
 export const ANSWERS = ["held", "not_held", "inconclusive"] as const;
 export type RecheckAnswer = (typeof ANSWERS)[number];
 
-/** What a quote shows in a recorded result. */
+/** The part of a recorded result that a quote shows. */
 export interface Symptom {
   readonly unit: Unit;
   readonly shape: string;

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { momentOfEpoch } from "../evidence/moments.ts";
 import { isDivided } from "../evidence/records.ts";
 
-/** One thing that a result tells: an element of a list of records, a line, or a single value. */
+/** Unit of a result that is compared: an element of a list of records, a line, or a single value. */
 export interface Unit {
   /** Field of the result that holds it. Empty if the result is not an object. */
   readonly field: string;
@@ -12,7 +12,7 @@ export interface Unit {
 
 const MOST_UNITS = 10_000;
 
-/** Lists what a result tells, in order. Elements of nested lists belong to the outermost one. */
+/** Lists the units of a result, in order. Elements of nested lists belong to the outermost one. */
 export function unitsOf(output: Json): Unit[] {
   const fields: [string, Json][] = isObject(output) ? Object.entries(output as JsonObject) : [["", output]];
   return fields.flatMap(([field, value]) => [...valuesIn(value)].map((one) => unitOf(field, one))).slice(0, MOST_UNITS);
