@@ -409,6 +409,7 @@ describe("what a handler gets (S5, D26)", () => {
       "config",
       "fetch",
       "logger",
+      "now",
       "offline",
       "signal",
       "workDir",

@@ -70,6 +70,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   key: keys,
   "--state place": both(folders, () => ["git:"]),
   place: files(".test.yml", ".test.yaml"),
+  cases: both(folders, files(".yml", ".yaml")),
   "path-or-id": both(skills, folders),
   "skills show id": skills,
   document: schemas,

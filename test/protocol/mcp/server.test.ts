@@ -113,7 +113,7 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
     expect(found.isError, textOf(found)).toBeFalsy();
     expect(textOf(found)).toContain("it broke");
     // Only the skills that are not available here.
-    expect(stderr()).toMatch(/^(?:! (?:git|kubernetes|tool-maker): .*\n|! not offered, .*\n)*$/);
+    expect(stderr()).toMatch(/^(?:! (?:git|kubernetes|tool-maker|workspace): .*\n|! not offered, .*\n)*$/);
   });
 
   it("runs a workflow, is told how it goes, and gets the gist of its result", async () => {
