@@ -143,11 +143,13 @@ function isBounded(clock: string | undefined): boolean {
   return clock === "range" || clock === "none";
 }
 
-/** Copies a folder without links and without the case's own file, and makes the copy read-only. Keeps file times. */
-function copyFiles(from: string, path: string | undefined): string {
+/** Copies files and folders without links and without the case's own file, and makes the copy read-only. Keeps file times. */
+function copyFiles(files: NonNullable<BacktestCase["files"]>, path: string | undefined): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "skillflow-backtest-")));
   const filter = (source: string) => !lstatSync(source).isSymbolicLink() && (path === undefined || source !== path);
-  cpSync(from, folder, { recursive: true, preserveTimestamps: true, filter });
+  for (const [place, from] of Object.entries(files)) {
+    cpSync(from, join(folder, place), { recursive: true, preserveTimestamps: true, filter });
+  }
   changeModes(folder, { file: 0o444, folder: 0o555 });
   return folder;
 }

@@ -29,18 +29,27 @@ export function loadBacktestFile(path: string, shownAs: string, root: string): L
     const at = isList ? ["cases", index] : [];
     const refuse = (key: string, found: Pick<Diagnostic, "code" | "message" | "hint">) =>
       void problems.push({ severity: "error", ...found, path: [...at, key] });
-    const named = (key: "workflow" | "files") => {
-      const name = given[key] ?? usual.defaults?.[key] ?? (key === "workflow" ? usual.workflow : undefined);
+    const named = (key: "workflow" | "files", name: string | undefined) => {
       if (name === undefined) return undefined;
       const found = placeNamed(resolve(dirname(path), name), name, root);
       if ("path" in found) return found.path;
       refuse(key, found);
       return undefined;
     };
+    const files = given.files ?? usual.defaults?.files;
+    const copied = Object.entries(typeof files === "string" ? { ".": files } : (files ?? {}));
+    const places = copied.map(([to, name]) => [to, named("files", name) ?? name] as const);
+    const workflow = named("workflow", given.workflow ?? usual.defaults?.workflow ?? usual.workflow);
     const input = inputOf(given.input, { path, root, refuse });
     const asOf = given.as_of ?? usual.defaults?.as_of;
     return {
-      ...{ id: given.id, input, workflow: named("workflow"), as_of: asOf, files: named("files") },
+      ...{
+        id: given.id,
+        input,
+        workflow,
+        as_of: asOf,
+        files: files === undefined ? undefined : Object.fromEntries(places),
+      },
       ...{ path: read.path, truth: given.truth },
     };
   });

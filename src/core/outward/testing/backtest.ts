@@ -33,13 +33,21 @@ const truthSchema = lazy(() =>
 );
 export type Truth = Fitting<typeof truthSchema>;
 
+/** Paths with only plain segments. */
+function isInside(place: string): boolean {
+  return place.split("/").every((segment) => !["", ".", ".."].includes(segment) && !/[\\\0:]/.test(segment));
+}
+
 const placed = () => ({
   workflow: optional(text(), "Path of the workflow"),
   as_of: optional(
     z.iso.datetime({ offset: true, error: "must be a time with a zone, such as 2026-03-01T12:00:00Z" }),
     "Time that the run's clock shows",
   ),
-  files: optional(text(), "Folder of which a read-only copy becomes the run's working directory"),
+  files: optional(
+    z.union([text(), z.record(z.string().refine(isInside, "must be a path within the working directory"), text())]),
+    "Folder of which a read-only copy becomes the run's working directory, or a map of paths in it to files and folders",
+  ),
 });
 
 /** Case ids are used in file names. */
@@ -68,7 +76,8 @@ export interface BacktestCase {
   readonly input: JsonObject;
   readonly workflow?: string | undefined;
   readonly as_of?: string | undefined;
-  readonly files?: string | undefined;
+  /** What is copied, by its place in the working directory. A place "." is the directory itself. */
+  readonly files?: Readonly<Record<string, string>> | undefined;
   /** Path of the case's file, which the run must not see. */
   readonly path?: string | undefined;
   readonly truth: Truth;
