@@ -126,7 +126,7 @@ export default defineSkill({
       description: "Shows commits: message, changed files, diff. Several share the room of one",
       effect: "read",
       origin: "team",
-      clock: "none",
+      clock: "range",
       input_schema: z.strictObject({
         repository,
         commits: z.array(z.string().min(1).max(200)).min(1).max(10).describe("Ids, branches or tags"),
@@ -155,7 +155,7 @@ export default defineSkill({
       description: "Shows the difference between two commits",
       effect: "read",
       origin: "team",
-      clock: "none",
+      clock: "snapshot",
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
       output_schema: resultSchema(
@@ -170,7 +170,7 @@ export default defineSkill({
       description: "Lists files changed between two commits, with line counts, and the commits between them",
       effect: "read",
       origin: "team",
-      clock: "none",
+      clock: "snapshot",
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
       output_schema: resultSchema(
@@ -185,7 +185,7 @@ export default defineSkill({
       description: "Tells which commit last changed each line of a file",
       effect: "read",
       origin: "team",
-      clock: "none",
+      clock: "snapshot",
       echoes: ["path"],
       input_schema: z.strictObject({
         repository,
@@ -211,7 +211,7 @@ export default defineSkill({
       description: "Reads a file as it was at a commit, with line numbers",
       effect: "read",
       origin: "team",
-      clock: "none",
+      clock: "snapshot",
       echoes: ["path"],
       input_schema: z.strictObject({
         repository,
