@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
-import type { JsonObject } from "../core/base/values.ts";
+import { usageError } from "../core/base/errors.ts";
+import { type JsonObject, nearest } from "../core/base/values.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../core/engine/tools/workspace.ts";
@@ -67,6 +68,16 @@ function withAdded(loaded: LoadedWorkflow, added: ReadonlyMap<string, readonly s
     ...(draft ? { draft: withSkills(draft) } : {}),
     diagnostics: diagnostics.filter((found) => !isMended(found)),
   };
+}
+
+/** Throws if the command line adds a skill to a node that none of the workflows has. */
+export function refuseUnknownNodes(workflows: readonly Workflow[], { addedHere }: Workspace["choices"]): void {
+  const nodes = workflows.flatMap((workflow) => Object.keys(workflow.nodes));
+  const unknown = addedHere.find((node) => !nodes.includes(node));
+  if (unknown === undefined) return;
+  const near = nearest(unknown, nodes);
+  const hint = near === undefined ? `its nodes: ${nodes.join(", ").slice(0, 500)}` : `did you mean ${near}?`;
+  throw usageError(`a skill is added to the node ${unknown}, which the workflow does not have`, hint);
 }
 
 /** Returns the inline skills of a record. A record may be forged, so a bare skill id does not trust them. */

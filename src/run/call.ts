@@ -34,6 +34,8 @@ import { suspected } from "./stray.ts";
 export interface Handler {
   readonly tool: Tool;
   readonly config: Readonly<Record<string, string>>;
+  /** Time limit of a call that has its own, which the general limit does not shorten. */
+  readonly timeoutMs?: number;
 }
 
 export interface CallOptions {
@@ -132,7 +134,7 @@ type Handled = readonly [handler: Handler, call: Call];
 
 /** Runs a handler and turns its errors into outcomes. No handler runs anywhere else. */
 async function runHandler(means: Means, [handler, call]: Handled, outer: Stopping): Promise<Outcome> {
-  const ending = openEnding(means.timeoutMs, outer);
+  const ending = openEnding(Math.max(means.timeoutMs, handler.timeoutMs ?? 0), outer);
   const acted = call.tool.effect === "write" ? "unknown" : "no";
   const sent = nothingSent();
   try {

@@ -1,5 +1,6 @@
 import { callCodeOf, messageOf } from "../core/base/errors.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
+import { checkedAs } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
 import type { Change } from "../core/engine/event/patch.ts";
 import { changeProblem } from "../core/engine/plan/proposal.ts";
@@ -13,6 +14,13 @@ interface CopyChange {
   readonly base: string;
   readonly diff: string;
   readonly files: readonly (Omit<Change["files"][number], "mode"> & { readonly mode: string })[];
+}
+
+/** The texts of the request, as a call's input has them. */
+interface Texts {
+  readonly title?: string;
+  readonly body?: string;
+  readonly labels?: readonly string[];
 }
 
 interface Changing {
@@ -34,7 +42,7 @@ export function createChange({ changeOf, redactor }: Changing): AskChange {
           mode: mode === "100755" ? mode : "100644",
         })),
       };
-      const problem = changeProblem(change, redactor);
+      const problem = changeProblem({ ...change, ...checkedAs<Texts>(call.input) }, redactor);
       return problem === undefined ? change : refusedCall(problem, "input.invalid");
     } catch (error) {
       return refusedCall(redactor.text(messageOf(error)), callCodeOf(error));

@@ -58,6 +58,10 @@ it("is planned with its diff, and applied as one branch", async () => {
   expect(operation.diff).toContain("+const add = (a, b) => a + b;");
   expect(operation.body).not.toMatch(/@octocat|#7/);
   const id = "one";
+  const unknown = await runProgram(["run", "w.yml", "--model", "script:script.json", "--add-skill", "fax=workspace"], {
+    cwd,
+  });
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean fix?")]);
   const verified = await runProgram(["runs", "verify", id], { cwd });
   expect(verified.code).toBe(0);
   const applied = await runProgram(["apply", id, "--yes", "--json"], { cwd });

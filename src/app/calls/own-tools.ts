@@ -8,9 +8,11 @@ import type { Call } from "../../core/engine/event/call.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { BOARD_DIGEST, BOARD_READ } from "../../core/engine/tools/board.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
+import { isProposal } from "../../core/engine/tools/proposal.ts";
 import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
-import { EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
+import { commandMs, isCommand } from "../../core/engine/tools/workspace.ts";
+import { type Audience, audienceOf, EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { Copy } from "../../loaders/own/workspace/copy.ts";
 import type { ScriptWanted } from "../../loaders/programs/skill-script.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
@@ -20,6 +22,7 @@ import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { readResult } from "../../run/results/read-result.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
+import { findTarget } from "./patches/target.ts";
 
 /** Handlers of the executor's own tools, which core describes, and of the tools that a run defined itself. */
 
@@ -40,6 +43,7 @@ export function findHandler(call: Call, world: OwnWorld): Handler | undefined {
   const entry = world.entries.get(call.tool.skill);
   if (call.tool.contained)
     return entry && entry.unavailable === undefined ? copyHandler(call, entry, world) : undefined;
+  if (isProposal(call.tool)) return proposalHandler(call, world);
   const tool = entry && offeredTools(entry).find(({ name }) => name === call.tool.name);
   return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
 }
@@ -103,13 +107,41 @@ async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, 
   return runSkillScript(host, { skill, scripts, ...wanted }, { ...context, config: handlerConfig(entry) });
 }
 
-/** Carries out a call on the run's working copy. */
-function copyHandler({ tool, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {
-  const handler = async (input: JsonObject, context: ToolContext) => {
-    const { callWorkspace } = await import("../../loaders/own/workspace/skill.ts");
-    return callWorkspace({ name: tool.name, input, copy: copy(), paths, host: workspace.skills.host, context });
+/** Asks the place where a proposed change goes who reads it, as the tools of that place's skill do. */
+function proposalHandler({ tool }: Call, { entries, workspace }: OwnWorld): Handler {
+  const { cwd, env } = workspace.host;
+  const audience = async (_: Json, context: ToolContext): Promise<Audience> => {
+    const { skill, repository } = findTarget(cwd, env);
+    const entry = skill === undefined ? undefined : entries.get(skill);
+    const asked = entry?.unavailable === undefined ? entry?.skill.tools.find((each) => isAsking(each)) : undefined;
+    const config = entry ? handlerConfig(entry) : {};
+    if (!asked || !(config.GITHUB_TOKEN ?? config.GITLAB_TOKEN)) return "public";
+    const input: JsonObject =
+      skill === "github"
+        ? { repository: config.GITHUB_REPOSITORY ?? repository }
+        : { project: config.GITLAB_PROJECT ?? repository };
+    const asking: ToolContext = Object.create(context, { config: { value: config, enumerable: true } });
+    return audienceOf(asked, input, asking);
   };
-  return { tool: { ...tool, handler }, config: handlerConfig(entry) };
+  const handler = () => {
+    throw new SkillflowError("call.refused", "a change of files is only planned", { acted: "no" });
+  };
+  return { tool: { ...tool, audience, handler }, config: {} };
+}
+
+function isAsking({ effect, audience }: Pick<Tool, "effect" | "audience">): boolean {
+  return effect === "write" && typeof audience === "function";
+}
+
+/** Carries out a call on the run's working copy. */
+function copyHandler({ tool, input, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {
+  const handler = async (given: JsonObject, context: ToolContext) => {
+    const { callWorkspace } = await import("../../loaders/own/workspace/skill.ts");
+    return callWorkspace({ name: tool.name, input: given, copy: copy(), paths, host: workspace.skills.host, context });
+  };
+  const config = handlerConfig(entry);
+  const limit = isCommand(tool) ? { timeoutMs: commandMs(input, config) } : {};
+  return { tool: { ...tool, handler }, config, ...limit };
 }
 
 function makerHandler({ tool, input, made }: Call, { workspace }: OwnWorld): Tool["handler"] {

@@ -24,7 +24,14 @@ import type { Afterwards, Recall } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
-import { readWorkflow, recordedSkills, sourcePlaces, titleOf, type WorkflowDocument } from "../documents.ts";
+import {
+  readWorkflow,
+  recordedSkills,
+  refuseUnknownNodes,
+  sourcePlaces,
+  titleOf,
+  type WorkflowDocument,
+} from "../documents.ts";
 import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
@@ -209,6 +216,10 @@ function readRequest(workspace: Workspace, { document, input, recorded, cooling,
   });
   if (hasErrors(findings)) throw unrunnable(document, findings);
   const all = [{ workflow, file }, ...inner.values()];
+  refuseUnknownNodes(
+    all.map((each) => each.workflow),
+    workspace.choices,
+  );
   const shapes = all.flatMap((each) => checkOutputSchemas(each.workflow, each.file));
   if (shapes.length > 0) throw unrunnable(document, shapes);
   const cooled = withCooling(workflow, cooling);

@@ -35,6 +35,8 @@ export interface SkillChoices {
   readonly disabled: readonly string[];
   /** Skills that nodes get in addition, by node. */
   readonly added: ReadonlyMap<string, readonly string[]>;
+  /** Nodes that the command line names. Config files name nodes of any workflow. */
+  readonly addedHere: readonly string[];
   readonly formats: FormatOptions;
   /** Settings that the project's config file must not make. */
   readonly findings: readonly string[];
@@ -98,6 +100,7 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
     servers: gatherServers(files),
     modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
     disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
+    addedHere: (flags.addSkill ?? []).map(([node]) => node),
     added: addedSkills(flags.addSkill ?? [], [shared.add, own.add]),
     formats: {
       descriptor: shared.descriptor ?? own.descriptor ?? "current",

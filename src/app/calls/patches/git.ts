@@ -53,7 +53,7 @@ export async function withOwnFolder<Value>(
   const folder: OwnFolder = {
     path,
     async git(args, { input = "", env: more = {}, may = [0] } = {}) {
-      const set = { ...clean, ...AUTHOR, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };
+      const set = { ...clean, ...AUTHOR, GIT_DIR: path, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };
       const { code, out, err } = await runGit([...OFF, ...args], { cwd: path, env: set, signal, input });
       if (may.includes(code)) return { code, out };
       throw new SkillflowError("tool.failed", `git ${args[0]} failed: ${err.trim().slice(0, 1000)}`);

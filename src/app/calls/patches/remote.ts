@@ -48,7 +48,10 @@ export function openRemote(folder: OwnFolder, url: string): Forge {
       }
       const tree = (await folder.git(["write-tree"], { env })).out.toString().trim();
       const commit = (await folder.git(["commit-tree", tree, "-p", head], { input: message })).out.toString().trim();
-      await folder.git(["push", "--quiet", "--no-verify", "--no-signed", "--", url, `${commit}:refs/heads/${branch}`]);
+      const ref = `refs/heads/${branch}`;
+      // The push fails if the branch appears meanwhile, even at a commit that this one follows.
+      const how = ["--quiet", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"];
+      await folder.git(["push", ...how, `--force-with-lease=${ref}:`, "--", url, `${commit}:${ref}`]);
     },
   };
 }

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { usageError } from "../../../core/base/errors.ts";
 import type { Environment } from "../../../core/document/config.ts";
+import { isWithin } from "../../../files/files.ts";
 
 /** Place where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
 export interface Target {
@@ -25,6 +26,12 @@ export function findTarget(folder: string, env: Environment): Target {
   }
   if (!ALLOWED.test(url)) throw usageError("origin's address must be of the protocol https, ssh or file");
   const { host, repository } = partsOf(url);
+  if (isInside(url, [topOf(folder), checkout])) {
+    throw usageError(
+      "origin's address is in the checkout itself",
+      "a repository there has hooks of its own: use another",
+    );
+  }
   const named = (...names: string[]) => names.some((name) => hostOf(env[name]) === host && host !== "");
   const skill =
     host === "github.com" || named("GITHUB_SERVER_URL", "GITHUB_API_URL")
@@ -47,6 +54,11 @@ function gitDirectory(folder: string): string | undefined {
   return existsSync(common) ? resolve(own, readFileSync(common, "utf8").trim()) : own;
 }
 
+/** Returns the folder of the checkout's files. */
+function topOf(folder: string): string {
+  return existsSync(join(folder, ".git")) || dirname(folder) === folder ? folder : topOf(dirname(folder));
+}
+
 /** Reads `url` of the section `remote "origin"`. Git's own reader would follow includes and replace addresses. */
 function originOf(directory: string): string | undefined {
   const file = join(directory, "config");
@@ -58,6 +70,18 @@ function originOf(directory: string): string | undefined {
     if (/^remote\s+"origin"$/i.test(section) && value !== undefined) return value.replace(/^"|"$/g, "");
   }
   return undefined;
+}
+
+/** Checks whether an address is a folder in one of these. Its hooks would run, and they are not the user's. */
+function isInside(url: string, folders: readonly string[]): boolean {
+  const path = url.startsWith("file:") && URL.canParse(url) ? new URL(url).pathname : url;
+  if (!path.startsWith("/")) return false;
+  const place = realOf(url === path ? path : decodeURIComponent(path));
+  return folders.some((each) => isWithin(realOf(each), place));
+}
+
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path);
 }
 
 function partsOf(url: string): { readonly host: string; readonly repository: string } {

@@ -6,8 +6,15 @@ import type { Change } from "../event/patch.ts";
 const MOST_FILES = 50;
 const MOST_DIFF = 400 * 1024;
 
+/** The change, and the texts of its request. */
+interface Proposal extends Pick<Change, "diff" | "files"> {
+  readonly title?: string;
+  readonly body?: string;
+  readonly labels?: readonly string[];
+}
+
 /** Returns why a change cannot be proposed or applied. Names files and lines, never a secret's value. */
-export function changeProblem({ diff, files }: Pick<Change, "diff" | "files">, redactor: Redactor): string | undefined {
+export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Redactor): string | undefined {
   if (files.length === 0) return "the working copy has no changes to propose";
   if (files.length > MOST_FILES) return `the change has ${files.length} files; the limit is ${MOST_FILES}`;
   const size = new TextEncoder().encode(diff).length;
@@ -16,13 +23,18 @@ export function changeProblem({ diff, files }: Pick<Change, "diff" | "files">, r
     return "the change has a binary file, which cannot be reviewed";
   const place = secretPlace(diff, redactor);
   if (place !== undefined) return `${place} contains a secret: remove it from the change`;
-  const isHidden = redactor.text(diff) !== diff || files.some(({ path }) => redactor.text(path) !== path);
-  return isHidden ? "the change contains a secret of this run that spans lines or is in a file's name" : undefined;
+  const { title = "", body = "", labels = [] } = texts;
+  const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
+  if ([title, body, ...labels].some(isSecret)) return "the title, the body or a label contains a secret: remove it";
+  const isHidden = redactor.text(diff) !== diff || files.some(({ path }) => isSecret(path));
+  return isHidden
+    ? "the change contains a secret of this run that spans lines, or a secret in a file's name"
+    : undefined;
 }
 
 /** Tokens by the prefixes of well-known vendors, and private keys. Linear, for outside text. */
 const TOKEN =
-  /(?<![A-Za-z0-9])(?:gh[ops]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|sk-ant-[\w-]{16,}|sk-[A-Za-z0-9][\w-]{19,}|AIza[\w-]{30,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
+  /(?<![A-Za-z0-9])(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|sk-ant-[\w-]{16,}|sk-[A-Za-z0-9][\w-]{19,}|AIza[\w-]{30,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
 
 /** Returns the place of the first secret in the added and context lines of a diff: `src/a.ts:12`. */
 function secretPlace(diff: string, redactor: Redactor): string | undefined {
@@ -35,6 +47,9 @@ function secretPlace(diff: string, redactor: Redactor): string | undefined {
       if (text.startsWith("+++ ") && text !== "+++ /dev/null") path = text.slice(4).replace(/^"?b\/|"$/g, "");
       if (hunk) {
         line = Number(hunk[2]);
+        // The rest of a hunk's first line repeats a line of the file.
+        const heading = text.slice(hunk[0].length);
+        if (TOKEN.test(heading) || redactor.text(heading) !== heading) return `${path}:${line}`;
         left = { old: Number(hunk[1] ?? 1), new: Number(hunk[3] ?? 1) };
       }
       continue;

@@ -3,8 +3,10 @@ import { deepEqual, nearest } from "../../base/values.ts";
 import { planOf } from "../decide/planning.ts";
 import type { RunEvent } from "../event/event.ts";
 import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../event/operation.ts";
+import { branchOf, patchOf } from "../event/patch.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
+import { isProposal } from "../tools/proposal.ts";
 
 /** Approval of a plan's operations by a person. */
 
@@ -96,9 +98,23 @@ function wrong(message: string, hint: string): SkillflowError {
 /** Returns the plan of a run for review. Throws if the record was altered. */
 export function plannedIn(state: State): readonly Operation[] {
   const operations = planOf(state);
-  const altered = operations.find((operation) => operationDigest(operation) !== operation.digest);
+  const altered = operations.find(
+    (operation) => operationDigest(operation) !== operation.digest || !isWhole(operation),
+  );
   if (!altered) return operations;
   throw new SkillflowError("plan.altered", `${altered.id} does not match its digest: the run's record was altered`);
+}
+
+/** Checks that a patch is delivered as its input says, because its digest covers only the input, base, diff and files. */
+function isWhole(operation: Operation): boolean {
+  const patch = patchOf(operation);
+  if (!patch) return true;
+  const { title, body, draft, labels, branch } = patch;
+  return (
+    isProposal({ skill: operation.skill, name: operation.tool }) &&
+    deepEqual(operation.input, { title, body, draft, labels }) &&
+    branch === branchOf(title, operation.digest)
+  );
 }
 
 /** Throws if a plan file differs from the run's record. */
@@ -137,6 +153,6 @@ function differenceOf(expected: readonly Operation[], found: readonly Operation[
   return missing && `${missing.id} is missing`;
 }
 
-function withoutMark({ applied: _applied, ...operation }: Operation) {
-  return operation;
+function withoutMark({ applied: _applied, kind = "call", ...operation }: Operation) {
+  return { ...operation, kind };
 }

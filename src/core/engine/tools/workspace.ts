@@ -86,6 +86,21 @@ export function changesCopy({ skill, name }: { readonly skill: string; readonly 
   return skill === WORKSPACE && CHANGING.has(name);
 }
 
+export const DEFAULT_SECONDS = 300;
+export const SETUP_MS = 30 * 60_000;
+/** Time for copying files and starting the sandbox, so that a command ends by its own limit. */
+const AROUND_MS = 60_000;
+
+export function isCommand({ skill, name }: { readonly skill: string; readonly name: string }): boolean {
+  return skill === WORKSPACE && name === "run_command";
+}
+
+/** Returns the time limit of a call of `run_command`, with the set-up that may run before it. */
+export function commandMs(input: Json, { setup = "" }: Readonly<Record<string, string>>): number {
+  const seconds = isObject(input) && typeof input.timeout === "number" ? input.timeout : DEFAULT_SECONDS;
+  return seconds * 1000 + AROUND_MS + (setup.trim() === "" ? 0 : SETUP_MS);
+}
+
 interface Field {
   readonly paths?:
     | { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined }

@@ -16,6 +16,7 @@ import { dirname, join, relative } from "node:path";
 import { inputError, SkillflowError } from "../../../core/base/errors.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
 import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { isWithin } from "../../../files/files.ts";
@@ -41,8 +42,6 @@ interface Input {
   readonly with?: readonly string[];
 }
 
-const DEFAULT_SECONDS = 300;
-const SETUP_MS = 30 * 60_000;
 /** Output that a result shows. More is in a blob. */
 const MOST_SHOWN = 12_000;
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { withOwnFolder } from "../../../../src/app/calls/patches/git.ts";
 import { openGitHub } from "../../../../src/app/calls/patches/github.ts";
 import { openGitLab } from "../../../../src/app/calls/patches/gitlab.ts";
 import { openRemote } from "../../../../src/app/calls/patches/remote.ts";
+import { findTarget } from "../../../../src/app/calls/patches/target.ts";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import type { Patch } from "../../../../src/core/engine/event/patch.ts";
 
@@ -115,6 +116,51 @@ describe("git push", () => {
     git(work(), "push", "-q", "origin", "HEAD:main");
     await expect(send(patch, byPush)).rejects.toThrow("a.txt");
     expect(git(remote(), "branch", "--list", "skillflow/*")).toBe("");
+  });
+
+  test("fails if the branch appears meanwhile, even where a push would only move it forward", async () => {
+    const patch = patchOf();
+    const racing = (folder: Parameters<typeof openRemote>[0]): Forge => ({
+      ...byPush(folder),
+      find: async () => undefined,
+    });
+    git(remote(), "branch", patch.branch, "main");
+    await expect(send(patch, racing)).rejects.toThrow("git push failed");
+    expect(git(remote(), "rev-parse", patch.branch)).toBe(git(remote(), "rev-parse", "main"));
+  });
+
+  test("reads nothing of the environment's git settings", async () => {
+    const patch = patchOf();
+    const marker = join(root, "ran");
+    const hostile = { GIT_DIR: join(work(), ".git"), GIT_SSH_COMMAND: `touch ${marker}`, GIT_TRACE2: marker };
+    const settings = {
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "url.file:///nowhere.insteadOf",
+      GIT_CONFIG_VALUE_0: "/",
+    };
+    const env = { ...process.env, ...hostile, ...settings };
+    const sent = withOwnFolder({ env, signal: AbortSignal.timeout(60_000) }, (folder) =>
+      deliver({
+        ...{ run: "r-1", patch, folder, checkout: join(work(), ".git") },
+        ...{ forge: byPush(folder), redactor: createRedactor([]) },
+      }),
+    );
+    expect(await sent).toEqual({ branch: patch.branch });
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test("takes no address in the checkout itself, whose hooks would run", () => {
+    const origin = (url: string) => git(work(), "remote", "set-url", "origin", url);
+    git(work(), "init", "-q", "--bare", "evil.git");
+    mkdirSync(join(work(), "deep"));
+    symlinkSync(join(work(), "evil.git"), join(root, "link.git"));
+    const inside = [join(work(), "evil.git"), `file://${join(work(), "evil.git")}`, join(root, "link.git"), work()];
+    for (const url of inside) {
+      origin(url);
+      expect(() => findTarget(join(work(), "deep"), {})).toThrow("in the checkout itself");
+    }
+    origin(remote());
+    expect(findTarget(join(work(), "deep"), {})).toMatchObject({ url: remote(), skill: undefined });
   });
 
   test("reports a change that is there already", async () => {
