@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { type Operation, operationDigest } from "../../../../src/core/engine/event/operation.ts";
+import { branchOf } from "../../../../src/core/engine/event/patch.ts";
+import { plannedIn } from "../../../../src/core/engine/result/approval.ts";
+import { commandMs } from "../../../../src/core/engine/tools/workspace.ts";
+
+/** What an approval of a patch covers (fixes X10), and the time of a command (fixes X3). */
+
+const input = { title: "Fix", body: "b", draft: true, labels: ["l"] };
+const content = {
+  ...{ skill: "workspace", tool: "propose_change", input, kind: "patch" as const },
+  ...{ base: "0".repeat(40), diff: "diff", files: [] },
+};
+const digest = operationDigest(content);
+const whole = {
+  ...{ ...content, ...input, digest, branch: branchOf("Fix", digest) },
+  ...{ id: "op-1", node: "n", visit: 1, summary: "", effect: "write", audience: "team", sources: [], refers: [] },
+} as Operation;
+const review = (operation: Operation) =>
+  plannedIn({ run: { operations: [{ operation, failedIn: new Set(), application: {} }] } } as never);
+
+test("a patch is what its digest covers", () => {
+  expect(review(whole)).toHaveLength(1);
+});
+
+test.each([
+  { title: "Other" },
+  { body: "other" },
+  { draft: false },
+  { labels: [] },
+  { branch: "release" },
+  { diff: "x" },
+])("a record with %j is altered", (altered) => {
+  expect(() => review({ ...whole, ...altered })).toThrow("the run's record was altered");
+});
+
+test("a command has its own time, and that of a set-up before it", () => {
+  expect(commandMs({ command: "x" }, {})).toBeGreaterThan(300_000);
+  expect(commandMs({ command: "x", timeout: 900 }, { setup: "npm ci" })).toBeGreaterThan(900_000 + 30 * 60_000);
+});
