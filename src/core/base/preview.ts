@@ -86,3 +86,10 @@ function* jsonPieces(value: Json, { most, depth }: Place): Generator<string> {
   }
   yield `\n${"  ".repeat(depth)}${close}`;
 }
+
+/** Removes these characters from the end of a text. */
+export function withoutEnd(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}

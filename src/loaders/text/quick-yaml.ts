@@ -1,3 +1,5 @@
+import { withoutEnd } from "../../core/base/preview.ts";
+
 /**
  * Fast parser for the YAML that most documents consist of: block maps and lists, scalars on one line, block scalars, and
  * flow collections on one line or as the whole document, such as JSON. Everything else is left to the YAML parser, whose
@@ -339,10 +341,4 @@ function unquoted(quoted: string): string {
 function folded(text: string): string {
   if (/(?:^|\n) /.test(text)) throw UNKNOWN;
   return text.replace(/\n+/g, (ends, at: number) => (at === 0 ? ends : ends.length === 1 ? " " : ends.slice(1)));
-}
-
-function withoutEnd(text: string, character: string): string {
-  let end = text.length;
-  while (text[end - 1] === character) end--;
-  return text.slice(0, end);
 }

@@ -1,4 +1,5 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
+import { withoutEnd } from "../../../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 
 /** Requests to the API of a forge. */
@@ -17,7 +18,7 @@ export async function send(
   method: "GET" | "POST",
   [path, body]: readonly [string, Json?],
 ): Promise<Json | undefined> {
-  const response = await api.fetch(`${api.address.replace(/\/+$/, "")}/${path}`, {
+  const response = await api.fetch(`${withoutEnd(api.address, "/")}/${path}`, {
     method,
     headers: {
       ...api.headers,

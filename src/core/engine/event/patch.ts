@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { withoutEnd } from "../../base/preview.ts";
 import { checkedAs, type Fitting, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 
@@ -64,6 +65,6 @@ export function branchOf(title: string, digest: string): string {
     .normalize("NFKD")
     .toLowerCase()
     .match(/[a-z0-9]+/g);
-  const slug = (words ?? []).join("-").slice(0, 40).replace(/-+$/, "");
+  const slug = withoutEnd((words ?? []).join("-").slice(0, 40), "-");
   return `skillflow/${slug === "" ? "change" : slug}-${digest.slice(0, 12)}`;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, rmdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { inputError, type SkillflowError } from "../../../core/base/errors.ts";
+import { withoutEnd } from "../../../core/base/preview.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { makeFolder, readPlainNow } from "../../../files/files.ts";
 import { type CommitFile, demand, git, type Repository, writeFiles } from "../../sources/commit-files.ts";
@@ -217,7 +218,7 @@ function missing(
 ): SkillflowError {
   const left = found.leftOut.find((each) => each.path === path);
   if (left) return inputError(`${shown(path)} is not in the copy: it is a ${left.why}`);
-  const folder = path.replace(/\/*$/, "/");
+  const folder = `${withoutEnd(path, "/")}/`;
   if (folder === "/" || [...present].some((each) => each.startsWith(folder)))
     return inputError(`${shown(path)} is a folder`);
   return inputError(`there is no file ${shown(path)} in the copy`);

@@ -1,4 +1,5 @@
 import { inputError } from "../../../core/base/errors.ts";
+import { withoutEnd } from "../../../core/base/preview.ts";
 
 /** Which files of a working copy a call may change. Names are compared as the most lenient file system would. */
 
@@ -27,7 +28,7 @@ export function isGitName(segment: string): boolean {
 function fold(segment: string): string {
   const plain = segment.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   const folded = plain.toUpperCase().toLowerCase().normalize("NFC");
-  return folded.replace(/:.*$/s, "").replace(/[. ]+$/, "");
+  return withoutEnd(folded.split(":", 1)[0] ?? "", ". ");
 }
 
 const PROTECTED =
