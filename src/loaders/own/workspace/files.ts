@@ -231,6 +231,8 @@ async function showDiff({ copy }: FileCall, { path }: Input): Promise<Json> {
     base,
     ...defined("path", path),
     files: told.map(({ file }) => ({ ...file })),
+    // A list for the field `files` of run_command in a steps node, so that no model names them.
+    paths: told.flatMap(({ file }) => (file.change === "deleted" ? [] : [file.path])),
     diff: told.map(({ part }) => part).join(""),
   };
 }
