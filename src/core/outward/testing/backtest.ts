@@ -76,7 +76,7 @@ export interface BacktestCase {
   readonly input: JsonObject;
   readonly workflow?: string | undefined;
   readonly as_of?: string | undefined;
-  /** What is copied, by its place in the working directory. A place "." is the directory itself. */
+  /** Paths to copy, by their place in the working directory. A place "." is the directory itself. */
   readonly files?: Readonly<Record<string, string>> | undefined;
   /** Path of the case's file, which the run must not see. */
   readonly path?: string | undefined;
