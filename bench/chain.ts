@@ -17,7 +17,7 @@ import { fileBlobs } from "../src/stores/blobs.ts";
 
 /** A run as the command line assembles it, without any latency but the executor's own. */
 
-/** What was done, so that nobody wins by doing less. */
+/** Work that was done, so that no contestant wins by doing less. */
 export const done = { replies: 0, looks: 0 };
 
 const question = z.object({ service: z.string(), minutes: z.number().int().min(1) });

@@ -27,7 +27,7 @@ export interface Measured {
   readonly rounds: number;
 }
 
-/** What a row is before it is measured. */
+/** Row before it is measured. */
 export type Contestant = Omit<Row, "cells">;
 
 /** A number for each column; or why there is none, after which the contestant rests. */
@@ -69,7 +69,7 @@ export async function timed(work: () => unknown): Promise<number> {
 }
 
 export interface Ended {
-  /** What it printed; of one that failed, what it said last. */
+  /** Output. For a program that failed, its last message. */
   readonly output: string;
   /** Null where it was ended because its time was over. */
   readonly code: number | null;
@@ -108,7 +108,7 @@ export function ended(args: readonly string[], start: Start = {}, program = proc
   });
 }
 
-/** As `ended`, of what has to succeed. */
+/** Like `ended`, for programs that must succeed. */
 export async function succeeded(args: readonly string[], start: Start = {}, program?: string): Promise<Ended> {
   const done = await ended(args, start, program);
   if (done.code !== 0)
@@ -116,7 +116,7 @@ export async function succeeded(args: readonly string[], start: Start = {}, prog
   return done;
 }
 
-/** What a program that failed says of it: its last error, else its last line. */
+/** Returns the message of a failed program: its last error, or else its last line. */
 export function lastLine(text: string): string {
   const lines = text.trim().split("\n");
   return (lines.findLast((line) => /error\b.*:/i.test(line)) ?? lines.at(-1) ?? "").trim().slice(0, 120);
@@ -148,7 +148,7 @@ function rounded(row: Row): Row {
   return { ...row, cells: Object.fromEntries(cells) };
 }
 
-/** Of what two texts begin with alike. */
+/** Returns the length of the common start of two texts. */
 export function commonLength(one: string, other: string): number {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length++;

@@ -4,7 +4,7 @@ import { renderPerformance } from "./performance.ts";
 import { type Result, result } from "./results.ts";
 import { renderScale } from "./scale.ts";
 
-/** What is kept of the measurements, and the pages that are made of it; paths are from the root of the project. */
+/** Stored measurements and the pages made from them. Paths are relative to the project. */
 
 export const RESULTS = "bench/results";
 

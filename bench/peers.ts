@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ended, lastLine } from "./measure.ts";
 
-/** What a user would pick instead, at the versions that are measured; each is installed into a folder of its own. */
+/** Programs that a user would choose instead, with their versions. Each is installed in its own folder. */
 
 interface Packages {
   readonly dependencies: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ function adding({ dependencies, ...rest }: Packages, more: Readonly<Record<strin
   return { dependencies: { ...dependencies, ...more }, ...rest };
 }
 
-/** Where a peer is, or why it cannot be had. */
+/** Folder of a peer, or why it cannot be installed. */
 export type Place = { readonly folder: string } | { readonly why: string };
 
 const places = new Map<Peer, Promise<Place>>();
@@ -66,7 +66,7 @@ async function install(peer: Peer, packages: Packages): Promise<Place> {
   return { folder };
 }
 
-/** What peers are asked to do, as programs that are run where the peer is. */
+/** Programs for peers, which run in the peer's folder. */
 export const PROGRAMS = "bench/peers";
 
 function firstError(output: string): string {

@@ -8,7 +8,7 @@ const cell = z.union([z.array(z.number()).min(1), z.string().min(1)]);
 const promise = z.strictObject({
   most: z.number().optional(),
   least: z.number().optional(),
-  /** What is promised is the relation to this row of the same table. */
+  /** If present, the promise is the ratio to this row of the same table. */
   of: z.string().optional(),
 });
 
@@ -34,7 +34,7 @@ export const result = z
     /** The word after `npm run bench --`. */
     name: z.string().regex(/^[a-z-]+$/),
     title: z.string().min(1),
-    /** What is measured, and what that cannot say. */
+    /** Describes what is measured, and its limits. */
     how: z.string().min(1),
     at: z.iso.datetime(),
     rounds: z.number().int().positive(),
@@ -75,7 +75,7 @@ export function medianOf(row: Row | undefined, column: string): number | undefin
   return cell === undefined || typeof cell === "string" ? undefined : median(cell);
 }
 
-/** Of two rows of one table: round by round where both have as many, for what disturbs one disturbs the other. */
+/** Returns the ratio of two rows of one table, round by round if both have the same number of rounds, because noise affects both. */
 export function relation(one: Cell | undefined, other: Cell | undefined): number | undefined {
   if (!Array.isArray(one) || !Array.isArray(other)) return undefined;
   if (one.length !== other.length) return median(one) / median(other);

@@ -1,7 +1,7 @@
 import { priceOf } from "../src/models/prices.ts";
 import { medianOf, type Result } from "./results.ts";
 
-/** What a thousand runs a minute need, computed of what was measured: a section of docs/scale.md. */
+/** Computes what a thousand runs a minute need, for a section of docs/scale.md. */
 
 const BEGINS = "<!-- made by `npm run bench -- --write` -->";
 const ENDS = "<!-- as far as here -->";
@@ -16,9 +16,9 @@ export function renderScale(page: string, results: readonly Result[]): string {
 
 const RUNS = 1000;
 
-/** What nobody can measure here: said on the page, so that readers put in their own. */
+/** Assumptions that cannot be measured here. The page names them, so that readers can use their own. */
 const ASSUMED = {
-  /** Of a run's model calls, which come one after another. */
+  /** Duration of the model calls of a run, one after another. */
   secondsPerCall: 4,
   /** Runs that a worker drives at a time. */
   concurrency: 16,
@@ -51,14 +51,14 @@ function section(results: readonly Result[]): string {
 }
 
 interface Measured {
-  /** Of the triage that comes along. */
+  /** For the shipped triage. */
   readonly requests: number;
   readonly tokens: number;
   readonly fresh: number;
   readonly answered: number;
   readonly records: number;
   readonly kilobytes: number;
-  /** Of a run in the table `dbos`. */
+  /** For a run in the table `dbos`. */
   readonly rows: number;
   readonly workerRuns: number;
   readonly bestRuns: number;

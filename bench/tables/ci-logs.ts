@@ -250,7 +250,7 @@ const SETTINGS: readonly ((failure: Failure, seed: number) => Log)[] = [
 interface Setting {
   readonly before: number;
   readonly after: number;
-  /** Of ten ordinary lines, how many are harmless ones that sound like failures. */
+  /** Number of harmless lines that sound like failures, in ten ordinary lines. */
   readonly harmless: number;
 }
 

@@ -198,7 +198,7 @@ async function connections(database: Database): Promise<number> {
   return Number(found?.count);
 }
 
-/** Of all tables, with their indexes. */
+/** Returns the size of all tables with their indexes. */
 async function sizeOf(database: Database): Promise<{ readonly rows: number; readonly bytes: number }> {
   const tables = await database.rows<{ readonly name: string; readonly bytes: string }>(
     `select schemaname || '.' || tablename as name, pg_total_relation_size((schemaname || '.' || tablename)::regclass) as bytes

@@ -41,7 +41,7 @@ A contestant that takes longer than 20 seconds for a size (180 with \`--thorough
 };
 
 interface Runner extends Contestant {
-  /** Where it is installed; else it runs with what we have. */
+  /** Folder of the installed peer. Without one, it runs with our own packages. */
   readonly peer?: Peer;
   readonly module: string;
   readonly run: string;
@@ -88,7 +88,7 @@ function peerRow(name: string, group: string, peer: Peer, run: string): Runner {
 
 interface Contest {
   readonly folder: string;
-  /** Of Postgres; undefined where there is none. */
+  /** Address of Postgres. Undefined without Postgres. */
   readonly database: string | undefined;
 }
 

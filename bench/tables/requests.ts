@@ -12,7 +12,7 @@ const SIZES = [
   ["50 KB", 50_000],
 ] as const;
 
-/** What a workflow sends to its model, beside loops that a user would write. */
+/** Compares what a workflow sends to its model with loops that a user would write. */
 export const requests: Bench = {
   name: "requests",
   title: "What is sent to a model",
@@ -95,7 +95,7 @@ function callOf(name: string, input: unknown, index: number) {
 
 const DESCRIPTION = "Looks at what a service did of late.";
 
-/** What the built program sends, to a model that calls the tool once at each node, and before it reads on where it shall. */
+/** Measures what the built program sends to a model that calls the tool once at each node, and optionally reads on first. */
 async function ours(result: string, readsOn: boolean): Promise<readonly Body[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-requests-"));
   const bodies: Body[] = [];

@@ -66,7 +66,7 @@ function projectOf(folder: string): Workspace {
   );
 }
 
-/** As `find` and `cat` would: every folder listed, every file read. */
+/** Lists every folder and reads every file, like `find` and `cat`. */
 function readAll(directory: string): readonly (readonly [name: string, text: string])[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);

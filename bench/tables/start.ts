@@ -116,7 +116,7 @@ function sizeOf(place: { readonly folder: string } | { readonly why: string }): 
   return "why" in place ? place.why : [(blocksOf(join(place.folder, "node_modules")) * 512) / 1e6];
 }
 
-/** What is built now, as npm packs it, in an empty project. */
+/** Installs the current build, as npm packs it, in an empty project. */
 async function installOurs(folder: string) {
   const project = join(folder, "project");
   mkdirSync(project);

@@ -14,7 +14,7 @@ type ReplyEvent = Extract<RunEvent, { readonly type: "model:reply" }>;
 interface Request {
   readonly node: string;
   readonly tokens: number;
-  /** Of these, what the request before began with too. */
+  /** Tokens at the start that the previous request had as well. */
   readonly repeated: number;
 }
 
