@@ -31,7 +31,7 @@ execFileSync(process.execPath, ["dist/bin.js", "test", "workflows", "-u"], {
 
 /** Moves the results of tools from the made test into the kept one. */
 function takeResults(made, kept) {
-  const results = /^tools:\n[^]*?(?=^cases:)/m;
+  const results = /^tools:\n.*?(?=^cases:)/ms;
   const [found] = results.exec(readFileSync(made, "utf8")) ?? [];
   writeFileSync(
     kept,

@@ -161,7 +161,9 @@ describe("an incident's maker", () => {
       const args = ["workflows/incidents/make.mjs", name, out, "--pace", LONG ? "0.5" : "0.1"];
       const maker = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
       expect(await once(maker, "exit")).toEqual([0, null]);
-      const kept = readdirSync(folder).filter((file) => !/^(?:case\.yml|README.md|truth.yml|make|make.mjs|history)$/.test(file));
+      const kept = readdirSync(folder).filter(
+        (file) => !/^(?:case\.yml|README.md|truth.yml|make|make.mjs|history)$/.test(file),
+      );
       expect(readdirSync(out).sort()).toEqual(kept.sort());
       for (const place of truth.needles) {
         expect(await shown(out, place)).toContain(place.text);
