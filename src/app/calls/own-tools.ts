@@ -14,6 +14,7 @@ import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-make
 import { commandMs, isCommand } from "../../core/engine/tools/workspace.ts";
 import { type Audience, audienceOf, EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { Copy } from "../../loaders/own/workspace/copy.ts";
+import { callWorkspace } from "../../loaders/own/workspace/skill.ts";
 import type { ScriptWanted } from "../../loaders/programs/skill-script.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
@@ -135,8 +136,7 @@ function isAsking({ effect, audience }: Pick<Tool, "effect" | "audience">): bool
 
 /** Carries out a call on the run's working copy. */
 function copyHandler({ tool, input, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {
-  const handler = async (given: JsonObject, context: ToolContext) => {
-    const { callWorkspace } = await import("../../loaders/own/workspace/skill.ts");
+  const handler = (given: JsonObject, context: ToolContext) => {
     return callWorkspace({ name: tool.name, input: given, copy: copy(), paths, host: workspace.skills.host, context });
   };
   const config = handlerConfig(entry);

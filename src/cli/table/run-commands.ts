@@ -58,8 +58,8 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "recheck <run>",
-    summary: "Repeat the calls that a run's claims cite, and tell whether the symptoms are gone",
-    details: "Asks no model and writes nothing. Exits with 0 if it held, 1 if not, 8 if that cannot be told.",
+    summary: "Repeat the calls that a run's claims cite, and check whether the symptoms are gone",
+    details: "Asks no model and writes nothing. Exits with 0 if it held, 1 if not, 8 if that is not known.",
     options: [
       ["--window <duration>", "Length of the time range that ends now (default: as recorded, at least 30m)"],
       "from-ref",

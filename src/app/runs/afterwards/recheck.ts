@@ -1,4 +1,4 @@
-import { defined, isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { defined, type Json, type JsonObject, toJson } from "../../../core/base/values.ts";
 import { type FoundClaim, findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
@@ -122,7 +122,7 @@ function workflowOf({ record: { run, workflow } }: StoredRun, { steps, wider, sk
     name: `Recheck of ${run}`,
     description: "Repeats the calls that the kept claims of a run cite",
     entry: "again",
-    ...(workflow.skills ? { skills: workflow.skills as unknown as Json } : {}),
+    ...(workflow.skills ? { skills: toJson(workflow.skills) } : {}),
     nodes: {
       again: node("The same calls, now", steps.length > 0 ? steps : [NOTHING]),
       ...(wider.length > 0 ? { traffic: node("Empty searches without filters", wider) } : {}),
@@ -152,11 +152,4 @@ export async function prepareRecheck(
   });
   const { report_url: _, ...record } = prepared.record;
   return { ...prepared, record: { ...record, kind: "recheck" } };
-}
-
-/** Reports whether anything can be repeated. */
-export function hasRepeats({ workflow }: RecheckPlan): boolean {
-  const nodes = workflow.nodes as JsonObject;
-  const again = nodes.again;
-  return isObject(again) && (again as { steps: unknown[] }).steps.length > 0;
 }

@@ -5,7 +5,7 @@ import { summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import {
   type CountedRun,
   countRuns,
-  type RecheckAnswer,
+  type RecheckedRun,
   recheckIn,
   type Stats,
   type WriteCounts,
@@ -28,7 +28,7 @@ export async function collectStats(workspace: Workspace, wanted: number): Promis
   const { lines, skipped: unread } = readFeedback(await feedbackEntries(workspace));
   const aboutRun = groupBy(lines, ({ run }) => run);
   const runs: CountedRun[] = [];
-  const rechecks: RecheckAnswer[] = [];
+  const rechecks: RecheckedRun[] = [];
   const skipped: Stats["skipped"] = [...unread];
   for (const id of await store.list()) {
     try {

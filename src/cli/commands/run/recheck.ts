@@ -1,5 +1,5 @@
 import { recordedSkills } from "../../../app/documents.ts";
-import { hasRepeats, planRecheck, prepareRecheck } from "../../../app/runs/afterwards/recheck.ts";
+import { planRecheck, prepareRecheck } from "../../../app/runs/afterwards/recheck.ts";
 import { answerRecheck, type Recheck, repeatedIn } from "../../../app/runs/afterwards/recheck-answer.ts";
 import { readEnded } from "../../../app/runs/afterwards/verify.ts";
 import { startRun } from "../../../app/runs/drive.ts";
@@ -48,8 +48,7 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
       },
     });
     io.beginning.isTold = true;
-    const repeated = hasRepeats(plan) ? repeatedIn(finished.state, finished.events) : new Map();
-    const answer = answerRecheck(finished.record.run, plan, repeated);
+    const answer = answerRecheck(finished.record.run, plan, repeatedIn(finished.state, finished.events));
     const report = completeReport(io.host, finished);
     await writeOutputs(io, outputs, { report, planned: undefined, written: [] });
     if (flags.json === true) await io.out(jsonText(answer));

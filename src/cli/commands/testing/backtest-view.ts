@@ -99,7 +99,9 @@ export function backtestMarkdown(document: BacktestDocument): string {
 function notesOf({ cases, leftOut, baseline }: BacktestDocument): string[] {
   const unbounded = cases.flatMap(({ id, unbounded: tools }) => {
     const told = tools.map(({ tool, calls }) => `${tool} (${calls})`).join(", ");
-    return tools.length === 0 ? [] : [`${id}: these tools may have told what happened after the case's time: ${told}`];
+    return tools.length === 0
+      ? []
+      : [`${id}: these tools may have returned what happened after the case's time: ${told}`];
   });
   const compared = baseline && [
     `score ${baseline.now.toFixed(2)}, before ${baseline.before.toFixed(2)}, over ${baseline.cases} cases; the spread is ` +

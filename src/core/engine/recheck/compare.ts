@@ -1,5 +1,4 @@
-import type { Json } from "../../base/values.ts";
-import { isObject, type JsonObject } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { readQuote } from "../evidence/quote.ts";
 import { findQuotes } from "../evidence/source.ts";
 import { type Leaf, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";

@@ -3,6 +3,7 @@ import { type Fitting, groupBy, isObject, type Json, type JsonObject, lazy } fro
 import { optional } from "../../skill/field.ts";
 import { stateOf } from "../fold/fold.ts";
 import type { StoredRun } from "../ports.ts";
+import { ANSWERS, type RecheckAnswer } from "../recheck/compare.ts";
 import type { FeedbackLine, Judgement } from "../state/feedback.ts";
 import { judgementsIn } from "../state/feedback.ts";
 import type { RunSummary } from "./run-summary.ts";
@@ -60,16 +61,14 @@ export interface CountedRun {
   readonly writes: WriteCounts;
 }
 
-const ANSWERS = ["held", "not_held", "inconclusive"] as const;
-
 /** Answer of a recheck about the run `of`. */
-export interface RecheckAnswer {
+export interface RecheckedRun {
   readonly of: string;
-  readonly answer: (typeof ANSWERS)[number];
+  readonly answer: RecheckAnswer;
 }
 
 /** Finds the answer of a recheck in its results. Returns undefined if it has none. */
-export function recheckIn(stored: StoredRun): RecheckAnswer | undefined {
+export function recheckIn(stored: StoredRun): RecheckedRun | undefined {
   for (const { data } of stateOf(stored).results.values()) {
     const found = answerOf(data) ?? Object.values(data).map(answerOf).find(Boolean);
     if (found) return found;
@@ -77,7 +76,7 @@ export function recheckIn(stored: StoredRun): RecheckAnswer | undefined {
   return undefined;
 }
 
-function answerOf(value: Json): RecheckAnswer | undefined {
+function answerOf(value: Json): RecheckedRun | undefined {
   if (!isObject(value)) return undefined;
   const { of, answer } = value as JsonObject;
   const known = ANSWERS.find((one) => one === answer);
@@ -109,7 +108,7 @@ function rejectedIn(events: StoredRun["events"]): string[] {
 
 interface Counted {
   readonly runs: readonly CountedRun[];
-  readonly rechecks: readonly RecheckAnswer[];
+  readonly rechecks: readonly RecheckedRun[];
   readonly lines: readonly FeedbackLine[];
 }
 
@@ -130,7 +129,7 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 interface Said {
   readonly judged: readonly Judgement[];
-  readonly answers: readonly RecheckAnswer["answer"][];
+  readonly answers: readonly RecheckAnswer[];
 }
 
 function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRow {
