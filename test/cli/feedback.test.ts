@@ -39,8 +39,6 @@ async function project(): Promise<string> {
     "ask.json": ASK,
     "real.json": answer({ verdict: "real", headline: "The pool is full", cause: "pool" }),
     "empty.json": { replies: [] },
-    "held.json": answer({ verdict: "held", answer: "held", of: "r1" }),
-    "gone.json": answer({ verdict: "held", answer: "not_held", of: "gone" }),
   });
   await run(cwd, "r1");
   return cwd;
@@ -208,16 +206,11 @@ describe("stats", () => {
     await run(cwd, "r2");
     await run(cwd, "bad", "--model", "script:empty.json");
     await run(cwd, "dry", "--dry-run");
-    for (const id of ["held", "gone"]) {
-      await run(cwd, id, "--model", `script:${id}.json`);
-      const text = readFileSync(runFile(cwd, id), "utf8").replace('"kind":"run"', '"kind":"recheck"');
-      writeFileSync(runFile(cwd, id), forgedRecord(text));
-    }
     await feedback(cwd, "r2", "partly");
     await feedback(cwd, "bad", "wrong");
   });
 
-  it("counts real runs per workflow and model, with the rechecks of these runs", async () => {
+  it("counts real runs per workflow and model", async () => {
     const { rows, since, skipped } = await statsOf(cwd);
     expect([skipped, Math.round((Date.now() - Date.parse(since)) / 86_400_000)]).toEqual([[], 30]);
     const none = { right: 0, partly: 0, wrong: 0, planned: 0, applied: 0, rejected: 0 };
@@ -227,7 +220,6 @@ describe("stats", () => {
       { ...row, model: "script:empty.json", runs: 1, verdicts: {}, wrong: 1, tokens: { input: 0, output: 0 } },
       {
         ...{ ...row, model: "script:real.json", runs: 2, verdicts: { real: 2 }, partly: 1 },
-        rechecks: { ...rechecks, held: 1 },
         tokens: { input: 0, output: expect.any(Number) },
       },
     ]);

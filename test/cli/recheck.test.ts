@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Recheck } from "../../src/app/runs/afterwards/recheck-answer.ts";
+import type { Recheck } from "../../src/core/engine/recheck/answer.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, runFile } from "./program.ts";
 
@@ -86,6 +86,16 @@ describe("a recheck", () => {
     };
     expect(listed.runs.find(({ id }) => id === told.run)).toMatchObject({ kind: "recheck" });
     expect(JSON.parse((await here("runs", "show", "latest", "--json")).stdout)).toMatchObject({ run: "one" });
+  });
+
+  it("is held if a call that returns more than its range shows the symptom only before it", async () => {
+    const survey = { tool: "logs_survey", input: { files: "app.log", around: `${THEN}:10:00Z` } };
+    await investigate({ calls: [survey], claims: [CLAIM] });
+    const [code, told] = await recheck([paid(recently(5), 9)]);
+    expect([code, told]).toMatchObject([0, { claims: [{ answer: "held" }] }]);
+    expect((await recheck([timeout(recently(5), 9)]))[1].answer).toBe("not_held");
+    const stats = JSON.parse((await here("stats", "--json")).stdout);
+    expect([stats.rows, stats.skipped]).toMatchObject([[{ rechecks: { held: 1, not_held: 1, inconclusive: 0 } }], []]);
   });
 
   it("looks back as far as --window says", async () => {

@@ -2,8 +2,9 @@ import { defined, type Json, type JsonObject, toJson } from "../../../core/base/
 import { type FoundClaim, findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
+import type { RecheckPlan, Repeat } from "../../../core/engine/recheck/answer.ts";
 import { literal, moveInput, widenInput } from "../../../core/engine/recheck/calls.ts";
-import { emptyCondition, readSymptom, type Symptom } from "../../../core/engine/recheck/compare.ts";
+import { emptyCondition, readSymptom } from "../../../core/engine/recheck/compare.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
 import type { Tool } from "../../../core/skill/skill.ts";
 import { exposedName } from "../../../core/skill/tool-names.ts";
@@ -13,25 +14,10 @@ import { type Connect, type PreparedRun, prepareRun } from "../prepare.ts";
 
 /** Repeats the read calls that the kept claims of a run cite, as a run of its own without a model. */
 
-/** A cited call, and how it is repeated. */
-export interface Repeat {
-  readonly ref: string;
-  /** Name of the step that repeats it. Undefined if it cannot be repeated. */
-  readonly step?: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** Reason why it is not repeated. */
-  readonly reason?: string;
-  /** Symptoms by quote. A quote that the recorded result does not show has none. */
-  readonly symptoms: ReadonlyMap<string, Symptom>;
-  readonly isWidened: boolean;
-}
-
-export interface RecheckPlan {
+/** A planned recheck: the run's input, and the workflow of the repeated calls. */
+interface PlannedRecheck {
   readonly of: StoredRun;
-  readonly claims: readonly FoundClaim[];
-  readonly repeats: ReadonlyMap<string, Repeat>;
-  /** Workflow of the repeated calls. */
+  readonly input: RecheckPlan;
   readonly workflow: JsonObject;
 }
 
@@ -45,13 +31,13 @@ interface PlanRequest {
 const MOST_CALLS = 50;
 
 /** Plans the repeats. Facts about tools come from the skills of now, which trust limits. */
-export async function planRecheck(workspace: Workspace, of: StoredRun, request: PlanRequest): Promise<RecheckPlan> {
+export async function planRecheck(workspace: Workspace, of: StoredRun, request: PlanRequest): Promise<PlannedRecheck> {
   const { record } = of;
   const state = stateOf(of);
   const { claims } = findingOf(state, { record, workflow: record.workflow });
   const quotes = claims.flatMap((claim) => claim.quotes.filter(({ ref }) => ref !== "input"));
   const refs = [...new Set(quotes.map(({ ref }) => ref))];
-  const repeats = new Map<string, Repeat>();
+  const repeats: Repeat[] = [];
   const steps: JsonObject[] = [];
   const wider: JsonObject[] = [];
   const used = new Set<string>();
@@ -61,40 +47,42 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
     const found = await findTool(workspace, of, call.tool);
     const output = call.outcome && "output" in call.outcome ? call.outcome.output : undefined;
     const own = quotes.filter((quote) => quote.ref === ref);
-    const symptoms = new Map(
-      own.flatMap(({ quote }): [string, Symptom][] => {
-        const symptom = output === undefined ? undefined : readSymptom(output, quote);
-        return symptom ? [[quote, symptom]] : [];
-      }),
-    );
+    const symptoms = own.flatMap(({ quote }) => {
+      const symptom = output === undefined ? undefined : readSymptom(output, quote);
+      return symptom ? [{ quote, ...symptom }] : [];
+    });
     const then = Date.parse(record.at);
-    const input = found && moveInput(call.input, found.tool, { ...request, then });
+    const moved = found && moveInput(call.input, found.tool, { ...request, then });
     const base = { ref, tool: call.tool, symptoms };
     const reason = !found
       ? "source unavailable: its tool is gone or does not only read"
-      : input === undefined
+      : moved === undefined
         ? "the call has no time range"
-        : symptoms.size === 0
+        : symptoms.length === 0
           ? "the quoted record cannot be found in the recorded result"
           : steps.length >= MOST_CALLS
             ? `only ${MOST_CALLS} calls are repeated`
             : undefined;
-    if (reason !== undefined || !found || input === undefined) {
-      repeats.set(ref, { ...base, input: call.input, isWidened: false, ...defined("reason", reason) });
+    if (reason !== undefined || !found || moved === undefined) {
+      repeats.push({ ...base, input: call.input, since: 0, isWidened: false, ...defined("reason", reason) });
       continue;
     }
     const step = `c${steps.length + 1}`;
     const tool = exposedName(found.skill, found.tool.name);
-    const isNew = literal(input);
-    steps.push({ id: step, tool, with: isNew, on_error: "skip" });
+    const { input, since } = moved;
+    steps.push({ id: step, tool, with: literal(input), on_error: "skip" });
     used.add(found.skill);
     const wide = widenInput(input, found.tool, found.tool.input_schema as Json);
-    const when =
-      wide === undefined || output === undefined ? undefined : emptyCondition(step, output, [...symptoms.values()]);
+    const when = wide === undefined || output === undefined ? undefined : emptyCondition(step, output, symptoms);
     if (wide !== undefined && when) wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
-    repeats.set(ref, { ...base, step, input, isWidened: when !== undefined });
+    repeats.push({ ...base, step, input, since, isWidened: when !== undefined });
   }
-  return { of, claims, repeats, workflow: workflowOf(of, { steps, wider, skills: [...used] }) };
+  const input = { of: record.run, claims: claims.map(planned), repeats };
+  return { of, input, workflow: workflowOf(of, { steps, wider, skills: [...used] }) };
+}
+
+function planned({ text, quotes }: FoundClaim): RecheckPlan["claims"][number] {
+  return { text, quotes: quotes.map(({ ref, quote }) => ({ ref, quote })) };
 }
 
 /** Finds the tool of a recorded call, as it is now. Undefined if it is gone or does not only read. */
@@ -139,12 +127,12 @@ interface PrepareRequest {
 /** Prepares the run of kind `recheck`. */
 export async function prepareRecheck(
   workspace: Workspace,
-  { of, workflow }: RecheckPlan,
+  { of, input, workflow }: PlannedRecheck,
   { choices, connect }: PrepareRequest,
 ): Promise<PreparedRun> {
   const prepared = await prepareRun(workspace, {
     document: workflow,
-    input: () => ({ of: of.record.run }),
+    input: () => input,
     runId: undefined,
     choices: { ...choices, writes: "deny", coolDown: false },
     connect,

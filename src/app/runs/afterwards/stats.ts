@@ -1,12 +1,11 @@
 import { messageOf } from "../../../core/base/errors.ts";
 import { groupBy } from "../../../core/base/values.ts";
 import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
+import { answerRecheck, type Recheck } from "../../../core/engine/recheck/answer.ts";
 import { summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import {
   type CountedRun,
   countRuns,
-  type RecheckedRun,
-  recheckIn,
   type Stats,
   type WriteCounts,
   writesIn,
@@ -28,7 +27,7 @@ export async function collectStats(workspace: Workspace, wanted: number): Promis
   const { lines, skipped: unread } = readFeedback(await feedbackEntries(workspace));
   const aboutRun = groupBy(lines, ({ run }) => run);
   const runs: CountedRun[] = [];
-  const rechecks: RecheckedRun[] = [];
+  const rechecks: Recheck[] = [];
   const skipped: Stats["skipped"] = [...unread];
   for (const id of await store.list()) {
     try {
@@ -40,7 +39,7 @@ export async function collectStats(workspace: Workspace, wanted: number): Promis
         if (run) runs.push(run);
       }
       if (kind !== "recheck") continue;
-      const answer = recheckIn(await store.read(id));
+      const answer = answerRecheck(await store.read(id));
       if (answer) rechecks.push(answer);
       else skipped.push({ run: id, reason: "the recheck has no answer" });
     } catch (error) {

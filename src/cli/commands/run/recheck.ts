@@ -1,13 +1,13 @@
 import { recordedSkills } from "../../../app/documents.ts";
 import { planRecheck, prepareRecheck } from "../../../app/runs/afterwards/recheck.ts";
-import { answerRecheck, type Recheck, repeatedIn } from "../../../app/runs/afterwards/recheck-answer.ts";
 import { readEnded } from "../../../app/runs/afterwards/verify.ts";
 import { startRun } from "../../../app/runs/drive.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
-import { usageError } from "../../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { parseDuration } from "../../../core/base/values.ts";
+import { answerRecheck, type Recheck } from "../../../core/engine/recheck/answer.ts";
 import { runChoices, text } from "../../flags.ts";
 import { continuedRun, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, writeOutputs } from "../../outputs.ts";
@@ -48,7 +48,8 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
       },
     });
     io.beginning.isTold = true;
-    const answer = answerRecheck(finished.record.run, plan, repeatedIn(finished.state, finished.events));
+    const answer = answerRecheck(finished);
+    if (!answer) throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
     const report = completeReport(io.host, finished);
     await writeOutputs(io, outputs, { report, planned: undefined, written: [] });
     if (flags.json === true) await io.out(jsonText(answer));

@@ -16,8 +16,14 @@ interface Moving {
   readonly window: number | undefined;
 }
 
-/** Returns the input with its time range moved to end now. Undefined if the call has no time range. */
-export function moveInput(input: Json, facts: Facts | undefined, { now, then, window }: Moving): Json | undefined {
+/** A repeated call: its input, and the start of its range in milliseconds. */
+export interface Moved {
+  readonly input: JsonObject;
+  readonly since: number;
+}
+
+/** Moves the time range of a call to end now. Returns undefined if the call has no time range. */
+export function moveInput(input: Json, facts: Facts | undefined, { now, then, window }: Moving): Moved | undefined {
   const { from, to } = (facts?.clock === "range" && facts.range) || {};
   if (!isObject(input)) return undefined;
   const fields = input as JsonObject;
@@ -27,11 +33,13 @@ export function moveInput(input: Json, facts: Facts | undefined, { now, then, wi
   const end = momentOf(given.to, then) ?? then;
   if (given.from !== undefined && start === undefined) return undefined;
   const length = window ?? Math.max(LEAST_WINDOW_MS, start === undefined ? 0 : end - start);
-  return {
+  const since = now - length;
+  const moved = {
     ...fields,
-    ...(from === undefined ? {} : { [from]: writeLike(given.from ?? given.to, now - length) }),
+    ...(from === undefined ? {} : { [from]: writeLike(given.from ?? given.to, since) }),
     ...(to === undefined ? {} : { [to]: writeLike(given.to ?? given.from, now) }),
   };
+  return { input: moved, since };
 }
 
 function valueAt(fields: JsonObject, name: string | undefined): Json | undefined {

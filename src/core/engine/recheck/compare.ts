@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { readQuote } from "../evidence/quote.ts";
 import { findQuotes } from "../evidence/source.ts";
-import { type Leaf, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
+import { type Leaf, momentOfUnit, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Compares what a claim quotes with what the same call returns now. Pure: the same results give the same answer. */
 
@@ -71,23 +71,36 @@ function isPoint(path: string): boolean {
   return /\.\*\.1$/.test(path);
 }
 
-/** Compares a symptom with the repeated call. `wider` is the result without selecting fields, if it was asked for. */
-export function compare(symptom: Symptom, now: Json, wider: Json | undefined): Compared {
+interface Repeated {
+  readonly now: Json;
+  /** Result without the selecting fields, if it was asked for. */
+  readonly wider: Json | undefined;
+  /** Start of the repeated range, in milliseconds. Some tools also return records from before it: they do not count. */
+  readonly since: number;
+}
+
+/** Compares a symptom with the repeated call. */
+export function compare(symptom: Symptom, { now, wider, since }: Repeated): Compared {
   const { unit, shape, number } = symptom;
-  const units = unitsOf(now).filter(({ field }) => field === unit.field);
+  const units = unitsSince(now, since).filter(({ field }) => field === unit.field);
   const alike = units.filter((other) => shapeOf(other) === shape);
-  if (number) return compareNumber(symptom, number, { alike, wider });
+  const isBusy = wider !== undefined && hasTraffic(unitsSince(wider, since), unit.field);
+  const quiet = isBusy ? undefined : noTraffic(number?.value ?? unit.value, wider);
+  if (number) return compareNumber(symptom, number, { alike, quiet });
   const then = unit.value;
   const [first] = alike;
   if (first) return { answer: "not_held", reason: "the quoted record occurs again", then, now: first.value };
-  if (units.length > 0) return { answer: "held", then, now: null };
-  return hasTraffic(wider, unit.field) ? { answer: "held", then, now: null } : noTraffic(then, wider);
+  return units.length > 0 || !quiet ? { answer: "held", then, now: null } : quiet;
+}
+
+function unitsSince(output: Json, since: number): Unit[] {
+  return unitsOf(output).filter((unit) => (momentOfUnit(unit) ?? since) >= since);
 }
 
 function compareNumber(
   { unit }: Symptom,
   { value: then, path, before }: NonNullable<Symptom["number"]>,
-  { alike, wider }: { readonly alike: readonly Unit[]; readonly wider: Json | undefined },
+  { alike, quiet }: { readonly alike: readonly Unit[]; readonly quiet: Compared | undefined },
 ): Compared {
   const values = alike.flatMap(({ value }) =>
     numbersIn(value).flatMap((leaf) => (leaf.path === path || isPoint(leaf.path) ? [leaf.value] : [])),
@@ -95,8 +108,8 @@ function compareNumber(
   const isTotal = path === "" && typeof unit.value === "number";
   const nothing = values.length === 0 || (isTotal && values.every((value) => value === 0));
   if (nothing && then !== 0) {
-    if (hasTraffic(wider, unit.field)) return { answer: "held", then, now: values[0] ?? null };
-    return { ...noTraffic(then, wider), now: values[0] ?? null, isSilent: true };
+    const now = values[0] ?? null;
+    return quiet ? { ...quiet, now, isSilent: true } : { answer: "held", then, now };
   }
   const middle = (then + before) / 2;
   const isGone = (value: number) => (then > before ? value < middle : value > middle);
@@ -116,9 +129,8 @@ function noTraffic(then: Json, wider: Json | undefined): Compared {
 }
 
 /** Reports whether a result has anything but zeros in a field. */
-function hasTraffic(wider: Json | undefined, field: string): boolean {
-  if (wider === undefined) return false;
-  return unitsOf(wider).some((unit) => unit.field === field && unit.value !== 0 && unit.value !== false);
+function hasTraffic(units: readonly Unit[], field: string): boolean {
+  return units.some((unit) => unit.field === field && unit.value !== 0 && unit.value !== false);
 }
 
 /** Returns the conditions under which a repeated call found nothing: its fields that hold what the quotes show. */

@@ -23,11 +23,43 @@ function unitOf(field: string, value: Json): Unit {
 }
 
 function* valuesIn(value: Json): Generator<Json> {
-  if (typeof value === "string") yield* value.split("\n").filter((line) => line !== "");
-  else if (Array.isArray(value) && isDivided(value as Json[])) yield* value as Json[];
+  if (typeof value === "string") yield* linesOf(value);
+  else if (Array.isArray(value) && isDivided(value as Json[])) for (const item of value as Json[]) yield* partsOf(item);
   else if (Array.isArray(value)) for (const item of value as Json[]) yield* valuesIn(item);
   else if (isObject(value)) for (const member of Object.values(value as JsonObject)) yield* valuesIn(member);
   else if (value !== null) yield value;
+}
+
+const TIMES = ["last", "last_seen", "time", "timestamp", "@timestamp", "at", "date", "ts"];
+const STARTS_WITH_TIME = /^[\s[("]*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?Z|[+-]\d\d:?\d\d)?)/;
+const SECONDS_BELOW = 1e11;
+
+/** Returns the time of a record, in milliseconds: of a field that is named like one, or of the start of its line. */
+export function momentOfUnit({ value, text }: Unit): number | undefined {
+  if (typeof value === "string") return instantOf(STARTS_WITH_TIME.exec(text.slice(0, 80))?.[1]);
+  if (!isObject(value)) return undefined;
+  const times = TIMES.map((name) => instantOf((value as JsonObject)[name]));
+  return times.find((time) => time !== undefined);
+}
+
+function instantOf(value: Json | undefined): number | undefined {
+  if (typeof value === "number" && momentOfEpoch(value)) return value < SECONDS_BELOW ? value * 1000 : value;
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d/.test(value)) return undefined;
+  const time = Date.parse(/[+-]\d\d:?\d\d$|Z$/.test(value.slice(10)) ? value : `${value.replace(",", ".")}Z`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Lists an element of a list of records. Its texts of several lines are records of their own. */
+function* partsOf(element: Json): Generator<Json> {
+  if (!isObject(element)) return yield element;
+  const members = Object.entries(element as JsonObject);
+  const isText = ([, member]: [string, Json]) => typeof member === "string" && member.includes("\n");
+  for (const [, text] of members.filter(isText)) yield* linesOf(String(text));
+  yield Object.fromEntries(members.filter((member) => !isText(member)));
+}
+
+function linesOf(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
 }
 
 /**
@@ -37,8 +69,10 @@ function* valuesIn(value: Json): Generator<Json> {
 export function shapeOf({ field, value }: Unit): string {
   const texts = new Set<string>();
   const visit = (part: Json, path: string): void => {
-    if (typeof part === "string") texts.add(`${path}=${part.replace(VARYING, "#")}`);
-    else if (Array.isArray(part)) {
+    if (typeof part === "string") {
+      const plain = part.replace(VARYING, "#");
+      if (!/^[#TZ:.+\- ]*$/.test(plain)) texts.add(`${path}=${plain}`);
+    } else if (Array.isArray(part)) {
       const isRow = path === "" && !isDivided(part as Json[]);
       for (const [index, item] of (part as Json[]).entries()) visit(item, isRow ? `${path}.${index}` : `${path}.*`);
     } else if (isObject(part)) {
@@ -46,8 +80,7 @@ export function shapeOf({ field, value }: Unit): string {
     }
   };
   visit(value, "");
-  const told = [...texts].filter((text) => !/=[#TZ:.+\- ]*$/.test(text));
-  return JSON.stringify([field, ...told.sort()]);
+  return JSON.stringify([field, ...[...texts].sort()]);
 }
 
 /** Ids and digits, which differ between two occurrences of the same thing. */

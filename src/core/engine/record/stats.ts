@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { type Fitting, groupBy, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
+import { type Fitting, groupBy, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 import { stateOf } from "../fold/fold.ts";
 import type { StoredRun } from "../ports.ts";
-import { ANSWERS, type RecheckAnswer } from "../recheck/compare.ts";
+import type { Recheck } from "../recheck/answer.ts";
 import type { FeedbackLine, Judgement } from "../state/feedback.ts";
 import { judgementsIn } from "../state/feedback.ts";
 import type { RunSummary } from "./run-summary.ts";
@@ -61,28 +61,6 @@ export interface CountedRun {
   readonly writes: WriteCounts;
 }
 
-/** Answer of a recheck about the run `of`. */
-export interface RecheckedRun {
-  readonly of: string;
-  readonly answer: RecheckAnswer;
-}
-
-/** Finds the answer of a recheck in its results. Returns undefined if it has none. */
-export function recheckIn(stored: StoredRun): RecheckedRun | undefined {
-  for (const { data } of stateOf(stored).results.values()) {
-    const found = answerOf(data) ?? Object.values(data).map(answerOf).find(Boolean);
-    if (found) return found;
-  }
-  return undefined;
-}
-
-function answerOf(value: Json): RecheckedRun | undefined {
-  if (!isObject(value)) return undefined;
-  const { of, answer } = value as JsonObject;
-  const known = ANSWERS.find((one) => one === answer);
-  return typeof of === "string" && known ? { of, answer: known } : undefined;
-}
-
 /** Counts the planned writes of a run. `lines` are the feedback lines about it. */
 export function writesIn({ record, events }: StoredRun, lines: readonly FeedbackLine[]): WriteCounts {
   const planned = stateOf({ record, events }).run.operations.filter(({ withdrawn }) => !withdrawn);
@@ -108,7 +86,7 @@ function rejectedIn(events: StoredRun["events"]): string[] {
 
 interface Counted {
   readonly runs: readonly CountedRun[];
-  readonly rechecks: readonly RecheckedRun[];
+  readonly rechecks: readonly Pick<Recheck, "of" | "answer">[];
   readonly lines: readonly FeedbackLine[];
 }
 
@@ -129,7 +107,7 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 interface Said {
   readonly judged: readonly Judgement[];
-  readonly answers: readonly RecheckAnswer[];
+  readonly answers: readonly Recheck["answer"][];
 }
 
 function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRow {

@@ -1,0 +1,134 @@
+import * as z from "zod";
+import { defined, type Fitting, type Json, lazy } from "../../base/values.ts";
+import { json } from "../../skill/field.ts";
+import { stateOf } from "../fold/fold.ts";
+import type { StoredRun } from "../ports.ts";
+import { type Compared, compare, joinAnswers, type RecheckAnswer } from "./compare.ts";
+
+/** Answer of a recheck. It depends on its record alone: the plan is the run's input, the repeated calls are its events. */
+
+const quoted = () => z.object({ ref: z.string(), quote: z.string() });
+const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number() });
+
+/** Input of a recheck: the claims, and the calls that they cite. */
+export const recheckPlanSchema = lazy(() =>
+  z.object({
+    of: z.string(),
+    claims: z.array(z.object({ text: z.string(), quotes: z.array(quoted()) })),
+    repeats: z.array(
+      z.object({
+        ref: z.string(),
+        tool: z.string(),
+        input: json(),
+        /** Step that repeats the call. Undefined if the call is not repeated. */
+        step: z.string().optional(),
+        /** Reason why it is not repeated. */
+        reason: z.string().optional(),
+        /** Start of the repeated range, in milliseconds since 1970. */
+        since: z.number(),
+        /** Quotes that the recorded result shows, and what they show. */
+        symptoms: z.array(
+          z.object({
+            quote: z.string(),
+            unit: z.object({ field: z.string(), value: json(), text: z.string() }),
+            shape: z.string(),
+            number: leaf().optional(),
+          }),
+        ),
+        /** The call is repeated without its selecting fields if it finds nothing. */
+        isWidened: z.boolean(),
+      }),
+    ),
+  }),
+);
+export type RecheckPlan = Fitting<typeof recheckPlanSchema>;
+export type Repeat = RecheckPlan["repeats"][number];
+
+/** Result of a recheck, as `--json` prints it. */
+export interface Recheck {
+  readonly schema: "skillflow.recheck/1";
+  /** The run of the recheck itself. */
+  readonly run: string;
+  /** The run whose claims were checked again. */
+  readonly of: string;
+  readonly answer: RecheckAnswer;
+  readonly claims: readonly RecheckedClaim[];
+}
+
+export interface RecheckedClaim {
+  readonly claim: string;
+  readonly answer: RecheckAnswer;
+  readonly reason?: string;
+  /** The quoted record or number, and what the repeated call has instead. */
+  readonly then: Json;
+  readonly now: Json;
+  /** The repeated call that decided the answer. Null if the claim cites none. */
+  readonly call: { readonly ref: string; readonly tool: string; readonly input: Json } | null;
+}
+
+/** Results of the repeated calls, by node and step. */
+type Repeated = ReadonlyMap<string, { readonly output: Json } | { readonly error: string }>;
+
+type Judged = RecheckedClaim & Pick<Compared, "isSilent">;
+
+/** Compares the claims with the repeated calls. Returns undefined if the record is not of a recheck. */
+export function answerRecheck(stored: StoredRun): Recheck | undefined {
+  const { success, data: plan } = recheckPlanSchema().safeParse(stored.record.input);
+  if (!success) return undefined;
+  const repeated = repeatedIn(stored);
+  const repeats = new Map(plan.repeats.map((repeat) => [repeat.ref, repeat]));
+  const judged = plan.claims.map((claim) => judgeClaim(claim, repeats, repeated));
+  const claims = judged.map(({ isSilent: _, ...claim }, index): RecheckedClaim => {
+    const silent = judged.find((other, at) => at !== index && other.isSilent);
+    if (claim.answer !== "held" || typeof claim.then !== "number" || !silent) return claim;
+    return { ...claim, answer: "inconclusive", reason: `another series is 0 or absent now: ${silent.claim}` };
+  });
+  const answer = joinAnswers(claims.map((claim) => claim.answer));
+  return { schema: "skillflow.recheck/1", run: stored.record.run, of: plan.of, answer, claims };
+}
+
+function repeatedIn(stored: StoredRun): Repeated {
+  const { run } = stateOf(stored);
+  const repeated = new Map<string, { readonly output: Json } | { readonly error: string }>();
+  for (const event of stored.events) {
+    if (event.type !== "tool:call" || event.step === undefined) continue;
+    const call = run.calls.get(event.ref);
+    if (call?.outcome) repeated.set(`${call.node}/${event.step}`, call.outcome);
+  }
+  return repeated;
+}
+
+function judgeClaim(
+  { text, quotes }: RecheckPlan["claims"][number],
+  repeats: ReadonlyMap<string, Repeat>,
+  repeated: Repeated,
+): Judged {
+  const compared = quotes.flatMap(({ ref, quote }): Judged[] => {
+    const repeat = repeats.get(ref);
+    if (!repeat) return [];
+    const call = { ref, tool: repeat.tool, input: repeat.input };
+    return [{ claim: text, ...compareQuote(repeat, quote, repeated), call }];
+  });
+  const answer = joinAnswers(compared.map((one) => one.answer));
+  const deciding = compared.find((one) => one.answer === answer);
+  if (deciding) return deciding;
+  return { claim: text, ...unknown(null, "it cites no call that can be repeated"), call: null };
+}
+
+function compareQuote({ step, reason, symptoms, since, isWidened }: Repeat, quote: string, made: Repeated): Compared {
+  const found = symptoms.find((symptom) => symptom.quote === quote);
+  const then = found?.number?.value ?? found?.unit.value ?? quote;
+  if (step === undefined) return unknown(then, reason ?? "the call was not repeated");
+  if (!found) return unknown(then, "the quoted record cannot be found in the recorded result");
+  const now = made.get(`again/${step}`);
+  if (!now) return unknown(then, "source unavailable: the call was not made");
+  if ("error" in now) return unknown(then, `source unavailable: ${now.error}`);
+  const wide = isWidened ? made.get(`traffic/${step}`) : undefined;
+  const { number, ...symptom } = found;
+  const wider = wide && "output" in wide ? wide.output : undefined;
+  return compare({ ...symptom, ...defined("number", number) }, { now: now.output, wider, since });
+}
+
+function unknown(then: Json, reason: string): Compared {
+  return { answer: "inconclusive", reason, then, now: null };
+}
