@@ -18,7 +18,7 @@ export interface HttpOptions {
   readonly mostBytes: number;
   /** JSON endpoints, by path. */
   readonly endpoints?: ReadonlyMap<string, Endpoint>;
-  /** Handlers for any method that may stream their response, by path. */
+  /** Handlers for any method that may stream their response, by path. A path that ends with `/` includes all below it. */
   readonly handlers?: ReadonlyMap<string, Handler>;
   /** Handles every request instead of the above, and does its own access checks. */
   readonly site?: (request: Request, asked: Asked) => Promise<Response>;
@@ -114,7 +114,7 @@ async function serve(
   if (body === undefined) return refuse(response, 413, `a body may have at most ${options.mostBytes} bytes`);
   const caller = callerOf(response, callers);
   try {
-    const handler = options.handlers?.get(pathOf(request));
+    const handler = handlerOf(request, options);
     if (handler) return await stream(response, await handler(webRequest(request, body, caller.signal)));
     const answer = await options.endpoints?.get(pathOf(request))?.(body, caller.signal);
     return answer === undefined ? send(response, 204, "") : send(response, 200, answer);
@@ -167,7 +167,7 @@ function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | un
   const path = pathOf(request);
   if (isForeign(headers.host, headers.origin, options)) return [403, "requests from pages of other sites are refused"];
   if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
-  const isHandled = options.handlers?.has(path) === true;
+  const isHandled = handlerOf(request, options) !== undefined;
   if (!isHandled && !options.endpoints?.has(path)) return [404, "there is nothing here"];
   if (options.token !== undefined && !isSame(bearerOf(headers.authorization) ?? "", options.token)) {
     return [401, "a token is needed: Authorization: Bearer …", { "www-authenticate": "Bearer" }];
@@ -181,6 +181,12 @@ function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | un
 
 function pathOf({ url = "/" }: IncomingMessage): string {
   return url.split("?")[0] ?? "/";
+}
+
+function handlerOf(request: IncomingMessage, { handlers = new Map() }: HttpOptions): Handler | undefined {
+  const path = pathOf(request);
+  const folder = [...handlers.keys()].find((key) => key.endsWith("/") && path.startsWith(key));
+  return handlers.get(path) ?? (folder === undefined ? undefined : handlers.get(folder));
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type HttpServer, openHttpServer } from "../http-server.ts";
+import { DISCOVERY, discovery } from "../publishing/discovery.ts";
 import type { McpService } from "./server.ts";
 
 /** Options for serving MCP over streamable HTTP at `/mcp`. */
@@ -28,7 +29,10 @@ export async function openMcpHttp(service: McpService, options: McpHttpOptions):
   const server = await openHttpServer({
     ...options,
     mostBytes: MOST_BYTES,
-    handlers: new Map([["/mcp", handler]]),
+    handlers: new Map([
+      ["/mcp", handler],
+      [DISCOVERY, async (request) => discovery((await service.offer).published)(request)],
+    ]),
   });
   return {
     url: server.url,

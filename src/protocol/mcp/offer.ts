@@ -12,6 +12,7 @@ import { nameTools } from "../../core/engine/tools/disclosure.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import { describeTools, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
 import { numberNames } from "../../core/skill/tool-names.ts";
+import { type Publication, publishSkills } from "../publishing/published.ts";
 import { describedInput } from "./parameter-texts.ts";
 import { linkTo } from "./resources.ts";
 import {
@@ -28,7 +29,9 @@ import {
 export interface Offer {
   /** Tools by offered name, in the order of the list. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
+  readonly published: Publication;
   readonly redactor: Redactor;
   readonly warnings: readonly string[];
 }
@@ -71,12 +74,15 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
   const renamed = tools.filter(([name, tool]) => name !== tool.name);
   const withInstruction = offered.filter(({ entry }) => entry.skill.instruction);
   const entries = offered.map(({ entry }) => entry);
+  const published = await publishSkills(entries, workspace.skills);
   return {
+    published,
     tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
     skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, withToolNames(entry)])),
     redactor: createRedactor(secretsOf(workspace.host.env, entries, workspace)),
     warnings: [
       ...warnings,
+      ...published.warnings,
       ...renamed.map(([name, { name: own, from }]) => `${own} of ${from} is offered as ${name}: the name is taken`),
     ],
   };

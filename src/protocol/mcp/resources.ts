@@ -1,43 +1,31 @@
 import type {
   Prompt,
   ReadResourceResult,
-  Resource,
   ResourceLink,
   ResourceTemplateType,
+  ServerContext,
 } from "@modelcontextprotocol/server";
-import { readSkillFile } from "../../app/skills/file.ts";
+import type { SkillSource } from "@modelcontextprotocol/server/ext/skills";
 import type { SkillEntry } from "../../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
 import { isBlobId } from "../../core/engine/tools/blob.ts";
+import { SKILLS } from "./skills.ts";
 
-/** MCP resources: instructions of skills, their bundled files, and large results. Instructions are also prompts. */
+/** MCP resources: files of skills and large results. Instructions of skills are prompts. */
 
-const SKILLS = "skillflow://skills/";
 const BLOBS = "skillflow://blobs/";
 
 /** Largest part of a blob per read. Larger blobs are read in ranges. */
 const MOST_READ = 1024 * 1024;
 
-export function describeResources(skills: Iterable<SkillEntry>): Resource[] {
-  return [...skills].flatMap(({ skill, bundle }) => [
-    {
-      uri: SKILLS + encodeURIComponent(skill.id),
-      name: skill.id,
-      title: skill.name,
-      description: skill.description,
-      mimeType: "text/markdown",
-    },
-    ...(bundle?.files ?? []).map((path) => ({
-      uri: `${SKILLS}${encodeURIComponent(skill.id)}/${path.split("/").map(encodeURIComponent).join("/")}`,
-      name: `${skill.id}/${path}`,
-      description: `A file that the skill ${skill.name} refers to`,
-      mimeType: typeOf(path),
-    })),
-  ]);
-}
-
 export const TEMPLATES: ResourceTemplateType[] = [
+  {
+    uriTemplate: `${SKILLS}{+path}`,
+    name: "skill",
+    title: "Skill",
+    description: "A file of a skill: its id, then the path, such as SKILL.md",
+  },
   {
     uriTemplate: `${BLOBS}{blob_id}{?offset,length}`,
     name: "blob",
@@ -46,17 +34,12 @@ export const TEMPLATES: ResourceTemplateType[] = [
   },
 ];
 
-function typeOf(path: string): string {
-  if (/\.(md|markdown)$/i.test(path)) return "text/markdown";
-  return /\.json$/i.test(path) ? "application/json" : "text/plain";
-}
-
 export function linkTo({ blob_id, kind, size_bytes }: BlobInfo): ResourceLink {
   return { type: "resource_link", uri: BLOBS + blob_id, name: blob_id, mimeType: kind, size: size_bytes };
 }
 
 export interface Readable {
-  readonly skills: ReadonlyMap<string, SkillEntry>;
+  readonly skills: Pick<SkillSource, "read">;
   readonly blobs: Blobs;
   readonly redactor: Redactor;
 }
@@ -65,24 +48,21 @@ export interface Readable {
 export async function readResource(
   uri: string,
   { skills, blobs, redactor }: Readable,
+  context: ServerContext,
 ): Promise<ReadResourceResult | undefined> {
-  const content = uri.startsWith(SKILLS)
-    ? await readSkill(uri.slice(SKILLS.length), skills)
-    : uri.startsWith(BLOBS)
-      ? await readBlob(uri.slice(BLOBS.length), blobs, redactor)
-      : undefined;
+  const content = uri.startsWith(BLOBS)
+    ? await readBlob(uri.slice(BLOBS.length), blobs, redactor)
+    : await readSkillFile(uri, skills, context);
   return content && { contents: [{ uri, ...content }] };
 }
 
 type Content = { readonly mimeType: string } & ({ readonly text: string } | { readonly blob: string });
 
-async function readSkill(address: string, skills: Readable["skills"]): Promise<Content | undefined> {
-  const [id = "", ...segments] = address.split("/").map(decode);
-  const entry = skills.get(id);
-  if (segments.length === 0) return entry && { mimeType: "text/markdown", text: entry.skill.instruction ?? "" };
-  const path = segments.join("/");
-  if (!entry?.bundle?.files.includes(path)) return undefined;
-  return { mimeType: typeOf(path), text: await readSkillFile(entry, path) };
+/** Returns a skill's file unchanged, because its digest covers every byte. */
+async function readSkillFile(uri: string, skills: Readable["skills"], context: ServerContext) {
+  const { mimeType = "application/octet-stream", ...content } = (await skills.read(uri, context)) ?? {};
+  if ("text" in content) return { mimeType, text: content.text };
+  return "bytes" in content ? { mimeType, blob: Buffer.from(content.bytes).toString("base64") } : undefined;
 }
 
 /** Returns an empty string for malformed encoding, which matches nothing. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
+import type { SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
 import { openBlobs } from "../../app/calls/execute.ts";
 import type { Workspace } from "../../app/host.ts";
-import { FileRefused } from "../../app/skills/file.ts";
 import type { Blobs } from "../../core/base/blobs.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { isNestedBeyond, type JsonObject, nearest } from "../../core/base/values.ts";
@@ -10,7 +10,8 @@ import type { Observer } from "../../core/engine/ports.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import type { Logger } from "../../core/skill/skill.ts";
 import { isBusy, type Offer, openOffer } from "./offer.ts";
-import { describePrompts, describeResources, ReadRefused, readResource, TEMPLATES } from "./resources.ts";
+import { describePrompts, type Readable, ReadRefused, readResource, TEMPLATES } from "./resources.ts";
+import { skillSource } from "./skills.ts";
 import { findWorkflows, loadWorkflows } from "./workflows.ts";
 
 /** Options of the MCP service. Each connection gets its own server, and all share one offer. */
@@ -44,15 +45,19 @@ type Sdk = typeof import("@modelcontextprotocol/server");
 /** Opens the service. Blobs live as long as it does. */
 export async function openMcpService(workspace: Workspace, options: McpOptions): Promise<McpService> {
   const files = findWorkflows(workspace, options.workflows);
-  const [sdk, { blobs, forget }] = await Promise.all([
+  const [sdk, { SkillsExtension }, { blobs, forget }] = await Promise.all([
     import("@modelcontextprotocol/server"),
+    import("@modelcontextprotocol/server/ext/skills"),
     openBlobs(workspace.host, "offer"),
   ]);
   const stopping = new AbortController();
   const world = { ...options, workspace, blobs, signal: stopping.signal };
   const offer = loadWorkflows(workspace, files, options).then((workflows) => openOffer({ ...world, workflows }));
   const underWay = new Set<Promise<unknown>>();
-  const service: Serving = { sdk, options, offer, blobs, underWay };
+  const skills = skillSource(async () => (await offer).published);
+  const onWarning = ({ path, message }: { path: string; message: string }) => options.note(`${path}: ${message}`);
+  const extension = new SkillsExtension({ source: skills, onWarning });
+  const service: Serving = { sdk, options, offer, blobs, skills, extension, underWay };
   return {
     offer,
     createServer: () => createServer(service),
@@ -69,18 +74,23 @@ interface Serving {
   readonly options: McpOptions;
   readonly offer: Promise<Offer>;
   readonly blobs: Blobs;
+  readonly skills: ReturnType<typeof skillSource>;
+  readonly extension: SkillsExtension;
   readonly underWay: Set<Promise<unknown>>;
 }
 
 const INSTRUCTIONS =
-  "Tools of skills, and workflows as tools whose names begin with run_. A skill's instruction, as a prompt or a resource, explains how to use its tools. Runs are recorded: the result has the run's id.";
+  "Tools of skills, and workflows as tools whose names begin with run_. A skill's instruction, as a prompt or as skill://<id>/SKILL.md, explains how to use its tools. Runs are recorded: the result has the run's id.";
 
 function createServer(service: Serving): Server {
-  const { sdk, options, blobs, underWay } = service;
-  const server = new sdk.Server(
-    { name: "skillflow", title: "skillflow", version: options.version },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+  const { sdk, options, blobs, skills, extension, underWay } = service;
+  const [name, fixed] = ["skillflow", { listChanged: false }];
+  const mcp = new sdk.McpServer(
+    { name, title: name, version: options.version },
+    { capabilities: { tools: fixed, resources: fixed, prompts: fixed }, instructions: INSTRUCTIONS },
   );
+  extension.attach(mcp);
+  const { server } = mcp;
   const offered = async <Result>(answer: (offer: Offer) => Result | Promise<Result>): Promise<Result> =>
     answer(await service.offer);
   server.setRequestHandler("tools/list", () =>
@@ -92,12 +102,12 @@ function createServer(service: Serving): Server {
     underWay.add(done);
     return done;
   });
-  server.setRequestHandler("resources/list", () =>
-    offered(({ skills }) => ({ resources: describeResources(skills.values()) })),
-  );
+  server.setRequestHandler("resources/list", async (_, context) => ({
+    resources: await skills.listResources(context),
+  }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: TEMPLATES }));
-  server.setRequestHandler("resources/read", ({ params: { uri } }) =>
-    offered(({ skills, redactor }) => readOrRefuse(sdk, uri, { skills, blobs, redactor })),
+  server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
+    offered(({ redactor }) => readOrRefuse(sdk, uri, { skills, blobs, redactor, context })),
   );
   server.setRequestHandler("prompts/list", () =>
     offered(({ skills }) => ({ prompts: describePrompts(skills.values()) })),
@@ -174,12 +184,16 @@ function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Ob
   return [narrate(tell)];
 }
 
-async function readOrRefuse(sdk: Sdk, uri: string, readable: Parameters<typeof readResource>[1]) {
+async function readOrRefuse(
+  sdk: Sdk,
+  uri: string,
+  { context, ...readable }: Readable & { readonly context: ServerContext },
+) {
   try {
-    const found = await readResource(uri, readable);
+    const found = await readResource(uri, readable, context);
     if (found) return found;
   } catch (error) {
-    if (!(error instanceof ReadRefused || error instanceof FileRefused)) throw error;
+    if (!(error instanceof ReadRefused)) throw error;
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${uri} is not read: ${error.message}`);
   }
   throw new sdk.ResourceNotFoundError(uri, `there is no resource ${uri}`);

@@ -1,6 +1,8 @@
 import { openBlobs, openExecution } from "../../app/calls/execute.ts";
 import type { Workspace } from "../../app/host.ts";
 import { type HttpServer, openHttpServer } from "../http-server.ts";
+import { DISCOVERY, discovery } from "../publishing/discovery.ts";
+import { publishSkills } from "../publishing/published.ts";
 import { openCatalog } from "./catalog.ts";
 import { answerRpc, type RpcOptions } from "./json-rpc.ts";
 import { skillsProtocol } from "./methods.ts";
@@ -10,6 +12,8 @@ interface ServiceOptions {
   readonly port: number;
   readonly token: string | undefined;
   readonly onFault: (error: unknown) => void;
+  /** Receives the reasons why skills are not in the index of skills. */
+  readonly warn: (line: string) => void;
 }
 
 interface OpenedService extends HttpServer {
@@ -20,9 +24,12 @@ interface OpenedService extends HttpServer {
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_CALLS = 100;
 
-/** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
+/** Serves a project's skills at `/rpc`, and an index of them for discovery. Blobs live as long as the service. */
 export async function openService(workspace: Workspace, options: ServiceOptions): Promise<OpenedService> {
   const catalog = await openCatalog(workspace);
+  const entries = catalog.skills.map(({ entry }) => entry);
+  const published = await publishSkills(entries, workspace.skills);
+  for (const warning of published.warnings) options.warn(warning);
   const { blobs, forget } = await openBlobs(workspace.host, "serve");
   const execution = openExecution(workspace, blobs);
   const rpc: RpcOptions = {
@@ -36,7 +43,8 @@ export async function openService(workspace: Workspace, options: ServiceOptions)
   };
   try {
     const endpoints = new Map([["/rpc", endpoint]]);
-    const server = await openHttpServer({ ...options, mostBytes: MOST_BYTES, endpoints });
+    const handlers = new Map([[DISCOVERY, discovery(published)]]);
+    const server = await openHttpServer({ ...options, mostBytes: MOST_BYTES, endpoints, handlers });
     return {
       url: server.url,
       skills: catalog.skills.length,

@@ -141,18 +141,15 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
     expect(readEvents(cwd, gist.run).at(-1)).toMatchObject({ type: "workflow:end", status: "succeeded" });
   });
 
-  it("reads the skills' instructions and files, as resources and as prompts", async () => {
+  it("lists the skills' instructions as resources and as prompts", async () => {
     const { client } = await connectHere({ cwd: makeProject(FILES), ...(options ? { client: options } : {}) });
     const { resources } = await client.listResources();
-    const addresses = resources.map(({ uri }) => uri);
-    expect(addresses).toContain("skillflow://skills/manners");
-    expect(addresses).toContain("skillflow://skills/manners/references/forms.md");
-    const read = async (uri: string) => (await client.readResource({ uri })).contents[0];
-    expect(await read("skillflow://skills/manners")).toMatchObject({
+    expect(resources).toContainEqual({
+      uri: "skill://manners/SKILL.md",
+      name: "manners",
+      description: "How to greet",
       mimeType: "text/markdown",
-      text: "Read references/forms.md, then greet.",
     });
-    expect(await read("skillflow://skills/manners/references/forms.md")).toMatchObject({ text: "# Forms\nHello.\n" });
     const { prompts } = await client.listPrompts();
     expect(prompts).toContainEqual(expect.objectContaining({ name: "manners", description: "How to greet" }));
     const prompt = await client.getPrompt({ name: "manners" });
@@ -240,10 +237,12 @@ describe("over the standard streams", () => {
     await expect(client.callTool({ name: "desk_lok" })).rejects.toThrow("did you mean desk_look?");
     await expect(client.getPrompt({ name: "nobody" })).rejects.toMatchObject(refused);
     for (const uri of [
-      "skillflow://skills/nobody",
-      "skillflow://skills/manners/SKILL.md",
-      "skillflow://skills/manners/..%2F..%2F..%2Fscript.json",
-      "skillflow://skills/%ff",
+      "skill://nobody/SKILL.md",
+      "skill://manners",
+      "skill://manners/..%2F..%2F..%2Fscript.json",
+      "skill://manners/../../../script.json",
+      "skill://manners/%ff",
+      "skillflow://skills/manners",
       "skillflow://blobs/blob:00000000000000000000000000000000",
       "skillflow://blobs/../secrets",
       "file:///etc/passwd",

@@ -6,7 +6,7 @@ import { amount, jsonText } from "../../terminal/terminal.ts";
 export const serve: Action = async (io, _args, flags) => {
   const place = listenAt(io, flags);
   const { workspace, teller, stopped } = openServing(io, flags, []);
-  const service = await openService(workspace, { ...place, onFault: teller.onFault });
+  const service = await openService(workspace, { ...place, onFault: teller.onFault, warn: teller.warn });
   const { url, skills } = service;
   if (flags.json === true) await io.out(jsonText({ url, skills }));
   teller.note(`serving ${amount(skills, "skill")} at ${url}/rpc (Ctrl-C stops)`);

@@ -1,0 +1,80 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Skill } from "@modelcontextprotocol/server/ext/skills";
+import type { Workspace } from "../../app/host.ts";
+import type { SkillEntry } from "../../app/workspace.ts";
+import { messageOf } from "../../core/base/errors.ts";
+import { listFiles, readFileOf, readFiles } from "./skill-files.ts";
+
+/** Skills that other programs can read, over MCP and at a well-known address. Digests always match the files on disk. */
+
+export interface PublishedSkill {
+  readonly id: string;
+  /** Returns the entry of the skills extension of MCP. Throws if the files cannot be published. */
+  entry(): Promise<Skill>;
+  /** Reads one file, by its path in the folder. */
+  read(path: string): Promise<Buffer>;
+  /** Reads all files, by path. */
+  readAll(): Promise<ReadonlyMap<string, Buffer>>;
+}
+
+export interface Publication {
+  /** Skills that could be published at the start, sorted by id. */
+  readonly skills: ReadonlyMap<string, PublishedSkill>;
+  /** Reasons why other folders of skills are not published. Those built in are not mentioned. */
+  readonly warnings: readonly string[];
+}
+
+/** Publishes the available skills with a SKILL.md whose name and files follow the rules of Agent Skills. */
+export async function publishSkills(
+  entries: readonly SkillEntry[],
+  { diagnostics }: Pick<Workspace["skills"], "diagnostics">,
+): Promise<Publication> {
+  const skills = new Map<string, PublishedSkill>();
+  const skipped = diagnostics.filter(({ code }) => code === "SKILL_SKIPPED");
+  const warnings = skipped.map(({ file, message }) => `${file}: ${message}`);
+  for (const { skill, source, unavailable } of entries) {
+    const directory = source.path;
+    if (unavailable !== undefined || directory === null || !isFolder(directory)) continue;
+    try {
+      if (!existsSync(join(directory, "SKILL.md"))) throw new Error("it has no SKILL.md");
+      const published = publish(skill.id, directory);
+      await published.entry();
+      skills.set(skill.id, published);
+    } catch (error) {
+      if (source.kind !== "builtin")
+        warnings.push(`${skill.id}: its files are not offered to other programs: ${messageOf(error)}`);
+    }
+  }
+  return { skills, warnings };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function publish(id: string, directory: string): PublishedSkill {
+  let known: { readonly stamp: string; readonly entry: Skill } | undefined;
+  const readAll = async () => readFiles(directory, await listFiles(directory));
+  return {
+    id,
+    readAll,
+    read: (path) => readFileOf(directory, path),
+    async entry() {
+      const files = await listFiles(directory);
+      const stamp = JSON.stringify(files);
+      if (known?.stamp === stamp) return known.entry;
+      const { skillEntry } = await import("@modelcontextprotocol/server/ext/skills");
+      const contents = await readFiles(directory, files);
+      const entry = await skillEntry(id, Object.fromEntries(contents)).catch(explain);
+      known = { stamp, entry };
+      return entry;
+    },
+  };
+}
+
+/** Replaces the SDK's message, which repeats the name of the skill, by the problems. */
+function explain(error: unknown): never {
+  const { problems } = error as { readonly problems?: readonly { readonly message: string }[] };
+  throw problems ? new Error(problems.map(({ message }) => message).join("; ")) : error;
+}
