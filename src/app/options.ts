@@ -111,7 +111,7 @@ export const OPTIONS = {
         "Let text from private sources go to public places (default: queue it for review)",
       ],
       offline: ["--offline", "Make no network requests except to this machine"],
-      frozen: ["--frozen", "Fail if an MCP server's tools differ from skillflow.lock"],
+      frozen: ["--frozen", "Fail if an MCP server's tools or skills differ from skillflow.lock"],
       "from-ref": [
         "--from-ref <ref>",
         "Read the workflow, config and skills from this commit and treat the checkout as data",

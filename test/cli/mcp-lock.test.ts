@@ -94,8 +94,8 @@ describe("mcp-lock", () => {
     const { code, stderr } = await lock();
     expect([code, stderr]).toEqual([0, expect.stringContaining("remote: 2 tools")]);
     expect(file()).toEqual({
-      schema: "skillflow.lock/1",
-      servers: { remote: { url, tools: { look: digest(LOOK), post: digest(POST) } } },
+      schema: "skillflow.lock/2",
+      servers: { remote: { url, tools: { look: digest(LOOK), post: digest(POST) }, skills: {} } },
     });
     const text = readFileSync(join(cwd, "skillflow.lock"), "utf8");
     expect(text.indexOf('"look"')).toBeLessThan(text.indexOf('"post"'));
@@ -232,7 +232,7 @@ describe("a run with a lock", () => {
 
   it.each<[string, string, string]>([
     ["that is no JSON", '{\n  "schema": oops\n}', "skillflow.lock:2:13"],
-    ["of another schema", '{"schema":"skillflow.lock/2","servers":{}}', "skillflow.lock:1:"],
+    ["of another schema", '{"schema":"skillflow.lock/3","servers":{}}', "skillflow.lock:1:"],
     [
       "with a digest that is none",
       '{"schema":"skillflow.lock/1",\n"servers":{"remote":{"url":"http://x",\n"tools":{"look":"abc"}}}}',

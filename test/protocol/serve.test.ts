@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,9 +28,11 @@ const TELL = [
   "    print('print', token)",
   "    return {'token': token, 'blob': runtime.blobs.create('blob ' + token)}",
 ].join("\n");
+const PLAIN = "---\nname: plain\ndescription: Plain advice\n---\nDo it.\n";
 const FILES = {
   ...COUNT,
   ...packageFiles({ name: "test.slow", code: SLOW }),
+  ".claude/skills/plain/SKILL.md": PLAIN,
   ...packageFiles({ name: "test.stuck", code: STUCK }),
   ...packageFiles({ name: "test.tell", more: '[permissions]\nsecrets = ["TELL_TOKEN"]\n', code: TELL }),
   ...packageFiles({ name: "test.versions", version: "1.0.0" }),
@@ -363,6 +366,20 @@ describe("over HTTP", () => {
   });
 });
 
+describe("discovery", () => {
+  it("lists the skills whose names follow the rules, with the digest of what their addresses answer", async () => {
+    const index = new URL("/.well-known/agent-skills/index.json", service.url);
+    const { skills } = (await (await fetch(index)).json()) as { skills: Record<string, string>[] };
+    const plain = skills.find(({ name }) => name === "plain");
+    const digest = `sha256:${createHash("sha256").update(PLAIN).digest("hex")}`;
+    const url = "/.well-known/agent-skills/plain/SKILL.md";
+    expect(plain).toEqual({ name: "plain", type: "skill-md", description: "Plain advice", url, digest });
+    const answer = await fetch(new URL(url, index));
+    expect([answer.headers.get("content-type"), await answer.text()]).toEqual(["text/markdown; charset=utf-8", PLAIN]);
+    expect(skills.map(({ name }) => name)).not.toContain("test.slow");
+  });
+});
+
 describe("the command", () => {
   it("asks for the token of --token-env", async () => {
     const guarded = await startService(["--token-env", "SERVE_TOKEN"], { SERVE_TOKEN: "a-long-token" });
@@ -371,6 +388,7 @@ describe("the command", () => {
     expect(await status({})).toBe(401);
     expect(await status({ authorization: "Bearer another" })).toBe(401);
     expect(await status({ authorization: "Bearer a-long-token" })).toBe(200);
+    expect((await fetch(`${guarded.url}/.well-known/agent-skills/index.json`)).status).toBe(401);
     expect((await fetch(`${guarded.url}/health`)).status).toBe(200);
     guarded.child.kill("SIGTERM");
     expect((await guarded.ended).code).toBe(0);

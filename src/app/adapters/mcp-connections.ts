@@ -9,12 +9,13 @@ import { exposedName } from "../../core/skill/tool-names.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { UNCONNECTED } from "../../loaders/mcp/call.ts";
 import type { McpConnection, ServedTool } from "../../loaders/mcp/client.ts";
-import { holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
+import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
 import { documentsOf, type Host, processesOf } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
+import { describeFault, namedEntry, offeredEntries, type RemoteSkills } from "./mcp-skills.ts";
 
 /** Connected MCP servers of a run's skills. */
 export interface Servers {
@@ -49,42 +50,30 @@ export interface Connecting {
 /** Returns the skills of a dry run, which does not connect their servers. */
 export function withoutServers(entries: SkillEntries): SkillEntries {
   const left = [...entries].map(([id, entry]) => {
-    const isServed = entry?.skill.mcp !== undefined && entry.unavailable === undefined;
-    return [id, isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry] as const;
+    const isServed = (entry?.skill.mcp ?? entry?.remote) !== undefined && entry?.unavailable === undefined;
+    return [
+      id,
+      entry && isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry,
+    ] as const;
   });
   return new Map(left);
 }
 
-/** Connects the servers of all available skills in parallel. Leaves out tools that differ from the lock. */
+/** Connects the servers of all available skills in parallel. Leaves out tools and skills that differ from the lock. */
 export async function connectServers(entries: SkillEntries, connecting: Connecting): Promise<Servers> {
-  const served = [...entries.values()].filter((entry) => entry?.skill.mcp && entry.unavailable === undefined);
-  const lock = served.length === 0 ? undefined : readLock(projectRoot(documentsOf(connecting.host)));
-  if (connecting.frozen) requireLocked(new Set(served.flatMap((entry) => entry?.skill.id ?? [])), lock);
-  const connections: McpConnection[] = [];
-  const warnings: string[] = [];
-  const differing: string[] = [];
+  const served = serversOf(entries);
+  const lock = served.size === 0 ? undefined : readLock(projectRoot(documentsOf(connecting.host)));
+  if (connecting.frozen) requireLocked(new Set(served.keys()), lock);
+  const opening: Opening = { ...connecting, lock, connections: [], warnings: [], differing: [] };
+  const { connections, warnings, differing } = opening;
   const close = async () => {
     await Promise.all(connections.map((connection) => connection.close()));
   };
+  const opened = new Map(
+    await Promise.all([...served].map(async ([id, entry]) => [id, await openServer(entry, opening)] as const)),
+  );
   const connected = await Promise.all(
-    [...entries].map(async ([id, entry]) => {
-      if (!entry?.skill.mcp || entry.unavailable !== undefined) return [id, entry] as const;
-      const warn = (message: string) =>
-        void warnings.push(`the MCP server of ${id} ${cutMiddle(connecting.redactor.text(message), MOST_SAID)}`);
-      const locked = lockedOf(lock, entry.skill.id);
-      const result = await connectSkill(entry, { ...connecting, isLocked: locked !== undefined }, warn);
-      if ("reason" in result) return [id, withoutServer(entry, { kind: "server", reason: result.reason })] as const;
-      connections.push(result);
-      const held = locked
-        ? holdToLock(result.tools, entry.skill.mcp, locked)
-        : { tools: result.tools, differences: [] };
-      for (const difference of held.differences) warn(difference);
-      if (held.differences.length > 0) differing.push(entry.skill.id);
-      const offered = [...held.tools.map(withoutDigest), ...result.readers];
-      const tools = offered.map((tool) => ({ ...entry.said.get(tool.name), ...tool }));
-      for (const name of unlisted(entry.skill.mcp, tools)) warn(`has no tool ${name}, for which an effect is set`);
-      return [id, { ...entry, skill: withTools(entry.skill, tools, warn) }] as const;
-    }),
+    [...entries].map(([id, entry]) => connectEntry([id, entry], { entries, opened, opening })),
   );
   if (connecting.signal.aborted) {
     await close();
@@ -94,7 +83,73 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
     await close();
     throw frozen(warnings.join("; "));
   }
-  return { entries: new Map(connected), warnings, close };
+  return { entries: new Map(connected.flat()), warnings, close };
+}
+
+/** Returns the available skills with servers, by id, including those whose skills are listed one by one. */
+function serversOf(entries: SkillEntries): ReadonlyMap<string, SkillEntry> {
+  const all = [...entries.values()].map((entry) => entry?.remote?.server ?? entry);
+  const served = all.filter((entry) => entry?.skill.mcp && entry.unavailable === undefined);
+  return new Map(served.flatMap((entry) => (entry ? [[entry.skill.id, entry]] : [])));
+}
+
+interface Opening extends Connecting {
+  readonly lock: Lock | undefined;
+  readonly connections: McpConnection[];
+  readonly warnings: string[];
+  /** Ids of servers that differ from the lock. */
+  readonly differing: string[];
+}
+
+type OpenedServer = { readonly reason: string } | { readonly tools: readonly Tool[]; readonly remote: RemoteSkills };
+
+/** Connects a server. Returns its tools and skills without those that differ from the lock. */
+async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedServer> {
+  const { skill, said } = entry;
+  const warn = warner(skill.id, opening);
+  const locked = lockedOf(opening.lock, skill.id);
+  const result = await connectSkill(entry, { ...opening, isLocked: locked !== undefined }, warn);
+  if ("reason" in result) return result;
+  opening.connections.push(result);
+  for (const offered of result.skills) describeFault(offered, warn);
+  const held = locked ? holdToLock(result.tools, skill.mcp ?? {}, locked) : { tools: result.tools, differences: [] };
+  const remote = locked ? holdSkillsToLock(result.skills, locked) : { skills: result.skills, differences: [] };
+  if ("note" in remote && remote.note) warn(remote.note);
+  const differences = [...held.differences, ...remote.differences];
+  for (const difference of differences) warn(difference);
+  if (differences.length > 0) opening.differing.push(skill.id);
+  const offered = [...held.tools.map(withoutDigest), ...result.readers];
+  const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
+  for (const name of unlisted(skill.mcp ?? {}, tools)) warn(`has no tool ${name}, for which an effect is set`);
+  return { tools, remote: { skills: remote.skills, reading: opening.links && { signal: opening.signal } } };
+}
+
+function warner(id: string, { warnings, redactor }: Opening) {
+  return (message: string) =>
+    void warnings.push(`the MCP server of ${id} ${cutMiddle(redactor.text(message), MOST_SAID)}`);
+}
+
+interface Connected {
+  readonly entries: SkillEntries;
+  readonly opened: ReadonlyMap<string, OpenedServer>;
+  readonly opening: Opening;
+}
+
+/** Returns an entry with what its server offers, and entries for the server's skills. */
+async function connectEntry(
+  [id, entry]: readonly [string, SkillEntry | undefined],
+  { entries, opened, opening }: Connected,
+): Promise<(readonly [string, SkillEntry | undefined])[]> {
+  const server = opened.get(entry?.remote?.server.skill.id ?? entry?.skill.id ?? id);
+  if (!entry || !server || entry.unavailable !== undefined) return [[id, entry]];
+  if ("reason" in server) return [[id, withoutServer(entry, { kind: "server", reason: server.reason })]];
+  if (entry.remote) return [[id, await namedEntry(entry, entry.remote.name, server.remote)]];
+  if (!entry.skill.mcp) return [[id, entry]];
+  const warn = warner(id, opening);
+  const skills = server.remote.skills.filter(({ name }) => !entries.has(`${id}/${name}`));
+  const remote = await offeredEntries(entry, { ...server.remote, skills }, warn);
+  const connected = { ...entry, skill: withTools(entry.skill, server.tools, warn) };
+  return [[id, connected], ...remote.map((each) => [each.skill.id, each] as const)];
 }
 
 const MOST_SAID = 2000;
@@ -112,7 +167,7 @@ function requireLocked(ids: ReadonlySet<string>, lock: Lock | undefined): void {
 
 function frozen(what: string): SkillflowError {
   return new SkillflowError("lock.differs", `nothing ran: ${what}`, {
-    hint: "review the tools that the server offers now, then pin them: skillflow mcp-lock",
+    hint: "review what the server offers now, then pin it: skillflow mcp-lock",
   });
 }
 

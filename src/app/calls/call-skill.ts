@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "../../core/base/values.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { describeTools, type Logger, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
 import type { Invocation } from "../../loaders/folder/host.ts";
+import { openLinks } from "../../loaders/mcp/offer/links.ts";
 import { handlerConfig, recordSkill } from "../../loaders/registry/entry.ts";
 import { type Chosen, chooseTool } from "../../loaders/registry/invoke.ts";
 import { createCall } from "../../run/call.ts";
@@ -83,6 +84,33 @@ export async function listServerTools(
   const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
   await servers.close();
   return servers.entries.get(entry.skill.id) ?? entry;
+}
+
+/** Time limit for a list of skills. */
+const LIST_MS = 5000;
+
+/**
+ * Adds the skills that the servers of available skills offer, sorted by id. Servers that cannot be reached are left as
+ * they are. With `reads`, the skills have their instructions.
+ */
+export async function withRemoteSkills(
+  workspace: Workspace,
+  entries: readonly SkillEntry[],
+  { signal, reads = false }: { readonly signal: AbortSignal; readonly reads?: boolean },
+): Promise<{ readonly entries: readonly SkillEntry[]; readonly warnings: readonly string[] }> {
+  const { host } = workspace;
+  const redactor = createRedactor(secretsOf(host.env, entries, workspace));
+  const servers = await connectServers(new Map(entries.map((entry) => [entry.skill.id, entry])), {
+    ...{ host, fetch: openFetch(host.env, false), redactor, offline: false, signal, limitMs: LIST_MS },
+    ...(reads ? { links: () => openLinks() } : {}),
+  });
+  await servers.close();
+  const remote = [...servers.entries.values()].filter((entry) => entry?.remote !== undefined);
+  const found = new Map([...entries, ...remote].flatMap((entry) => (entry ? [[entry.skill.id, entry]] : [])));
+  return {
+    entries: [...found.values()].sort((a, b) => (a.skill.id < b.skill.id ? -1 : 1)),
+    warnings: servers.warnings,
+  };
 }
 
 async function callTool(

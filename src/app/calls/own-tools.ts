@@ -64,7 +64,7 @@ function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
 type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => unknown;
 
 const EXECUTORS: Readonly<Record<string, Carry>> = {
-  [READ_SKILL]: (input, world) => readSkill(checkedAs<ReadSkill>(input), world),
+  [READ_SKILL]: (input, world, context) => readSkill(checkedAs<ReadSkill>(input), world, context),
   [RUN_SCRIPT]: (input, world, context) => runScript(checkedAs<RunScript>(input), world, context),
   [BOARD_READ]: (input, world) => joinBoard(checkedAs<BoardInput>(input), world),
   [BOARD_DIGEST]: (input) => digestBoard(checkedAs<DigestInput>(input)),
@@ -88,8 +88,9 @@ interface ReadSkill {
 }
 
 /** Reads a bundled file in its current version. The instructions themselves come from the run's record. */
-async function readSkill({ skill_name, path }: ReadSkill, { entries }: OwnWorld): Promise<Json> {
-  const bundle = entries.get(skill_name)?.bundle;
+async function readSkill({ skill_name, path }: ReadSkill, { entries }: OwnWorld, context: ToolContext): Promise<Json> {
+  const { bundle, remote } = entries.get(skill_name) ?? {};
+  if (remote?.read) return remote.read(path, context);
   if (!bundle) throw new SkillflowError("input.invalid", `${skill_name} bundles no files`);
   const { readBundled } = await import("../../loaders/folder/bundled-files.ts");
   return readBundled(skill_name, bundle.directory, path);

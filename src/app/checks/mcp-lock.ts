@@ -1,8 +1,9 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual } from "../../core/base/values.ts";
-import { type Lock, type LockedServer, lockedPlace, readLock, writeLock } from "../../loaders/mcp/lock.ts";
+import { LOCK_SCHEMA, type Lock, type LockedServer, lockedPlace, readLock, writeLock } from "../../loaders/mcp/lock.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { type Connecting, connectSkill } from "../adapters/mcp-connections.ts";
+import { describeFault } from "../adapters/mcp-skills.ts";
 import type { Workspace } from "../host.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
 import { allSkills } from "../skills/states.ts";
@@ -50,7 +51,7 @@ function ambiguous(id: string, file: string): SkillflowError {
 /** Result for each server, sorted by id. */
 export interface Locking {
   readonly path: string;
-  readonly locked: readonly { readonly id: string; readonly tools: number }[];
+  readonly locked: readonly { readonly id: string; readonly tools: number; readonly skills: number }[];
   /** Servers that were skipped because they are untrusted or lack config. Their entries in the lock stay. */
   readonly leftOut: readonly Missed[];
   /** Servers that could not be used. Their entries in the lock stay, too. */
@@ -83,18 +84,22 @@ export async function lockServers(
       if ("reason" in connection) return { id, reason: connection.reason };
       await connection.close();
       const tools = Object.fromEntries(connection.tools.map(({ name, digest }) => [name, digest]));
-      return { id, server: { ...lockedPlace(mcp), tools } };
+      const usable = connection.skills.filter((skill) => !describeFault(skill, warn));
+      const skills = Object.fromEntries(usable.map(({ uri, digests }) => [uri, digests]));
+      return { id, server: { ...lockedPlace(mcp), tools, skills } };
     }),
   );
   if (signal.aborted) throw new SkillflowError("run.interrupted", "interrupted: skillflow.lock is unchanged");
   const locked = answers.filter((answer) => "server" in answer);
   const lock: Lock = {
-    schema: "skillflow.lock/1",
+    schema: LOCK_SCHEMA,
     servers: { ...kept, ...Object.fromEntries(locked.map(({ id, server }) => [id, server])) },
   };
   return {
     path: await writeLock(root, lock),
-    locked: locked.map(({ id, server }) => ({ id, tools: Object.keys(server.tools).length })),
+    locked: locked.map(({ id, server: { tools, skills = {} } }) => {
+      return { id, tools: Object.keys(tools).length, skills: Object.keys(skills).length };
+    }),
     leftOut: entries.flatMap((entry) => {
       const reason = whyNot(entry);
       return reason === undefined ? [] : [{ id: entry.skill.id, reason }];

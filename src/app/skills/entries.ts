@@ -50,13 +50,14 @@ export async function gatherCalled(set: SkillSet, references: Iterable<string>):
   return found;
 }
 
-/** Returns all skills whose handlers may run: the given ones and those that they call. */
+/** Returns all skills whose handlers may run: the given ones, those that they call, and those with their servers. */
 export async function reachedSkills(
   set: SkillSet,
   entries: SkillEntries,
 ): Promise<readonly (SkillEntry | undefined)[]> {
   const called = [...entries.values()].flatMap((entry) => entry?.calls ?? []);
-  return [...entries.values(), ...(await gatherCalled(set, called)).values()];
+  const servers = [...entries.values()].map((entry) => entry?.remote?.server);
+  return [...entries.values(), ...servers, ...(await gatherCalled(set, called)).values()];
 }
 
 /** Asks the skills again what they lack, now that the run's input and sources are known. */

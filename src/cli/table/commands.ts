@@ -15,7 +15,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SERVER_COMMANDS,
   {
     usage: "mcp-lock [workflow...]",
-    summary: "Pin the tools that MCP servers offer in skillflow.lock",
+    summary: "Pin the tools and skills that MCP servers offer in skillflow.lock",
     details:
       "Connects the trusted servers of all skills and of the workflows (default: those in the project's workflows/).",
     options: [...PROJECT],

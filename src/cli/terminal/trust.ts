@@ -10,6 +10,7 @@ import {
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { remoteOf } from "../../loaders/registry/open.ts";
 import { isCi } from "../ci/ci.ts";
 import { projectOptions } from "../flags.ts";
 import type { Flags, Io } from "../io.ts";
@@ -28,7 +29,8 @@ export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) =
   return openAsking(io, flags, async (opened) => {
     const { workflow, inline } = await read(opened);
     const used = new Set(Object.values(workflow?.nodes ?? {}).flatMap((node) => node.skills ?? []));
-    return [...used].map((reference) => ({ reference, inline }));
+    const servers = [...used].map((reference) => remoteOf(opened.skills.ids, reference)?.server ?? reference);
+    return [...new Set(servers)].map((reference) => ({ reference, inline }));
   });
 }
 

@@ -13,6 +13,19 @@ export function parseSkillReference(text: string): SkillReference {
   return { id: text.slice(0, at), range: range === "" || range === "latest" || range === "*" ? undefined : range };
 }
 
+/** A skill that an MCP server offers. */
+export interface RemoteReference {
+  /** Id of the skill with the server. */
+  readonly server: string;
+  readonly name: string;
+}
+
+/** Splits `docs/disk-full` into server and name. Returns undefined for ids without a slash, which are never remote. */
+export function parseRemote(reference: string): RemoteReference | undefined {
+  const slash = reference.indexOf("/");
+  return slash < 1 ? undefined : { server: reference.slice(0, slash), name: reference.slice(slash + 1) };
+}
+
 /** Skills that exist. Iterates over their ids. */
 export interface KnownSkills extends Iterable<string> {
   has(reference: string): boolean;

@@ -71,10 +71,11 @@ export async function readBundled(skill: string, directory: string, path: string
   }
   const read = await readPlace(place, MOST_BYTES);
   if ("inside" in read) throw inputError(`the file ${path} of ${skill} ${read.message}`);
-  return textOf(path, read.bytes, read.size);
+  return textOfFile(path, read.bytes, read.size);
 }
 
-function textOf(path: string, bytes: Uint8Array, size: number): string {
+/** Decodes the beginning of a file of `size` bytes. Throws if it is not text. */
+export function textOfFile(path: string, bytes: Uint8Array, size: number): string {
   const left = size - bytes.length;
   const { text, start } = wholeText(bytes);
   if (start > 0 || text.includes("\0") || text.includes("\uFFFD")) {

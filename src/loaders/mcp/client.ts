@@ -9,6 +9,7 @@ import type { Links } from "./offer/links.ts";
 import { promptReader } from "./offer/prompts.ts";
 import { resourceReader } from "./offer/resources.ts";
 import { readResult } from "./offer/results.ts";
+import { listSkills, type OfferedSkill } from "./offer/skills.ts";
 import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
 import type { Processes } from "./processes.ts";
 import { reach, type Server } from "./server.ts";
@@ -47,6 +48,8 @@ export interface McpConnection {
   readonly tools: readonly ServedTool[];
   /** Tools that read the server's resources and prompts, if it declares any. */
   readonly readers: readonly Tool[];
+  /** Skills that the server listed when it was connected, with those that cannot be used. */
+  readonly skills: readonly OfferedSkill[];
   /** Resolves when the server's process group is gone or its session has ended. */
   close(): Promise<void>;
 }
@@ -92,9 +95,11 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
     await session?.close();
   };
   const readers = await readersOf(server, first, options);
+  const skills = await listSkills(server, { signal: deadlineOf(options), warn: options.onWarning });
   return {
     tools: first.tools.map((tool) => connectTool(server, tool, options)),
     readers,
+    skills,
     close() {
       closing ??= closeAll();
       return closing;
@@ -114,10 +119,9 @@ async function authOf(
 
 /** Returns tools that read resources and prompts, unless the server's own tools use their names. */
 async function readersOf(server: Server, session: Session, options: McpOptions): Promise<readonly Tool[]> {
-  const { config, links, isLocked = false, timeoutMs = CONNECT_MS, signal, onWarning: warn } = options;
+  const { config, links, isLocked = false, onWarning: warn } = options;
   if (!links) return [];
-  const deadline = AbortSignal.timeout(Math.min(timeoutMs, LIST_MS));
-  const listing = { isLocked, signal: signal ? AbortSignal.any([signal, deadline]) : deadline, warn };
+  const listing = { isLocked, signal: deadlineOf(options), warn };
   const said = saidOf(config);
   const readers = [
     resourceReader(server, session, { said, links }),
@@ -125,6 +129,11 @@ async function readersOf(server: Server, session: Session, options: McpOptions):
   ];
   const isTaken = ({ name }: Tool) => session.tools.some((tool) => tool.name === name);
   return readers.filter((reader) => reader !== undefined).filter((reader) => !isTaken(reader));
+}
+
+function deadlineOf({ timeoutMs = CONNECT_MS, signal }: McpOptions): AbortSignal {
+  const deadline = AbortSignal.timeout(Math.min(timeoutMs, LIST_MS));
+  return signal ? AbortSignal.any([signal, deadline]) : deadline;
 }
 
 function connectTool(server: Server, tool: ListedTool, { isLocked, links }: McpOptions): ServedTool {

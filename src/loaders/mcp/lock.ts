@@ -7,21 +7,24 @@ import { deepEqual, type Fitting, lazy } from "../../core/base/values.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import { readPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
+import type { OfferedSkill } from "./offer/skills.ts";
 import { quote } from "./offer/tools.ts";
 
-/** `skillflow.lock`: the tools that MCP servers offered when the file was written. */
+/** `skillflow.lock`: the tools and skills that MCP servers offered when the file was written. */
 
+export const LOCK_SCHEMA = "skillflow.lock/2";
 const hex = () => z.string().regex(/^[0-9a-f]{64}$/, "it is not a sha256 in hex");
-const tools = () => z.record(z.string(), hex());
+const pins = () => ({
+  tools: z.record(z.string(), hex()),
+  /** Files of skills by the address of SKILL.md. Absent in version 1. */
+  skills: z.record(z.string(), z.record(z.string(), z.string().regex(/^sha256:[0-9a-f]{64}$/))).optional(),
+});
 const lockSchema = lazy(() =>
   z.strictObject({
-    schema: z.literal("skillflow.lock/1"),
+    schema: z.enum(["skillflow.lock/1", LOCK_SCHEMA]),
     servers: z.record(
       z.string(),
-      z.union([
-        z.strictObject({ url: z.string(), tools: tools() }),
-        z.strictObject({ command: z.string(), tools: tools() }),
-      ]),
+      z.union([z.strictObject({ url: z.string(), ...pins() }), z.strictObject({ command: z.string(), ...pins() })]),
     ),
   }),
 );
@@ -72,7 +75,11 @@ function broken(path: string, { line, column }: { line?: number; column?: number
 
 /** Writes the lock with sorted keys, so that diffs are easy to review. Returns its path. */
 export function writeLock(root: string, { schema, servers }: Lock): Promise<string> {
-  const sorted = Object.entries(servers).map(([id, server]) => [id, { ...server, tools: inOrder(server.tools) }]);
+  const sorted = Object.entries(servers).map(([id, { skills, ...server }]) => {
+    const files = Object.entries(skills ?? {}).map(([uri, digests]) => [uri, inOrder(digests)]);
+    const pinned = skills && { skills: inOrder(Object.fromEntries(files)) };
+    return [id, { ...server, tools: inOrder(server.tools), ...pinned }];
+  });
   const text = JSON.stringify({ schema, servers: inOrder(Object.fromEntries(sorted)) }, null, 2);
   return replaceFile(join(root, LOCK_FILE), `${text}\n`, { root, fileMode: 0o666 });
 }
@@ -99,7 +106,7 @@ interface Held<Tool> {
 export function holdToLock<Tool extends { readonly name: string; readonly digest: string }>(
   offered: readonly Tool[],
   config: McpServerConfig,
-  { tools: locked, ...place }: LockedServer,
+  { tools: locked, skills: _, ...place }: LockedServer,
 ): Held<Tool> {
   const lockedDigest = (name: string) => (Object.hasOwn(locked, name) ? locked[name] : undefined);
   const isSame = ({ name, digest }: Tool) => lockedDigest(name) === digest;
@@ -120,4 +127,43 @@ export function holdToLock<Tool extends { readonly name: string; readonly digest
       ...gone.map((name) => `no longer offers the tool ${quote(name)}, which is in ${LOCK_FILE}`),
     ],
   };
+}
+
+/** Skills of a server, with a fault for those that differ from the lock, and the differences as clauses about the server. */
+interface HeldSkills {
+  readonly skills: readonly OfferedSkill[];
+  readonly differences: readonly string[];
+  /** Clause about skills that the lock does not contain, because it has version 1. */
+  readonly note?: string;
+}
+
+export function holdSkillsToLock(offered: readonly OfferedSkill[], { skills: locked }: LockedServer): HeldSkills {
+  if (locked === undefined) {
+    const note = `offers skills that ${LOCK_FILE} does not pin: run skillflow mcp-lock`;
+    return { skills: offered, differences: [], ...(offered.some(isUsable) ? { note } : {}) };
+  }
+  const pinned = (uri: string) => (Object.hasOwn(locked, uri) ? locked[uri] : undefined);
+  const differenceOf = (skill: OfferedSkill) => {
+    const digests = pinned(skill.uri);
+    if (digests === undefined) return isUsable(skill) ? `it is not in ${LOCK_FILE}` : undefined;
+    return deepEqual(skill.digests, digests) ? undefined : `it has changed since ${LOCK_FILE} was written`;
+  };
+  const uris = new Set(offered.map(({ uri }) => uri));
+  const gone = Object.keys(locked).filter((uri) => !uris.has(uri));
+  return {
+    skills: offered.map((skill) => ({ ...skill, fault: skill.fault ?? differenceOf(skill) })),
+    differences: [
+      ...offered.flatMap((skill) => {
+        const difference = differenceOf(skill);
+        return difference === undefined
+          ? []
+          : [`offers the skill ${quote(skill.uri)}, which is left out: ${difference}`];
+      }),
+      ...gone.map((uri) => `no longer offers the skill ${quote(uri)}, which is in ${LOCK_FILE}`),
+    ],
+  };
+}
+
+function isUsable({ fault }: OfferedSkill): boolean {
+  return fault === undefined;
 }

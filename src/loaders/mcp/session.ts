@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
+import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { messageOf } from "../../core/base/errors.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { BASE_VARIABLES, type Environment } from "../../core/document/config.ts";
@@ -41,6 +42,8 @@ export interface Session {
   /** Checks whether the server declared such a list when it was connected. */
   has(list: ListName): boolean;
   list(list: ListName, most: number, signal: AbortSignal): Promise<Pages>;
+  /** Returns a reader of the server's skills. Undefined if the server does not declare the skills extension. */
+  skills(): Promise<SkillsClient | undefined>;
   /** Sends any other request. The answer is not validated. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<{ readonly [key: string]: unknown }>;
   /** Describes how the connection was lost, if the error of a call means that. */
@@ -209,6 +212,8 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   const client = new sdk.Client(
     { name: "skillflow", version: "1" },
     {
+      capabilities: { extensions: { "io.modelcontextprotocol/skills": {} } },
+      listMaxPages: MOST_SKILL_PAGES,
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       ...(route.modern ? { versionNegotiation: { mode: { pin: MODERN } } } : {}),
     },
@@ -228,6 +233,9 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   state.tools = readListedTools(listed, saidOf(options.config), options.onWarning);
   return createSession(sdk, { client, transport, state, options });
 }
+
+/** Maximum number of pages of a list of skills. The SDK holds all of them at once. */
+const MOST_SKILL_PAGES = 8;
 
 interface State {
   open: boolean;
@@ -269,6 +277,11 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
     list: (list, most, signal) => readPages(client, list, { most, signal }),
     request: (method, params, signal) =>
       unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: NO_TIMEOUT }), signal),
+    async skills() {
+      const { SkillsClient } = await import("@modelcontextprotocol/client/ext/skills");
+      const skills = new SkillsClient(client, { skipInvalid: true });
+      return skills.supported ? skills : undefined;
+    },
     lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined),
     explain: (error) => explainFailure(opened, error, ""),
     isRefusal: (error) => isRefused(sdk, error),

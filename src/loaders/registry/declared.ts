@@ -31,13 +31,14 @@ function serverTools({ skill: { mcp = {} }, said }: SkillEntry): Tool[] {
   }));
 }
 
-function unknownTools({ skill }: SkillEntry): ToolDescriptor[] {
-  const { reach } = readReach({ ...skill.mcp });
+/** Returns a tool that reads and one that writes. A remote skill can only be read. */
+function unknownTools({ skill, remote }: SkillEntry): ToolDescriptor[] {
+  const { reach } = readReach({ ...(remote?.server ?? { skill }).skill.mcp });
   const [reader, writer] = describeTools(skill, [
     { ...nobodys("reads", "read"), ...reach },
     { ...nobodys("writes", "write"), ...reach },
   ]);
-  return [reader, writer].flatMap((tool) => (tool ? [{ ...tool, exposed: `${skill.id}_*` }] : []));
+  return [reader, ...(remote ? [] : [writer])].flatMap((tool) => (tool ? [{ ...tool, exposed: `${skill.id}_*` }] : []));
 }
 
 function nobodys(name: string, effect: Tool["effect"]): Tool {

@@ -343,6 +343,7 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     ...(skill.description ? { description: skill.description } : {}),
     ...(skill.instruction ? { instruction: withoutTools(skill.instruction, leftOut(entry)) } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
+    ...(entry.remote ? { files: [...entry.remote.files], server: entry.remote.server.skill.id } : {}),
     ...(entry.scripts && unavailable === undefined ? { scripts: entry.scripts.effect } : {}),
     tools: unavailable === undefined ? recordTools(id, entry) : [],
   };

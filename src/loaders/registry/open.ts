@@ -4,7 +4,13 @@ import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { refuseAmbiguous } from "../../core/document/config.ts";
 import { boundTo, uncontained } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Skill } from "../../core/skill/skill.ts";
-import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill/skill-reference.ts";
+import {
+  type KnownSkills,
+  parseRemote,
+  parseSkillReference,
+  type RemoteReference,
+  type SkillReference,
+} from "../../core/skill/skill-reference.ts";
 import type { FolderFormat } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
@@ -17,6 +23,7 @@ import { askForLack } from "./availability.ts";
 import { calledTool, joinLayers, partsOf } from "./entry.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, type Layer, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
+import { remoteEntry } from "./remote.ts";
 import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
@@ -32,8 +39,10 @@ export const FORMATS: readonly FolderFormat[] = [
 ];
 
 /** Returns the references that a set of skills can resolve. */
-export function knownSkills({ ids, versions }: SkillSet): KnownSkills {
+export function knownSkills({ ids, versions, serves }: SkillSet): KnownSkills {
   const has = (reference: string) => {
+    const remote = remoteOf(ids, reference);
+    if (remote) return serves(remote.server);
     const { id, range } = referenceOf(ids, reference);
     return ids.has(id) && (range === undefined || versions(id).some((version) => fitsRange(version, range)));
   };
@@ -43,6 +52,11 @@ export function knownSkills({ ids, versions }: SkillSet): KnownSkills {
 /** Parses a reference. An existing id may itself contain an `@`. */
 function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReference {
   return ids.has(reference) ? { id: reference, range: undefined } : parseSkillReference(reference);
+}
+
+/** Splits the reference of a remote skill. An existing id may itself contain a slash. */
+export function remoteOf(ids: ReadonlySet<string>, reference: string): RemoteReference | undefined {
+  return ids.has(reference) ? undefined : parseRemote(reference);
 }
 
 /** Opens the skills of all levels. If several have the same id, the highest level wins. */
@@ -72,6 +86,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     },
     withheld: (reference, inline) => withheldOf(found, reference, inline),
     about: (reference, inline) => findingsAbout(found, referenceOf(ids, reference).id, inline),
+    serves: (id) => options.servers.has(id) || layers.get(id)?.some(({ loaded }) => loaded.skill.mcp) === true,
     versions: (id) => listVersions(layers.get(id) ?? []),
     unconnected() {
       const { callMcp: _, askAgent: __, ...rest } = options.host;
@@ -122,6 +137,11 @@ async function findEntry(
 ): Promise<SkillEntry | undefined> {
   const { options, ids, layers, builtins } = found;
   const own = inlineOf(reference, inline);
+  const remote = own ? undefined : remoteOf(ids, reference);
+  if (remote) {
+    const server = await findEntry(found, remote.server, { inline, callers });
+    return server && (server.skill.mcp || server.holdsServer) ? remoteEntry(server, remote.name) : undefined;
+  }
   const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
   const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
   const builtin = await builtins.load(id);
@@ -156,7 +176,8 @@ function fieldsFor({ config }: Pick<Skill, "config">, variable: string) {
   return Object.values(config).filter(({ env }) => env === variable);
 }
 
-function withheldOf({ options, ids, layers, builtins }: Found, reference: string, inline: InlineSkills | undefined) {
+function withheldOf({ options, ids, layers, builtins }: Found, said: string, inline: InlineSkills | undefined) {
+  const reference = remoteOf(ids, said)?.server ?? said;
   const { id, range } = referenceOf(ids, reference);
   const { winner } = chooseVersion(layers.get(id) ?? [], range);
   const parts = partsOf({

@@ -3,7 +3,16 @@ import type { OptionWriter } from "../../core/base/options.ts";
 import type { Environment, ResolvedField } from "../../core/document/config.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import type { Effect, Format, McpServerConfig, Skill, SkillKind, Tool, ToolReach } from "../../core/skill/skill.ts";
+import type {
+  Effect,
+  Format,
+  McpServerConfig,
+  Skill,
+  SkillKind,
+  Tool,
+  ToolContext,
+  ToolReach,
+} from "../../core/skill/skill.ts";
 import type { RunnablePackage, SkillPackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";
@@ -57,6 +66,8 @@ export interface SkillSet {
    * layer.
    */
   find(reference: string, inline?: InlineSkills): Promise<SkillEntry | undefined>;
+  /** Returns true if a skill of this id has an MCP server, which may offer further skills. */
+  serves(id: string): boolean;
   /** Returns the versions of an id at all levels, newest first. */
   versions(id: string): readonly string[];
   /** Returns findings about a skill: what it shadows, and skipped folders with its name. */
@@ -124,7 +135,21 @@ export interface SkillEntry {
   readonly mounts: readonly RunnablePackage[];
   /** Files of the skill's own server, to check before it is started. */
   readonly contents: Contents | undefined;
+  /** Present for a skill that an MCP server offers. */
+  readonly remote?: RemoteSkill;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Origin of a skill that an MCP server offers. */
+export interface RemoteSkill {
+  /** Skill with the server. */
+  readonly server: SkillEntry;
+  /** Name of the skill at the server. */
+  readonly name: string;
+  /** Paths of the files that the model may read. Empty until the server is connected. */
+  readonly files: readonly string[];
+  /** Reads a file and checks its digest. */
+  readonly read?: (path: string, context: Pick<ToolContext, "signal">) => Promise<string>;
 }
 
 /** Skills that a workflow defines. */
@@ -142,7 +167,7 @@ export interface OwnedInline extends InlineSkill {
 }
 
 export interface SkillSource {
-  readonly kind: "inline" | SkillLevel["kind"];
+  readonly kind: "inline" | "mcp" | SkillLevel["kind"];
   readonly path: string | null;
   /** Rank among skills with the same id. The highest wins. */
   readonly priority: number;

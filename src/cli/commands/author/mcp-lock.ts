@@ -10,7 +10,7 @@ import { type Action, interruptSignal } from "../../io.ts";
 import { amount, describeDiagnostic, painter } from "../../terminal/terminal.ts";
 import { openAsking, personAt } from "../../terminal/trust.ts";
 
-/** Pins the tools that MCP servers offer. On a terminal, asks about servers that are not trusted yet. */
+/** Pins the tools and skills that MCP servers offer. On a terminal, asks about servers that are not trusted yet. */
 export const mcpLock: Action = async (io, files, flags) => {
   const workspace = await openAsking(io, flags, async (opened) => {
     const served = await servedSkills(opened, broughtBy(opened, files));
@@ -30,7 +30,10 @@ export const mcpLock: Action = async (io, files, flags) => {
   for (const { id, reason } of leftOut) await warn(`${id} is skipped: ${reason}`);
   for (const { id, reason } of failed) await warn(`${id} failed: ${reason}`);
   if (flags.quiet !== true) {
-    for (const { id, tools } of locked) await io.err(`  ${plainLine(id)}: ${amount(tools, "tool")}\n`);
+    for (const { id, tools, skills } of locked) {
+      const pinned = [amount(tools, "tool"), ...(skills > 0 ? [amount(skills, "skill")] : [])].join(", ");
+      await io.err(`  ${plainLine(id)}: ${pinned}\n`);
+    }
     await io.err(`${paint("green", "●")} wrote ${plainLine(path)}: ${amount(locked.length, "server")}\n`);
   }
   return failed.length === 0 ? 0 : 4;

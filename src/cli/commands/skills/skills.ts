@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { withRemoteSkills } from "../../../app/calls/call-skill.ts";
 import type { Workspace } from "../../../app/host.ts";
 import { allSkills, HELD_SCRIPTS } from "../../../app/skills/states.ts";
 import { openWorkspace, type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
@@ -9,12 +10,15 @@ import { didYouMean } from "../../../core/base/values.ts";
 import { wantedOf } from "../../../core/skill/availability/config-form.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
 import { projectOptions } from "../../flags.ts";
-import type { Action, Io } from "../../io.ts";
+import { type Action, type Io, interruptSignal } from "../../io.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
-  const entries = await allSkills(workspace);
+  const signal = interruptSignal(io);
+  const { entries, warnings } = await withRemoteSkills(workspace, await allSkills(workspace), { signal });
+  const paint = painter(io, flags);
+  for (const warning of warnings) await io.err(`${paint("yellow", "!")} ${plainLine(warning)}\n`);
   const diagnostics = [
     ...workspace.skills.diagnostics,
     ...unknownSkills(workspace, []),
@@ -24,7 +28,6 @@ export const listSkills: Action = async (io, _args, flags) => {
     await io.out(jsonText({ skills: entries.map((entry) => skillDocument(entry, workspace)), diagnostics }));
     return 0;
   }
-  const paint = painter(io, flags);
   await io.outText(`${skillTable(entries, paint, widthOf(io)).join("\n")}\n`);
   for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
   return 0;
@@ -112,7 +115,10 @@ function stateOf({ skill, unavailable, isLacking, withheld, scripts, holdsScript
 export const showSkill: Action = async (io, [id = ""], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const { skills } = workspace;
-  const entry = await skills.find(id);
+  const found = await skills.find(id);
+  const signal = interruptSignal(io);
+  const { entries } = await withRemoteSkills(workspace, found?.remote ? [found] : [], { signal, reads: true });
+  const entry = entries[0] ?? found;
   if (!entry) {
     throw usageError(`there is no skill "${id}"`, didYouMean(id, skills.ids) ?? "run skillflow skills list");
   }
@@ -184,7 +190,7 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ...(unavailable?.fix === undefined ? [] : [`to use it: ${plainLine(unavailable.fix)}`]),
     ...(withheld === undefined || withheld === unavailable?.reason ? [] : [paint("yellow", plainLine(withheld))]),
     ...(entry.holdsScripts ? [paint("yellow", `${HELD_SCRIPTS}: --trust-skill ${skill.id} offers them`)] : []),
-    paint("dim", `from ${plainLine(source.path ?? "the workflow")} (${source.kind}, priority ${source.priority})`),
+    paint("dim", `from ${plainLine(source.path ?? placeOf(entry))} (${source.kind}, priority ${source.priority})`),
     ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
@@ -195,6 +201,10 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ),
     ...section("Files", filesOf(entry), paint),
   ];
+}
+
+function placeOf({ remote }: SkillEntry): string {
+  return remote ? `the MCP server ${remote.server.skill.id}` : "the workflow";
 }
 
 function section(title: string, lines: readonly string[], paint: Paint): string[] {

@@ -1,7 +1,7 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { deepEqual, groupBy, isObject, type JsonSchema, nearest } from "../../base/values.ts";
-import type { KnownSkills } from "../../skill/skill-reference.ts";
+import { type KnownSkills, parseRemote } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
 import { nearProvider } from "../model-name.ts";
@@ -201,7 +201,8 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
   }
   const inline = workflow.skills ?? {};
   for (const [index, skill] of (node.skills ?? []).entries()) {
-    if (knownSkills.has(skill) || Object.hasOwn(inline, skill)) continue;
+    const server = parseRemote(skill)?.server ?? skill;
+    if (knownSkills.has(skill) || Object.hasOwn(inline, skill) || Object.hasOwn(inline, server)) continue;
     const near = didYouMean(skill, [...knownSkills, ...Object.keys(inline)]);
     found.push(
       warning("UNKNOWN_SKILL", [...path, "skills", index], `node "${id}" lists an unknown skill "${skill}"`, near),

@@ -78,7 +78,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     preface: (id, now) => [
       ...sources(id, "rules", "## Rules — You MUST Follow These"),
       ...sources(id, "context", "## Background Context"),
-      ...instructions(id, now).map((text) => ({ text, trusted: true })),
+      ...instructions(id, now),
     ],
     instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
     source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
@@ -94,8 +94,9 @@ function link({ record, path, parent, inside }: Linking): Program {
 /** Finds the skills of each node, and the tools and instructions that they give it at a point of the run. */
 function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: string) => WorkflowNode) {
   const found = new Map(recorded.map((skill) => [skill.id, skill]));
+  const ofServer = (id: string) => recorded.filter(({ server }) => server === id);
   const available = oncePerNode((id) => {
-    const listed = (nodeOf(id).skills ?? []).flatMap((name) => found.get(name) ?? []);
+    const listed = (nodeOf(id).skills ?? []).flatMap((name) => [found.get(name) ?? [], ofServer(name)].flat());
     return onceEach(listed.filter((skill) => skill.available));
   });
   /** Returns a key of everything that makes one node's tools differ from another's. */

@@ -48,7 +48,9 @@ export function selectTools(
   const all = numbered([...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))], warnings);
   const { allow, deny } = node.tools ?? {};
   const isPart = ({ plannable, reason }: SkillRecord) => plannable === true || reason !== undefined;
-  const isLeftOut = skills.length < new Set(node.skills).size || skills.some(isPart);
+  const isLeftOut =
+    skills.filter(({ id, server }) => !server || node.skills?.includes(id)).length < new Set(node.skills).size ||
+    skills.some(isPart);
   const comesLater = (entry: string) => OWN_TOOLS.includes(entry) || skills.some(({ id }) => id === TOOL_MAKER);
   for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
     const [winner, ...others] = all.filter((tool) => entry === tool.exposed || entry === tool.name);

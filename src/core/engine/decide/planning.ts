@@ -18,7 +18,7 @@ import { givesStrangersText } from "../tools/disclosure.ts";
 import { isProposal, proofOf } from "../tools/proposal.ts";
 import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
 import { audienceOf, takesPrivateText } from "./admit.ts";
-import { isReadIn, type Reader, readingsOf } from "./inner/reading.ts";
+import { isReadIn, type Reader, type Reading, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
@@ -124,8 +124,22 @@ export function sourcesOf(reader: Reader): Operation["sources"] {
   const { workflow, record } = program.inside(undefined);
   return [
     ...(bringsText(workflow.inputs, record.input) ? [{ ref: "input" }] : []),
+    ...readings.flatMap(remoteSkills),
     ...calls.map(({ ref, tool, node }) => ({ ref, tool, node })),
   ];
+}
+
+/** Lists the skills of MCP servers whose text the nodes had, also inside the workflows that they ran. */
+function remoteSkills({ program, state, nodes }: Reading): Operation["sources"] {
+  return [...nodes].flatMap((node) => {
+    const { map, call } = program.node(node);
+    if (!map && call === undefined) {
+      const remote = program.skills(node, state.run.changed).filter(({ server }) => server !== undefined);
+      return remote.map(({ id }) => ({ ref: id, node }));
+    }
+    const inner = program.inner(node);
+    return remoteSkills({ program: inner, state, nodes: new Set(Object.keys(inner.workflow.nodes)) });
+  });
 }
 
 /** Returns the entries of a state as the run found them when it began. */

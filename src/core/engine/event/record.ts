@@ -22,6 +22,10 @@ export const skillRecordSchema = lazy(() =>
     description: z.string().optional(),
     instruction: z.string().optional(),
     files: optional(z.array(z.string()), "Names of bundled files that the model can read"),
+    server: optional(
+      z.string(),
+      "Id of the skill whose MCP server offers this one. Its text is by an untrusted author.",
+    ),
     scripts: optional(
       z.enum(["read", "write"]),
       "Effect of the skill's scripts. Absent if none can run, for example without trust.",

@@ -1,0 +1,128 @@
+import type { Skill, SkillsClient } from "@modelcontextprotocol/client/ext/skills";
+import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import type { ToolContext } from "../../../core/skill/skill.ts";
+import { textOfFile } from "../../folder/bundled-files.ts";
+import { unlessAborted } from "../../text/bounded.ts";
+import { reach, type Server } from "../server.ts";
+import { NO_TIMEOUT } from "./pages.ts";
+import { quote } from "./tools.ts";
+
+/** Skills that a server offers by the skills extension of MCP (SEP-2640). Their text is by an untrusted author. */
+
+export interface OfferedSkill {
+  /** Address of its SKILL.md, which identifies it at the server. */
+  readonly uri: string;
+  /** Last segment of the skill's path. */
+  readonly name: string;
+  readonly description: string;
+  /** Digests of all files, by address. */
+  readonly digests: Readonly<Record<string, string>>;
+  /** Paths of the files other than SKILL.md. */
+  readonly files: readonly string[];
+  /** Reason why the skill is left out. Undefined if it can be used. */
+  readonly fault?: string | undefined;
+  /** Reads the instruction, and checks it against the digest and the frontmatter that the server listed. */
+  instruction(context: Context): Promise<string>;
+  /** Reads another file, and checks its digest. */
+  read(path: string, context: Context): Promise<string>;
+}
+
+type Context = Pick<ToolContext, "signal">;
+
+interface Listing {
+  readonly signal: AbortSignal;
+  readonly warn: (message: string) => void;
+}
+
+const MOST_SKILLS = 200;
+/** Limits of the extension for one skill. */
+const MOST_FILES = 512;
+const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_INSTRUCTION = 1024 * 1024;
+const MOST_READ = 256 * 1024;
+const MOST_FAULT = 300;
+
+/** Lists the server's skills. Names an invalid one, and why it is left out, in a warning. */
+export async function listSkills(server: Server, { signal, warn }: Listing): Promise<readonly OfferedSkill[]> {
+  const client = await (await server.session()).skills();
+  if (!client) return [];
+  const asked = client.list({}, { signal, timeout: NO_TIMEOUT });
+  const listed = await unlessAborted(asked, signal).catch((error: unknown) => {
+    warn(`does not list its skills: ${messageOf(error).slice(0, MOST_FAULT)}`);
+    return { skills: [], invalid: [] };
+  });
+  for (const { uri = "", reason } of listed.invalid.slice(0, MOST_SKILLS)) {
+    warn(`lists the skill ${quote(uri)}, which is left out: ${reason.slice(0, MOST_FAULT)}`);
+  }
+  if (listed.skills.length > MOST_SKILLS) warn(`lists more than ${MOST_SKILLS} skills: the rest is left out`);
+  const entries = listed.skills.slice(0, MOST_SKILLS);
+  const names = entries.map(({ frontmatter }) => frontmatter.name);
+  const isRepeated = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
+  return entries.map((entry) => {
+    const { name } = entry.frontmatter;
+    const fault = isRepeated(name) ? "several skills of the server have this name" : faultOf(entry);
+    return offered(server, entry, fault);
+  });
+}
+
+function faultOf({ uri, resources }: Skill): string | undefined {
+  if (resources === "dynamic") return "its files are generated (dynamic), so their digests cannot be checked";
+  if (resources.length > MOST_FILES) return `it has more than ${MOST_FILES} files`;
+  const bytes = resources.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > MOST_BYTES) return `its files have more than ${MOST_BYTES} bytes`;
+  const own = resources.find((file) => file.uri === uri);
+  return (own?.size ?? 0) > MOST_INSTRUCTION ? `its SKILL.md has more than ${MOST_INSTRUCTION} bytes` : undefined;
+}
+
+function offered(server: Server, entry: Skill, fault: string | undefined): OfferedSkill {
+  const { uri, frontmatter, resources } = entry;
+  const listed = resources === "dynamic" || fault !== undefined ? [] : resources;
+  const files = new Map(listed.flatMap((file) => (file.uri === uri ? [] : [[pathOf(file.uri, uri), file.uri]])));
+  const ask = <Value>(context: Context, work: (client: SkillsClient) => Promise<Value>) =>
+    reach(server, { context, isReading: true, ask: async (session) => work(await declared(session.skills())) });
+  return {
+    uri,
+    name: frontmatter.name,
+    description: frontmatter.description,
+    digests: Object.fromEntries(listed.map((file) => [file.uri, file.digest])),
+    files: [...files.keys()].filter((path) => path !== undefined),
+    fault,
+    async instruction(context) {
+      const options = { signal: context.signal, timeout: NO_TIMEOUT };
+      const { body = "" } = await ask(context, (client) =>
+        unlessAborted(client.read(entry, undefined, options), context.signal),
+      );
+      return body.trim();
+    },
+    async read(path, context) {
+      const place = files.get(path);
+      if (place === undefined) throw new SkillflowError("input.invalid", `${path} is not a file of this skill`);
+      const options = { signal: context.signal, timeout: NO_TIMEOUT };
+      const { bytes } = await ask(context, (client) =>
+        unlessAborted(client.read(entry, place, options), context.signal),
+      );
+      return textOfFile(path, bytes.subarray(0, MOST_READ), bytes.length);
+    },
+  };
+}
+
+async function declared(client: Promise<SkillsClient | undefined>): Promise<SkillsClient> {
+  const skills = await client;
+  if (!skills) throw new Error("it no longer declares the skills extension");
+  return skills;
+}
+
+/** Returns the path of a file below its skill's folder. Undefined if it cannot be shown as one line. */
+function pathOf(file: string, skill: string): string | undefined {
+  const folder = new URL(skill).href.slice(0, -"SKILL.md".length);
+  const path = decoded(new URL(file).href.slice(folder.length));
+  return path === undefined || path.length > MOST_FAULT || /[\p{Cc}\p{Cf}]/u.test(path) ? undefined : path;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
