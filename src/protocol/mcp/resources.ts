@@ -10,7 +10,6 @@ import type { SkillEntry } from "../../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
 import { isBlobId } from "../../core/engine/tools/blob.ts";
-import { SKILLS } from "./skills.ts";
 
 /** MCP resources: files of skills and large results. Instructions of skills are prompts. */
 
@@ -20,12 +19,6 @@ const BLOBS = "skillflow://blobs/";
 const MOST_READ = 1024 * 1024;
 
 export const TEMPLATES: ResourceTemplateType[] = [
-  {
-    uriTemplate: `${SKILLS}{+path}`,
-    name: "skill",
-    title: "Skill",
-    description: "A file of a skill: its id, then the path, such as SKILL.md",
-  },
   {
     uriTemplate: `${BLOBS}{blob_id}{?offset,length}`,
     name: "blob",

@@ -4,7 +4,7 @@ import type { Publication, PublishedSkill } from "../publishing/published.ts";
 
 /** Skills as the skills extension of MCP serves them (SEP-2640): `skill://<id>/SKILL.md` and the other files. */
 
-export const SKILLS = "skill://";
+const SKILLS = "skill://";
 
 /** Reads from the publication that is collected while the first clients connect. */
 export function skillSource(
