@@ -217,7 +217,7 @@ describe("a hostile server", () => {
   const file = (uri: string, size = 1) => ({ uri, digest: `sha256:${"0".repeat(64)}`, size });
   const within = (name: string, ...files: object[]) =>
     entry(name, { resources: [file(`skill://${name}/SKILL.md`), ...files] });
-  const hostile = async (skills: object[], answers: Answers = {}) => {
+  const hostile = async (skills: unknown[], answers: Answers = {}) => {
     const server = await httpServer({
       initialize: ({ protocolVersion }) => ({
         protocolVersion,

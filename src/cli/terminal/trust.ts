@@ -10,7 +10,6 @@ import {
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { remoteOf } from "../../loaders/registry/open.ts";
 import { isCi } from "../ci/ci.ts";
 import { projectOptions } from "../flags.ts";
 import type { Flags, Io } from "../io.ts";
@@ -29,8 +28,8 @@ export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) =
   return openAsking(io, flags, async (opened) => {
     const { workflow, inline } = await read(opened);
     const used = new Set(Object.values(workflow?.nodes ?? {}).flatMap((node) => node.skills ?? []));
-    const servers = [...used].map((reference) => remoteOf(opened.skills.ids, reference)?.server ?? reference);
-    return [...new Set(servers)].map((reference) => ({ reference, inline }));
+    const owners = new Set([...used].map((reference) => opened.skills.owner(reference)));
+    return [...owners].map((reference) => ({ reference, inline }));
   });
 }
 

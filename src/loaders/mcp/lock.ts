@@ -7,7 +7,7 @@ import { deepEqual, type Fitting, lazy } from "../../core/base/values.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import { readPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
-import type { OfferedSkill } from "./offer/skills.ts";
+import type { OfferedSkill } from "./offer/offered-skill.ts";
 import { quote } from "./offer/tools.ts";
 
 /** `skillflow.lock`: the tools and skills that MCP servers offered when the file was written. */

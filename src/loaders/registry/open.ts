@@ -55,7 +55,7 @@ function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReferenc
 }
 
 /** Splits the reference of a remote skill. An existing id may itself contain a slash. */
-export function remoteOf(ids: ReadonlySet<string>, reference: string): RemoteReference | undefined {
+function remoteOf(ids: ReadonlySet<string>, reference: string): RemoteReference | undefined {
   return ids.has(reference) ? undefined : parseRemote(reference);
 }
 
@@ -86,6 +86,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     },
     withheld: (reference, inline) => withheldOf(found, reference, inline),
     about: (reference, inline) => findingsAbout(found, referenceOf(ids, reference).id, inline),
+    owner: (reference) => remoteOf(ids, reference)?.server ?? reference,
     serves: (id) => options.servers.has(id) || layers.get(id)?.some(({ loaded }) => loaded.skill.mcp) === true,
     versions: (id) => listVersions(layers.get(id) ?? []),
     unconnected() {

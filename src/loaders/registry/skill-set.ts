@@ -66,6 +66,8 @@ export interface SkillSet {
    * layer.
    */
   find(reference: string, inline?: InlineSkills): Promise<SkillEntry | undefined>;
+  /** Returns the id of the server for a remote skill, and any other reference as it is. */
+  owner(reference: string): string;
   /** Returns true if a skill of this id has an MCP server, which may offer further skills. */
   serves(id: string): boolean;
   /** Returns the versions of an id at all levels, newest first. */

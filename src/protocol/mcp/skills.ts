@@ -1,5 +1,6 @@
 import type { Resource } from "@modelcontextprotocol/server";
 import type { Skill, SkillSource } from "@modelcontextprotocol/server/ext/skills";
+import { attempt } from "../../core/base/errors.ts";
 import type { Publication, PublishedSkill } from "../publishing/published.ts";
 
 /** Skills as the skills extension of MCP serves them (SEP-2640): `skill://<id>/SKILL.md` and the other files. */
@@ -57,14 +58,10 @@ async function find(publication: () => Promise<Publication>, address: string) {
 }
 
 function canonicalOf(uri: string): string | undefined {
-  return URL.canParse(uri) ? new URL(uri).href : undefined;
+  return attempt(() => new URL(uri).href);
 }
 
 /** Decodes text without loss: a byte order mark stays. Returns undefined for other bytes. */
 function textOf(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }

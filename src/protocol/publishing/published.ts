@@ -1,10 +1,9 @@
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import type { Workspace } from "../../app/host.ts";
+import { listFiles, readFileOf, readFiles } from "../../app/skills/published-files.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { messageOf } from "../../core/base/errors.ts";
-import { listFiles, readFileOf, readFiles } from "./skill-files.ts";
 
 /** Skills that other programs can read, over MCP and at a well-known address. Digests always match the files on disk. */
 
@@ -37,7 +36,6 @@ export async function publishSkills(
     const directory = source.path;
     if (unavailable !== undefined || directory === null || !isFolder(directory)) continue;
     try {
-      if (!existsSync(join(directory, "SKILL.md"))) throw new Error("it has no SKILL.md");
       const published = publish(skill.id, directory);
       await published.entry();
       skills.set(skill.id, published);

@@ -1,31 +1,12 @@
-import type { Skill, SkillsClient } from "@modelcontextprotocol/client/ext/skills";
-import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import type { Skill } from "@modelcontextprotocol/client/ext/skills";
+import { attempt, messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { textOfFile } from "../../folder/bundled-files.ts";
 import { unlessAborted } from "../../text/bounded.ts";
 import { reach, type Server } from "../server.ts";
+import type { OfferedSkill } from "./offered-skill.ts";
 import { NO_TIMEOUT } from "./pages.ts";
 import { quote } from "./tools.ts";
-
-/** Skills that a server offers by the skills extension of MCP (SEP-2640). Their text is by an untrusted author. */
-
-export interface OfferedSkill {
-  /** Address of its SKILL.md, which identifies it at the server. */
-  readonly uri: string;
-  /** Last segment of the skill's path. */
-  readonly name: string;
-  readonly description: string;
-  /** Digests of all files, by address. */
-  readonly digests: Readonly<Record<string, string>>;
-  /** Paths of the files other than SKILL.md. */
-  readonly files: readonly string[];
-  /** Reason why the skill is left out. Undefined if it can be used. */
-  readonly fault?: string | undefined;
-  /** Reads the instruction, and checks it against the digest and the frontmatter that the server listed. */
-  instruction(context: Context): Promise<string>;
-  /** Reads another file, and checks its digest. */
-  read(path: string, context: Context): Promise<string>;
-}
 
 type Context = Pick<ToolContext, "signal">;
 
@@ -70,59 +51,46 @@ function faultOf({ uri, resources }: Skill): string | undefined {
   if (resources.length > MOST_FILES) return `it has more than ${MOST_FILES} files`;
   const bytes = resources.reduce((sum, { size }) => sum + size, 0);
   if (bytes > MOST_BYTES) return `its files have more than ${MOST_BYTES} bytes`;
-  const own = resources.find((file) => file.uri === uri);
+  const own = resources.find((file) => pathOf(file.uri, uri) === MANIFEST);
   return (own?.size ?? 0) > MOST_INSTRUCTION ? `its SKILL.md has more than ${MOST_INSTRUCTION} bytes` : undefined;
 }
 
 function offered(server: Server, entry: Skill, fault: string | undefined): OfferedSkill {
   const { uri, frontmatter, resources } = entry;
   const listed = resources === "dynamic" || fault !== undefined ? [] : resources;
-  const files = new Map(listed.flatMap((file) => (file.uri === uri ? [] : [[pathOf(file.uri, uri), file.uri]])));
-  const ask = <Value>(context: Context, work: (client: SkillsClient) => Promise<Value>) =>
-    reach(server, { context, isReading: true, ask: async (session) => work(await declared(session.skills())) });
+  const files = new Map(listed.map((file) => [pathOf(file.uri, uri), file.uri]));
+  const fetch = (place: string | undefined, { signal }: Context) =>
+    reach(server, {
+      context: { signal },
+      isReading: true,
+      async ask(session) {
+        const client = await session.skills();
+        if (!client) throw new Error("it no longer declares the skills extension");
+        return unlessAborted(client.read(entry, place, { signal, timeout: NO_TIMEOUT }), signal);
+      },
+    });
   return {
     uri,
     name: frontmatter.name,
     description: frontmatter.description,
     digests: Object.fromEntries(listed.map((file) => [file.uri, file.digest])),
-    files: [...files.keys()].filter((path) => path !== undefined),
+    files: [...files.keys()].filter((path): path is string => path !== undefined && path !== MANIFEST),
     fault,
-    async instruction(context) {
-      const options = { signal: context.signal, timeout: NO_TIMEOUT };
-      const { body = "" } = await ask(context, (client) =>
-        unlessAborted(client.read(entry, undefined, options), context.signal),
-      );
-      return body.trim();
-    },
+    instruction: async (context) => (await fetch(undefined, context)).body?.trim() ?? "",
     async read(path, context) {
       const place = files.get(path);
       if (place === undefined) throw new SkillflowError("input.invalid", `${path} is not a file of this skill`);
-      const options = { signal: context.signal, timeout: NO_TIMEOUT };
-      const { bytes } = await ask(context, (client) =>
-        unlessAborted(client.read(entry, place, options), context.signal),
-      );
+      const { bytes } = await fetch(place, context);
       return textOfFile(path, bytes.subarray(0, MOST_READ), bytes.length);
     },
   };
 }
 
-async function declared(client: Promise<SkillsClient | undefined>): Promise<SkillsClient> {
-  const skills = await client;
-  if (!skills) throw new Error("it no longer declares the skills extension");
-  return skills;
-}
+const MANIFEST = "SKILL.md";
 
 /** Returns the path of a file below its skill's folder. Undefined if it cannot be shown as one line. */
 function pathOf(file: string, skill: string): string | undefined {
-  const folder = new URL(skill).href.slice(0, -"SKILL.md".length);
-  const path = decoded(new URL(file).href.slice(folder.length));
+  const folder = new URL(skill).href.slice(0, -MANIFEST.length);
+  const path = attempt(() => decodeURIComponent(new URL(file).href.slice(folder.length)));
   return path === undefined || path.length > MOST_FAULT || /[\p{Cc}\p{Cf}]/u.test(path) ? undefined : path;
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
