@@ -98,6 +98,7 @@ export function afterwardsIn(events: readonly RunEvent[]): Afterwards[] {
 
 const AFTER_THE_END: ReadonlySet<string> = new Set([
   "approval:given",
+  "approval:refused",
   "operation:begun",
   "operation:ended",
   "operation:refused",

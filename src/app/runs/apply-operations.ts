@@ -10,6 +10,7 @@ import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
 import { holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
+import { type FeedbackLine, readFeedback, withdrawalOf } from "../../core/engine/state/feedback.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
 import { PROPOSE_CHANGE } from "../../core/engine/tools/proposal.ts";
 import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
@@ -25,6 +26,7 @@ import { findHandler } from "../calls/own-tools.ts";
 import { deliverPatch } from "../calls/patches/open.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
+import { feedbackEntries } from "./afterwards/feedback.ts";
 import { type AppliedOperation, type ApplyRequest, bareOf, type PreparedApply, reviewPlan, skillOf } from "./apply.ts";
 import { applyPut } from "./memory.ts";
 import { openPace } from "./rates.ts";
@@ -42,6 +44,7 @@ export async function applyPlan(
     const { planned, operations } = reviewPlan(opened, undefined);
     holdToReview(prepared.reviewed.operations, operations);
     const ledger = await openLedger(opened);
+    const { lines } = readFeedback(await feedbackEntries(workspace));
     const { tool_timeout_ms: timeoutMs } = recordedSettings(record.settings, opened.events);
     const call = callerOf(workspace, prepared, { ...request, timeoutMs });
     const outcomes: AppliedOperation[] = [];
@@ -49,7 +52,7 @@ export async function applyPlan(
       // Yields to the event loop, so that signals and timers are handled and schema checks get a new time limit.
       await nextTurn();
       const outcome = prepared.approved.has(one.operation.id)
-        ? await applyOne({ prepared, request, planned, ledger, call }, one)
+        ? await applyOne({ prepared, request, planned, lines, ledger, call }, one)
         : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
       outcomes.push(outcome);
       request.onOutcome(outcome);
@@ -64,6 +67,7 @@ interface Applying {
   readonly prepared: PreparedApply;
   readonly request: ApplyRequest;
   readonly planned: readonly PlannedOperation[];
+  readonly lines: readonly FeedbackLine[];
   readonly ledger: Ledger;
   readonly call: CallOperation;
 }
@@ -88,10 +92,13 @@ async function applyOne(applying: Applying, one: PlannedOperation): Promise<Appl
   return toldOf(one, appliedBefore(one) ?? (await carryOut(applying, one)));
 }
 
-async function carryOut({ prepared, request, planned, ledger, call }: Applying, one: PlannedOperation): Promise<Told> {
+async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told> {
+  const { prepared, request, planned, lines, ledger, call } = applying;
   const { operation, application } = one;
   const { id, digest } = operation;
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
+  const withdrawal = withdrawalOf(lines, { run: prepared.reviewed.stored.record.run, id, digest });
+  if (withdrawal) return { status: "refused", error: `it was denied by ${withdrawal.by} at ${withdrawal.at}` };
   const tool = patchOf(operation) ? PROPOSAL : toolOf(prepared.entries, operation);
   const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
   if (admission.kind === "in_doubt") {

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
-import { defined } from "../../core/base/values.ts";
+import { deepEqual, defined } from "../../core/base/values.ts";
 import { isOffline } from "../../core/document/model-name.ts";
 import { linkProgram } from "../../core/engine/decide/link.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
-import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
@@ -24,7 +24,7 @@ import { createAsk } from "../../run/ask.ts";
 import { type CallOptions, createCall, createReach } from "../../run/call.ts";
 import { createChange } from "../../run/change.ts";
 import { driveRun, type Run, tellAnswering, tellProgress, tellWarning } from "../../run/drive.ts";
-import { type Afterwards, afterwardsIn } from "../../run/recall.ts";
+import { type Afterwards, afterwardsIn, bodyOf } from "../../run/recall.ts";
 import { blobText, imageBytes } from "../../run/results/blob-tools.ts";
 import { blobsOfRun } from "../../stores/file/store.ts";
 import { passRecorded } from "../../stores/journal.ts";
@@ -170,6 +170,24 @@ export async function recordWord(
     await passRecorded(journal, events);
     const word = redactDecision(body, environmentRedactor(workspace));
     await journal.record(key, async () => [{ ...word, ...(later ? { later } : {}), ...defined("at", at) }]);
+  } finally {
+    await journal.close();
+  }
+}
+
+/** Records in a waiting run that a person's decision was refused. The same refusal is recorded once. */
+export async function recordRefusal(
+  workspace: Workspace,
+  run: string,
+  refusal: Omit<EventOf<"approval:refused">, "type">,
+): Promise<void> {
+  const { journal, events } = await workspace.store.open(run);
+  try {
+    const body = redactDecision({ type: "approval:refused", ...refusal }, environmentRedactor(workspace));
+    const known = events.filter(({ type }) => type === "approval:refused");
+    if (known.some((event) => deepEqual(bodyOf(event), body))) return;
+    await passRecorded(journal, events);
+    await journal.record(`refused/${known.length + 1}`, async () => [body]);
   } finally {
     await journal.close();
   }

@@ -61,6 +61,7 @@ const TEXTS: Texts = {
   },
   "approval:asked": ({ ask }) => ask,
   "approval:given": answerText,
+  "approval:refused": ({ by, reason }) => `refused ${by}: ${reason}`,
   "workflow:end": ({ status, reason }) => `${status}: ${reason}`,
   warning: ({ message }) => message,
   "limit:reached": ({ message }) => message,

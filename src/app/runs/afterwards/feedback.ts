@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { usageError } from "../../../core/base/errors.ts";
 import { defined, didYouMean } from "../../../core/base/values.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
-import { FEEDBACK, feedbackDelta, JUDGEMENTS, type JudgementLine } from "../../../core/engine/state/feedback.ts";
+import {
+  FEEDBACK,
+  type FeedbackLine,
+  feedbackDelta,
+  JUDGEMENTS,
+  type JudgementLine,
+} from "../../../core/engine/state/feedback.ts";
 import { findRun } from "../../adapters/stores.ts";
 import type { Workspace } from "../../host.ts";
 import { environmentRedactor } from "../../secrets.ts";
@@ -12,6 +18,8 @@ interface Given {
   readonly judgement: string;
   readonly cause?: string | undefined;
   readonly by: string;
+  /** Identifies the judgement, so that it is recorded once. Default: a random id. */
+  readonly id?: string;
 }
 
 /**
@@ -40,8 +48,17 @@ export async function recordFeedback(workspace: Workspace, given: string, said: 
     at: new Date().toISOString(),
     verdict: endOf(stored.events)?.verdict ?? null,
   };
-  await workspace.state.apply(feedbackDelta(line, randomUUID()));
+  await appendFeedback(workspace, line, said.id);
   return line;
+}
+
+/** Appends a line to the feedback, unless its id is already there. */
+export async function appendFeedback(
+  { state }: Pick<Workspace, "state">,
+  line: FeedbackLine,
+  id: string = randomUUID(),
+) {
+  await state.apply(feedbackDelta(line, id));
 }
 
 /** Reads the entries of the feedback. They are empty if there is none. */

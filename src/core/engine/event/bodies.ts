@@ -4,6 +4,7 @@ import { lazy } from "../../base/values.ts";
 import { json, jsonObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 import {
+  approvalEvents,
   degradedSchema,
   RUN_STATUSES,
   runErrorSchema,
@@ -153,13 +154,7 @@ const innerEvents = lazy(
 const waitEvents = lazy(
   () =>
     [
-      z.object({
-        type: z.literal("approval:asked"),
-        node: z.string(),
-        ask: z.string(),
-        timeout_ms: optional(z.number(), "Absent if the run waits forever"),
-        digest: optional(z.string(), "Digest of the plan to approve"),
-      }),
+      ...approvalEvents(),
       z.object({
         type: z.literal("approval:given"),
         node: z.string(),

@@ -63,6 +63,9 @@ const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<
   "workflow:end": (state, { time: at, status, reason, waiting, verdict, degraded = [], unrouted, error }) => {
     state.end = { at, status, reason, waiting, verdict, degraded, unrouted, error };
   },
+  "approval:refused": ({ run }) => {
+    run.afterwards += 1;
+  },
   "state:written": (state, { touches, cost_usd: costUsd }) => {
     state.run.written = { touches, costUsd };
     state.run.writtenEnd = state.end;

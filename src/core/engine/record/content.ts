@@ -139,6 +139,7 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
     const note = body.note === undefined ? {} : { note: text(body.note) };
     return { ...body, by: text(body.by), ...note, ...changedSkills(body, text) };
   }
+  if (body.type === "approval:refused") return { ...body, by: text(body.by), reason: text(body.reason) };
   if (body.type === "run:resume") return { ...body, ...changedSkills(body, text) };
   if (body.type === "inner:start") return { ...body, input: value(body.input) };
   if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };

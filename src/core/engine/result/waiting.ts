@@ -39,6 +39,8 @@ function pathOf({ at, node }: { readonly at?: string | undefined; readonly node:
 export interface Said {
   /** Path of the node, such as `top/each[fp-81]/ask`. */
   readonly node: string;
+  /** Time of the question that is answered. Undefined for the current one. */
+  readonly since?: string | undefined;
   readonly approved: boolean;
   readonly by: string;
   readonly note?: string | undefined;
@@ -54,7 +56,7 @@ export interface RecordedWord {
 /** Returns the event of an answer. Throws `usage.invalid` if the approval is unknown, already answered or too late. */
 export function wordOf(events: readonly RunEvent[], said: Said, { now, settings }: Moment): RecordedWord {
   const waiting = waitsIn(events);
-  const wait = waiting.find(({ node }) => node === said.node);
+  const wait = waiting.find(({ node, since }) => node === said.node && since === (said.since ?? since));
   if (!wait) throw nothingToDecide(events, said.node, waiting);
   if (isLate(wait, now)) {
     throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "continue without it: skillflow resume RUN");

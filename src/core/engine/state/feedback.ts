@@ -33,12 +33,17 @@ export type FeedbackLine =
       readonly kind: "refusal" | "withdrawn";
       readonly run: string;
       readonly at: string;
-      /** Operation that was withdrawn. */
+      /** Operation that was withdrawn, or about which a decision was refused. */
       readonly operation?: string;
+      /** Digest of the operation. */
+      readonly digest?: string;
+      readonly by?: string;
+      /** Why a decision was refused. */
+      readonly reason?: string;
     };
 
 /** Returns the change that appends a line. `id` identifies the line among all lines. */
-export function feedbackDelta(line: JudgementLine, id: string): StateDelta {
+export function feedbackDelta(line: FeedbackLine, id: string): StateDelta {
   const { at } = line;
   const change = { key: id, first: at, last: at, runs: 1, seen: 1, data: { ...line } };
   return { id: `${FEEDBACK}/${id}`, states: { [FEEDBACK]: { changes: [change], limits: {} } } };
@@ -67,10 +72,11 @@ export function readFeedback(entries: readonly StateEntry[]): {
 
 function lineOf(data: Json): FeedbackLine | undefined {
   if (!isObject(data)) return undefined;
-  const { kind, run, workflow, judgement, cause, by, at, verdict, operation } = data as JsonObject;
+  const { kind, run, workflow, judgement, cause, by, at, verdict } = data as JsonObject;
   if (typeof run !== "string" || typeof at !== "string") return undefined;
   if (kind === "refusal" || kind === "withdrawn") {
-    return { kind, run, at, ...(typeof operation === "string" ? { operation } : {}) };
+    const said = ["operation", "digest", "by", "reason"].map((name) => [name, (data as JsonObject)[name]] as const);
+    return { kind, run, at, ...Object.fromEntries(said.filter(([, value]) => typeof value === "string")) };
   }
   const known = JUDGEMENTS.find((one) => one === judgement);
   if (kind !== "judgement" || !known || typeof workflow !== "string" || typeof by !== "string") return undefined;
@@ -79,6 +85,22 @@ function lineOf(data: Json): FeedbackLine | undefined {
     ...(typeof cause === "string" ? { cause } : {}),
     verdict: typeof verdict === "string" ? verdict : null,
   };
+}
+
+/** Returns the line that withdrew an operation of a run. */
+export function withdrawalOf(
+  lines: readonly FeedbackLine[],
+  { run, id, digest }: { readonly run: string; readonly id: string; readonly digest: string },
+) {
+  const isIts = (line: FeedbackLine) => line.kind === "withdrawn" && line.run === run && line.operation === id;
+  return lines.find((line) => isIts(line) && "digest" in line && line.digest === digest);
+}
+
+/** Returns a person's last judgement of a run. */
+export function judgementBy(by: string, run: string, lines: readonly FeedbackLine[]): JudgementLine | undefined {
+  return lines
+    .flatMap((line) => (line.kind === "judgement" && line.run === run && line.by === by ? [line] : []))
+    .at(-1);
 }
 
 /** Returns the judgement of each run. The last one counts. */
