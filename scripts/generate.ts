@@ -79,6 +79,9 @@ const MODELS = `# Variables that skillflow reads. All are optional: a skill with
 #SKILLFLOW_MAX_STEPS=
 #SKILLFLOW_TIMEOUT=
 
+# Verifies the requests of Slack, for skillflow listen
+#SLACK_SIGNING_SECRET=
+
 # The Sentry project that receives internal errors of skillflow (default: none)
 #SENTRY_DSN=
 `;
@@ -234,7 +237,7 @@ function writtenDocuments(): readonly FieldsOf[] {
     },
     {
       title: "Listen",
-      about: "`listen.yml`: [webhooks that start runs](listen.md).",
+      about: "`listen.yml`: [webhooks](listen.md) and [mentions in Slack](slack.md) that start runs.",
       schema: schemas.get("listen"),
       parts: { "sources.ID": "Source of webhooks" },
     },

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -7,7 +6,8 @@ import { LONG, longer } from "../harness/long.ts";
 import { SECRET, send, signed } from "../protocol/webhooks/listening.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import { runHere } from "./in-process.ts";
-import { makeProject, programCommand, readEvents, removeProjects } from "./program.ts";
+import { killListening, type Process, start } from "./listening-process.ts";
+import { makeProject, readEvents, removeProjects } from "./program.ts";
 
 const WORKFLOW = {
   id: "small",
@@ -32,56 +32,8 @@ const FILES = {
   },
 };
 
-const children: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
-});
+afterEach(killListening);
 afterAll(removeProjects);
-
-interface Process {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly said: () => string;
-  readonly ended: Promise<number | null>;
-  /** Resolves once `isSo` holds; looked at whenever it says something. */
-  until(isSo: () => boolean): Promise<void>;
-}
-
-/** Resolves once it listens. */
-function start(
-  cwd: string,
-  args: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Process> {
-  const program = programCommand(["listen", "--port", "0", ...args]);
-  const child = spawn(program.command, program.args, { cwd, env: { ...program.env, HOOK: SECRET, ...env } });
-  children.push(child);
-  let [out, err] = ["", ""];
-  const looks = new Set<() => void>();
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    err += text;
-    for (const look of looks) look();
-  });
-  const until = (isSo: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!isSo()) return;
-        looks.delete(look);
-        resolve();
-      };
-      looks.add(look);
-      look();
-    });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  return new Promise((resolve, reject) => {
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      out += text;
-      const url = /^listening on (http:\S+)$/m.exec(out)?.[1];
-      if (url !== undefined) resolve({ child, url, said: () => err, ended, until });
-    });
-    void ended.then((code) => reject(new Error(`it ended with ${code}: ${err}`)));
-  });
-}
 
 /** Sends again what was not answered, or refused for now, as vendors do. Gives the runs that were accepted. */
 async function deliver(count: number, living: () => Promise<Process>, onAccepted: (accepted: number) => void) {

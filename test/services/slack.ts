@@ -62,7 +62,7 @@ const text = (longest: number) =>
       verbatim: z.boolean().optional(),
     }),
   ]);
-const block = z.union([
+export const shownBlock = z.union([
   z.strictObject({ type: z.literal("header"), text: plainText(150) }),
   z.strictObject({ type: z.literal("divider") }),
   z.strictObject({ type: z.literal("context"), elements: z.array(text(3000)).min(1).max(10) }),
@@ -76,7 +76,7 @@ const block = z.union([
 ]);
 const messageSchema = z.strictObject({
   text: z.string(),
-  blocks: z.array(block).max(50).optional(),
+  blocks: z.array(shownBlock).max(50).optional(),
   channel: z.string().optional(),
   ts: z.string().optional(),
   thread_ts: z.string().optional(),

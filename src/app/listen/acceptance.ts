@@ -10,23 +10,30 @@ import { coolingNow } from "../runs/memory.ts";
 import { type Cooling, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import { type Day, msToTomorrow } from "./day.ts";
 import { ifKnown, openJoins } from "./joins.ts";
-import type { Setting, Source } from "./setting.ts";
+import type { Origin, Setting, Source } from "./setting.ts";
 
-/** Webhook that passed authentication. */
-export interface Delivery {
-  readonly source: Source;
+/** Event that passed authentication. */
+interface Arrival {
+  readonly source: Origin;
   /** The sender's id, the same for every attempt. Undefined if only the body identifies the delivery. */
   readonly id: string | undefined;
   /** SHA-256 of the raw body. */
   readonly digest: string;
+}
+
+/** Webhook that passed authentication. */
+export interface Delivery extends Arrival {
+  readonly source: Source;
   readonly event: WebhookEvent;
 }
 
-/** Outcome of a webhook. */
-export type Taken =
-  | { readonly kind: "accepted" | "duplicate" | "joined"; readonly run: string }
+/** Outcome of an event that starts no run. */
+type Unstarted =
   | { readonly kind: "ignored" | "invalid"; readonly reason: string }
   | { readonly kind: "limited"; readonly reason: string; readonly afterS: number };
+
+/** Outcome of a webhook. */
+export type Taken = { readonly kind: "accepted" | "duplicate" | "joined"; readonly run: string } | Unstarted;
 
 const USUAL_QUEUE = 1000;
 const QUEUE_AFTER_S = 30;
@@ -59,7 +66,7 @@ export function openAcceptance({ workspace, file }: Setting, { day, intake, choi
     }
   };
 
-  const take = async (delivery: Delivery, input: JsonObject, fingerprint: Json | undefined): Promise<Taken> => {
+  const take = async (delivery: Arrival, input: JsonObject, fingerprint: Json | undefined): Promise<Taken> => {
     const known = await knownRun(workspace, delivery);
     if ("known" in known) return { kind: "duplicate", run: known.known };
     const cooling = coolingOf(delivery.source, fingerprint);
@@ -78,13 +85,23 @@ export function openAcceptance({ workspace, file }: Setting, { day, intake, choi
     return inTurn("", () => begin(prepared, join));
   };
 
-  return async (delivery: Delivery): Promise<Taken> => {
-    const mapped = mapEvent(delivery.source.said, delivery.event);
-    if (mapped.kind === "ignored") return mapped;
-    if (mapped.kind === "problem") return { kind: "invalid", reason: mapped.problem };
-    // The second of two concurrent deliveries with one fingerprint must find the first.
-    return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
+  return {
+    async take(delivery: Delivery): Promise<Taken> {
+      const mapped = mapEvent(delivery.source.said, delivery.event);
+      if (mapped.kind === "ignored") return mapped;
+      if (mapped.kind === "problem") return { kind: "invalid", reason: mapped.problem };
+      // The second of two concurrent deliveries with one fingerprint must find the first.
+      return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
+    },
+    /** Starts the run of an event with an input, unless the event started one before. */
+    start: (source: Origin, id: string, input: JsonObject): Promise<Taken> =>
+      inTurn(source.document, () => take({ source, id, digest: "" }, input, undefined)),
   };
+}
+
+/** Returns the id of the run that an event of a source starts. */
+export function runIdOf(source: Pick<Origin, "name">, id: string): string {
+  return `${source.name}-${digestOf(`${source.name}\n${id}`)}`;
 }
 
 /** Prepares the run. Returns the problems of an input that does not fit. */
@@ -102,7 +119,7 @@ function limited(reason: string, afterS: number): Taken {
   return { kind: "limited", reason, afterS };
 }
 
-function coolingOf({ said }: Source, fingerprint: Json | undefined): Cooling | undefined {
+function coolingOf({ said }: Origin, fingerprint: Json | undefined): Cooling | undefined {
   const { fingerprint: key, cool_down } = said;
   if (key === undefined && cool_down === undefined) return undefined;
   return { fingerprint, ...defined("key", key), ...defined("for", cool_down) };
@@ -119,10 +136,10 @@ const SAME_MS = 5 * 60 * 1000;
 type Known = { readonly known: string } | { readonly fresh: string };
 
 /** Derives the run's id from the delivery, so that a delivery starts at most one run on any machine. */
-async function knownRun({ store }: Workspace, { source, id, digest }: Delivery): Promise<Known> {
+async function knownRun({ store }: Workspace, { source, id, digest }: Arrival): Promise<Known> {
   const begun = async (run: string) => (await ifKnown(() => store.skim(run)))?.record.at;
   if (id !== undefined) {
-    const run = `${source.name}-${digestOf(`${source.name}\n${id}`)}`;
+    const run = runIdOf(source, id);
     return (await begun(run)) === undefined ? { fresh: run } : { known: run };
   }
   const now = Date.now();

@@ -4,7 +4,7 @@ import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { ListenFile } from "../../core/document/listen/listen-file.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
 import type { Intake, StoredRun } from "../../core/engine/ports.ts";
-import { endOf, waitsIn } from "../../core/engine/result/waiting.ts";
+import { endOf, type Said, waitsIn } from "../../core/engine/result/waiting.ts";
 import type { Workspace } from "../host.ts";
 import { recordWord } from "../runs/drive.ts";
 import { turns } from "./acceptance.ts";
@@ -47,6 +47,16 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
   const inTurn = turns();
   const goOn = (run: string) => intake.requeue(run).catch(ignoreLocked);
   const deadlines = openDeadlines(goOn);
+  const answer = async (run: string, said: Said): Promise<string | undefined> => {
+    try {
+      await recordWord(workspace, run, said, { later: false });
+    } catch (error) {
+      if (!(error instanceof SkillflowError) || error.code !== "usage.invalid") throw error;
+      return error.hint ?? error.message;
+    }
+    await goOn(run);
+    return undefined;
+  };
 
   return {
     find: (token: string) => findLink(workspace, token),
@@ -56,16 +66,12 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
         const asked = await findLink(workspace, token);
         if (asked.kind !== "open") return asked;
         const { run, by, waiting } = asked.link;
-        try {
-          await recordWord(workspace, run, { node: waiting.node, approved, by, note }, { later: false });
-        } catch (error) {
-          if (!(error instanceof SkillflowError) || error.code !== "usage.invalid") throw error;
-          return { kind: "over", how: error.hint ?? error.message };
-        }
-        await goOn(run);
-        return asked;
+        const how = await answer(run, { node: waiting.node, approved, by, note });
+        return how === undefined ? asked : { kind: "over", how };
       });
     },
+    /** Records a decision and continues the run. Returns why it did not count. */
+    answer: (run: string, said: Said) => inTurn("", () => answer(run, said)),
     /** Creates links for all pending approvals that have none yet. */
     async issue({ record: { run }, events }: StoredRun): Promise<readonly Link[]> {
       const waits = waitsIn(events);
@@ -176,7 +182,8 @@ function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-function wordBefore({ events }: StoredRun, path: string): string {
+/** Describes how an approval was decided. */
+export function wordBefore({ events }: StoredRun, path: string): string {
   const word = events.findLast((event) => {
     return event.type === "approval:given" && (event.at === undefined ? "" : `${event.at}/`) + event.node === path;
   });

@@ -3,7 +3,8 @@ import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { defined } from "../../core/base/values.ts";
-import { checkFields } from "../../core/document/listen/check.ts";
+import type { Environment } from "../../core/document/config.ts";
+import { checkFields, slackFields } from "../../core/document/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/document/listen/listen-file.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
@@ -16,53 +17,110 @@ export interface Setting {
   readonly workspace: Workspace;
   readonly file: ListenFile;
   readonly sources: ReadonlyMap<string, Source>;
+  /** Undefined if the file has no `slack`. */
+  readonly slack?: SlackSetting;
 }
 
-export interface Source {
+/** Place whose events start runs of one workflow. */
+export interface Origin {
+  /** Start of the run ids. */
   readonly name: string;
-  readonly said: ListenSource;
-  /** Secret that authenticates the source's requests. */
-  readonly secret: string;
+  readonly said: Pick<ListenSource, "fingerprint" | "cool_down">;
   /** Path of the workflow's file, as the workspace names it. */
   readonly document: string;
 }
 
+export interface Source extends Origin {
+  readonly said: ListenSource;
+  /** Secret that authenticates the source's requests. */
+  readonly secret: string;
+}
+
+export interface SlackSetting {
+  /** Secret that signs Slack's requests. */
+  readonly secret: string;
+  readonly channels: ReadonlyMap<string, SlackChannel>;
+}
+
+export interface SlackChannel extends Origin {
+  /** Users and user groups that can decide. */
+  readonly approvers: readonly string[];
+  /** Fields of a mention that the workflow takes. */
+  readonly fields: ReturnType<typeof slackFields>;
+}
+
 /** Reads the file, its workflows and its variables. Throws one error with all findings. */
-export function readSetting(opened: Workspace, given: string, choices: RunChoices): Setting {
+export function readSetting(opened: Workspace, shownAs: string, choices: RunChoices): Setting {
   const folder = documentsOf(opened.host);
-  const path = resolve(folder, given);
-  const loaded = loadListenFile(path, given);
+  const path = resolve(folder, shownAs);
+  const loaded = loadListenFile(path, shownAs);
   const { file } = loaded;
-  if (!file) throw wrong(given, loaded.diagnostics);
+  if (!file) throw wrong(shownAs, loaded.diagnostics);
   const workspace = { ...opened, nearest: { ...defined("model", file.model), ...defined("writes", file.writes) } };
-  const documentOf = ({ workflow }: ListenSource) => shown(folder, resolve(dirname(path), workflow));
-  const sources = Object.entries(file.sources);
-  const workflows = readWorkflows(workspace, new Set(sources.map(([, source]) => documentOf(source))));
-  const unset = new Set(sources.flatMap(([, { secret }]) => (workspace.host.env[secret] ? [] : [secret])));
-  const found = sources.flatMap(([name, source]) => {
-    const read = workflows.get(documentOf(source));
-    const missing = unset.has(source.secret) ? [noVariable(name, source)] : [];
+  const { env } = workspace.host;
+  const documentOf = ({ workflow }: { readonly workflow: string }) => shown(folder, resolve(dirname(path), workflow));
+  const sources = Object.entries(file.sources ?? {});
+  const channels = Object.entries(file.slack?.channels ?? {});
+  const starters: readonly Starter[] = [
+    ...sources.map(([name, said]) => ({ at: ["sources", name], said, isSlack: false })),
+    ...channels.map(([id, said]) => ({ at: ["slack", "channels", id], said, isSlack: true })),
+  ];
+  const workflows = readWorkflows(workspace, new Set(starters.map(({ said }) => documentOf(said))));
+  const missing = [
+    ...sources.flatMap(([name, { secret }]) =>
+      noVariable(env, secret, { at: ["sources", name, "secret"], from: name }),
+    ),
+    ...(file.slack ? SLACK_VARIABLES.flatMap((name) => noVariable(env, name, { at: ["slack"], from: "Slack" })) : []),
+  ];
+  const found = starters.flatMap(({ at, said, isSlack }) => {
+    const read = workflows.get(documentOf(said));
     const lost = (read?.diagnostics ?? []).filter(isLost);
+    const given = isSlack ? { ...said, input: Object.fromEntries(fieldsOf(said).map((field) => [field, ""])) } : said;
     return [
-      ...lost.map((one) => ({ ...one, file: given, path: ["sources", name, "workflow"] })),
-      ...(read?.workflow ? checkFields(source, read.workflow, name) : []),
-      ...missing,
+      ...lost.map((one) => ({ ...one, file: shownAs, path: [...at, "workflow"] })),
+      ...(read?.workflow ? checkFields(given, read.workflow, at) : []),
     ];
   });
   const inWorkflows = [...workflows.values()].flatMap(({ diagnostics }) => diagnostics.filter((one) => !isLost(one)));
   const wrongs = [
     ...loaded.diagnostics,
-    ...loaded.place(found),
+    ...loaded.place([...found, ...missing.map(({ found: diagnostic }) => diagnostic)]),
     ...inWorkflows.filter(({ severity }) => severity === "error"),
   ];
-  if (hasErrors(wrongs)) throw wrong(given, wrongs, unset);
+  if (hasErrors(wrongs)) throw wrong(shownAs, wrongs, new Set(missing.map(({ name }) => name)));
   for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices);
-  return { workspace, file, sources: new Map(sources.map(([name, said]) => [name, sourceOf(name, said)])) };
+  const opening = {
+    workspace,
+    file,
+    sources: new Map(sources.map(([name, said]) => [name, sourceOf(name, said)])),
+  };
+  if (!file.slack) return opening;
+  const { approvers: general = [] } = file.slack;
+  const secret = env[SLACK_VARIABLES[0]] ?? "";
+  return { ...opening, slack: { secret, channels: new Map(channels.map(([id, said]) => [id, channelOf(said)])) } };
 
+  function fieldsOf(said: Starter["said"]) {
+    return slackFields(workflows.get(documentOf(said))?.workflow ?? {});
+  }
+  function channelOf({
+    approvers = general,
+    ...said
+  }: Starter["said"] & { approvers?: readonly string[] | undefined }) {
+    return { name: "slack", said: {}, document: documentOf(said), approvers, fields: fieldsOf(said) };
+  }
   function sourceOf(name: string, said: ListenSource): Source {
-    return { name, said, secret: workspace.host.env[said.secret] ?? "", document: documentOf(said) };
+    return { name, said, secret: env[said.secret] ?? "", document: documentOf(said) };
   }
 }
+
+/** An entry of the file that starts a workflow. */
+interface Starter {
+  readonly at: readonly string[];
+  readonly said: Pick<ListenSource, "workflow" | "input" | "fingerprint" | "cool_down">;
+  readonly isSlack: boolean;
+}
+
+const SLACK_VARIABLES = ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"] as const;
 
 function readWorkflows(workspace: Workspace, documents: ReadonlySet<string>) {
   return new Map<string, { workflow: Workflow | undefined; diagnostics: readonly Diagnostic[] }>(
@@ -81,9 +139,15 @@ function shown(folder: string, path: string): string {
   return near.startsWith("..") || isAbsolute(near) ? path : near;
 }
 
-function noVariable(name: string, { secret }: ListenSource): Diagnostic {
-  const message = `${secret} is not set: it authenticates webhooks from ${name}`;
-  return { severity: "error", code: "VARIABLE_MISSING", path: ["sources", name, "secret"], message };
+/** Reports a variable that is not set or empty. */
+function noVariable(
+  env: Environment,
+  name: string,
+  { at, from }: { readonly at: readonly string[]; readonly from: string },
+): readonly { readonly name: string; readonly found: Diagnostic }[] {
+  if (env[name]?.trim()) return [];
+  const message = `${name} is not set: it ${name === "SLACK_BOT_TOKEN" ? "sends messages to" : "authenticates webhooks from"} ${from}`;
+  return [{ name, found: { severity: "error", code: "VARIABLE_MISSING", path: at, message } }];
 }
 
 /** Creates the error. If only variables are missing, the environment is at fault, not the file. */

@@ -89,7 +89,7 @@ export function isRecent({ sentAt }: Kind, { get }: Headers, now: number): boole
 type Parts = (sent: Sent) => readonly (string | Uint8Array)[];
 
 /** Creates a proof by HMAC-SHA256 in hex, over the body by default. The header may list several. */
-function signed(header: string, form: RegExp, parts: Parts = ({ body }) => [body]): Proof {
+export function signed(header: string, form: RegExp, parts: Parts = ({ body }) => [body]): Proof {
   return {
     by: "signature",
     isGenuine(sent, secret) {

@@ -5,7 +5,8 @@ import { nearest, parseJson } from "../../core/base/values.ts";
 import { parseSize } from "../../core/document/listen/listen-file.ts";
 import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
 import { type ApprovalPages, answerApproval } from "./approval.ts";
-import { type Headers, isBearer, isRecent, KINDS } from "./kinds.ts";
+import { type Headers, isBearer, isRecent, KINDS, type Kind } from "./kinds.ts";
+import { readEvent, readInteraction, SLACK, SLACK_PATHS } from "./slack.ts";
 
 /** Server for webhooks of alerting systems. Verifies each request before using its content. */
 
@@ -49,11 +50,17 @@ export async function openWebhooks(
     if (path.startsWith("/approve/")) {
       return answerApproval(request, asked, { links: listener.links, pages });
     }
+    if (setting.slack && SLACK_PATHS.has(path)) {
+      const { secret } = setting.slack;
+      const answer = await answerSlack(request, asked, { path, secret, listener, mostBytes, isDraining });
+      onEvent({ source: path.slice(1), status: answer.status, text: answer.text });
+      return answer.body ? json(answer.status, answer.body, answer.headers) : new Response(null, { status: 200 });
+    }
     const source = sources.get(path.slice(1));
     if (!source) return json(404, { error: describeUnknown(path, sources) });
     const answer = await answerWebhook(request, asked, { source, listener, mostBytes, isDraining });
     onEvent({ source: source.name, status: answer.status, text: answer.text });
-    return json(answer.status, answer.body, answer.headers);
+    return json(answer.status, answer.body ?? {}, answer.headers);
   };
   const server = await openHttpServer({
     host,
@@ -92,7 +99,8 @@ function describeUnknown(path: string, sources: ReadonlyMap<string, Source>): st
 
 interface Answer {
   readonly status: number;
-  readonly body: object;
+  /** Undefined for an empty body. */
+  readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   /** Description for the log. */
   readonly text: string;
@@ -111,18 +119,10 @@ async function answerWebhook(
   { source, listener, mostBytes, isDraining }: Situation,
 ): Promise<Answer> {
   const kind = KINDS[source.said.kind];
-  const headers: Headers = { get: (name) => request.headers.get(name) || undefined };
-  if (request.method !== "POST") return refused(405, "POST only", { allow: "POST" });
-  if (isDraining) return refused(503, "the listener is stopping", { "retry-after": String(DRAIN_AFTER_S) });
-  if (kind.proof.by === "token" && !isBearer(headers, source.secret)) {
-    return refused(401, "the token is missing or wrong: Authorization: Bearer …", { "www-authenticate": "Bearer" });
-  }
-  const body = await asked.body();
-  if (body === undefined) return refused(413, `a body may have at most ${mostBytes} bytes`, { connection: "close" });
-  if (kind.proof.by === "signature" && !kind.proof.isGenuine({ headers, body }, source.secret)) {
-    return refused(401, "the signature is missing or wrong");
-  }
-  if (!isRecent(kind, headers, Date.now())) return refused(401, "it was not sent within the last five minutes");
+  const headers = headersOf(request);
+  const opened = await openRequest(request, asked, { kind, secret: source.secret, mostBytes, isDraining });
+  if (!(opened instanceof Uint8Array)) return opened;
+  const body = opened;
   const value = parseBody(body);
   if (value === undefined) return refused(400, "the body is not JSON in UTF-8, or is nested too deeply");
   if (kind.isGreeting?.(headers, value)) return { status: 200, body: { ok: true }, text: "is set up" };
@@ -132,6 +132,57 @@ async function answerWebhook(
   const digest = createHash("sha256").update(body).digest("hex");
   const delivery = { source, id, digest, event: { body: value, ...(event === undefined ? {} : { event }) } };
   return describeTaken(await listener.take(delivery));
+}
+
+interface Guard {
+  readonly kind: Kind;
+  readonly secret: string;
+  readonly mostBytes: number;
+  readonly isDraining: boolean;
+}
+
+/** Reads the body of a request. Returns the refusal of a request that is not genuine. */
+async function openRequest(request: Request, asked: Asked, guard: Guard): Promise<Uint8Array | Answer> {
+  const { kind, secret, mostBytes, isDraining } = guard;
+  const headers = headersOf(request);
+  if (request.method !== "POST") return refused(405, "POST only", { allow: "POST" });
+  if (isDraining) return refused(503, "the listener is stopping", { "retry-after": String(DRAIN_AFTER_S) });
+  if (kind.proof.by === "token" && !isBearer(headers, secret)) {
+    return refused(401, "the token is missing or wrong: Authorization: Bearer …", { "www-authenticate": "Bearer" });
+  }
+  const body = await asked.body();
+  if (body === undefined) return refused(413, `a body may have at most ${mostBytes} bytes`, { connection: "close" });
+  if (kind.proof.by === "signature" && !kind.proof.isGenuine({ headers, body }, secret)) {
+    return refused(401, "the signature is missing or wrong");
+  }
+  if (!isRecent(kind, headers, Date.now())) return refused(401, "it was not sent within the last five minutes");
+  return body;
+}
+
+function headersOf(request: Request): Headers {
+  return { get: (name) => request.headers.get(name) || undefined };
+}
+
+interface FromSlack extends Omit<Guard, "kind"> {
+  readonly path: string;
+  readonly listener: Pick<Listener, "slack">;
+}
+
+/** Answers a request of Slack once its event is on disk. */
+async function answerSlack(request: Request, asked: Asked, { path, listener, ...guard }: FromSlack): Promise<Answer> {
+  const body = await openRequest(request, asked, { kind: SLACK, ...guard });
+  if (!(body instanceof Uint8Array)) return body;
+  const isForm = path === "/slack/interactions";
+  const payload = parseBody(isForm ? Buffer.from(fieldOf(body, "payload")) : body);
+  const read = payload === undefined ? undefined : (isForm ? readInteraction : readEvent)(payload);
+  if (!read) return refused(400, "it is not an event or an interaction of Slack", { "x-slack-no-retry": "1" });
+  if (read.kind === "challenge") return { status: 200, body: { challenge: read.challenge }, text: "is set up" };
+  if (read.kind === "ignored") return { status: 200, text: read.reason };
+  return { status: 200, text: (await listener.slack?.receive(read.event)) ?? "ignored" };
+}
+
+function fieldOf(form: Uint8Array, name: string): string {
+  return new URLSearchParams(Buffer.from(form).toString("utf8")).get(name) ?? "";
 }
 
 function parseBody(bytes: Uint8Array) {

@@ -2,12 +2,13 @@ import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { hostname } from "node:os";
 import type { Host } from "../../../src/app/host.ts";
-import { type Link, openListener } from "../../../src/app/listen/listener.ts";
+import { type Link, type ListenerOptions, openListener } from "../../../src/app/listen/listener.ts";
 import { readSetting } from "../../../src/app/listen/setting.ts";
 import type { Watch } from "../../../src/app/runs/drive.ts";
 import { openWorkspace } from "../../../src/app/workspace.ts";
 import type { Model } from "../../../src/core/engine/ports.ts";
 import type { RunChoices } from "../../../src/core/engine/settings/settings.ts";
+import type { Skill } from "../../../src/core/skill/skill.ts";
 import { openWebhooks, type WebhookTold } from "../../../src/protocol/webhooks/server.ts";
 import { approvalPage, toldPage } from "../../../src/reports/site/approval.ts";
 import { sandboxHost } from "../../sandbox/host.ts";
@@ -37,22 +38,24 @@ export interface Listening {
   stop(): Promise<void>;
 }
 
-export function workspaceAt(cwd: string, { env = { HOOK: SECRET }, models }: Surroundings = {}) {
+export function workspaceAt(cwd: string, { env = { HOOK: SECRET }, models, given = [] }: Surroundings = {}) {
   const self = { pid: process.pid, host: hostname(), started: "" };
   const host: Host = { ...sandboxHost, env, cwd, self, isAlive: () => true };
-  const options = { overrides: new Map(), skillDirs: [], discover: false, store: undefined };
+  const options = { overrides: new Map(), skillDirs: [], discover: false, given, store: undefined };
   return openWorkspace(host, { ...options, ...(models ? { models } : {}) });
 }
 
 interface Surroundings {
   readonly env?: Host["env"];
   readonly models?: ReadonlyMap<string, Model>;
+  readonly ask?: ListenerOptions["ask"];
+  readonly given?: readonly Skill[];
 }
 
 export async function startListening(
   cwd: string,
   choices: Partial<RunChoices> = {},
-  models?: Surroundings["models"],
+  around: Surroundings = {},
 ): Promise<Listening> {
   const told: WebhookTold[] = [];
   const ended: string[] = [];
@@ -62,7 +65,7 @@ export async function startListening(
   const look = () => {
     for (const one of looks) one();
   };
-  const setting = readSetting(workspaceAt(cwd, models ? { models } : {}), "listen.yml", { ...CHOICES, ...choices });
+  const setting = readSetting(workspaceAt(cwd, around), "listen.yml", { ...CHOICES, ...choices });
   const listener = openListener(setting, {
     choices: { ...CHOICES, ...choices },
     watch: () => WATCH,
@@ -75,6 +78,9 @@ export async function startListening(
       look();
     },
     onGivenUp: (_, error) => faults.push(error),
+    loggerFor: WATCH.loggerFor,
+    onSlackFault: (error) => faults.push(error),
+    ...(around.ask ? { ask: around.ask } : {}),
   });
   const server = await openWebhooks(setting, listener, {
     host: "127.0.0.1",

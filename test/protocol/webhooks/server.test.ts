@@ -250,7 +250,7 @@ describe("a flood", () => {
       limits: { concurrency: 1, per_day: { max_cost_usd } },
     });
     const cwd = project(listen(1));
-    const listener = await startListening(cwd, {}, models);
+    const listener = await startListening(cwd, {}, { models });
     running.push(listener);
     const alerts = [1, 2].map((level) => send(listener.url, signed({ service: "api", level })));
     expect((await Promise.all(alerts)).map(({ status }) => status)).toEqual([202, 202]);
@@ -261,7 +261,7 @@ describe("a flood", () => {
     running.pop();
     expect([listener.ended.length, listener.faults]).toEqual([1, []]);
     writeFileSync(join(cwd, "listen.yml"), JSON.stringify({ port: 0, ...listen(1000) }));
-    const again = await startListening(cwd, {}, models);
+    const again = await startListening(cwd, {}, { models });
     running.push(again);
     await again.until(() => again.ended.length === 1);
     expect(again.ended[0]).not.toBe(listener.ended[0]);

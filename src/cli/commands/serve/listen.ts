@@ -9,6 +9,7 @@ import { runChoices, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { GRACE_MS, openServing, portOf } from "../../serving.ts";
 import { amount, describeFailure, jsonText, painter, programName } from "../../terminal/terminal.ts";
+import { skillLogger } from "../run/run.ts";
 import { describeEnd, watchOf } from "./worker.ts";
 
 const USUAL_FILE = "listen.yml";
@@ -25,6 +26,8 @@ export const listen: Action = async (io, _args, flags) => {
   const listener = openListener(setting, {
     choices,
     watch: (prepared) => ({ ...watchOf(io, watched, prepared), tellsContent: flags.otlpContent === true }),
+    loggerFor: (skill) => skillLogger(io, watched, skill),
+    onSlackFault: teller.onFault,
     onEnd: (finished) => void (flags.quiet === true ? undefined : io.err(describeEnd(io, flags, finished))),
     onLink: (link) => void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
     onGivenUp(run, error) {
@@ -67,7 +70,11 @@ async function tellAddress(io: Io, flags: Flags, { url, setting }: Opened): Prom
   const lines = [...setting.sources.values()].map(({ name, said, document }) => {
     return `  POST /${name} (${said.kind}) starts ${plainLine(document)}\n`;
   });
-  await io.err(`listening on ${url} to ${amount(lines.length, "source")} (Ctrl-C stops)\n${lines.join("")}`);
+  const channels = [...(setting.slack?.channels ?? [])];
+  const mentions = channels.map(([id, { document }]) => `  POST /slack/events (${id}) starts ${plainLine(document)}\n`);
+  await io.err(
+    `listening on ${url} to ${amount(lines.length + (setting.slack ? 1 : 0), "source")} (Ctrl-C stops)\n${[...lines, ...mentions].join("")}`,
+  );
 }
 
 function describeEvent(io: Io, flags: Flags, { source, status, text: told }: WebhookTold): string {

@@ -5,12 +5,13 @@ import { conditionMistake } from "../check/condition-mistakes.ts";
 import { parseCondition } from "../condition.ts";
 import { pathsOf } from "../value-rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import type { ListenFile, ListenSource } from "./listen-file.ts";
+import { type ListenFile, type ListenSource, SLACK_INPUTS } from "./listen-file.ts";
 import { ROOTS, templatePaths } from "./mapping.ts";
 
 /** Finds errors in a `listen.yml` that its schema cannot express. */
 
-export function checkListenFile({ sources }: ListenFile): Diagnostic[] {
+export function checkListenFile({ sources = {}, slack }: ListenFile): Diagnostic[] {
+  if (Object.keys(sources).length === 0 && !slack) return [wrong("SCHEMA", [], "sources and slack are both missing")];
   return Object.entries(sources).flatMap(([name, source]) => checkSource(source, ["sources", name]));
 }
 
@@ -44,9 +45,16 @@ function checkRoot(path: string, roots: ReadonlySet<string>, at: Diagnostic["pat
   return [{ ...wrong("UNKNOWN_PATH_ROOT", at, `"${path}" does not begin with any of ${[...roots].join(", ")}`), hint }];
 }
 
-/** Checks a source against the workflow that it starts. */
-export function checkFields(source: ListenSource, { inputs, cool_down }: Workflow, name: string): Diagnostic[] {
-  const at = ["sources", name];
+/** Returns the input fields that a mention in Slack passes to a workflow. */
+export function slackFields({ inputs }: Pick<Workflow, "inputs">): (typeof SLACK_INPUTS)[number][] {
+  return SLACK_INPUTS.filter((field) => !inputs || Object.hasOwn(inputs, field));
+}
+
+type Starting = Pick<ListenSource, "workflow" | "input" | "cool_down" | "fingerprint">;
+
+/** Checks a source, or a channel of Slack, against the workflow that it starts. */
+export function checkFields(source: Starting, workflow: Workflow, at: readonly string[]): Diagnostic[] {
+  const { inputs, cool_down } = workflow;
   const given = Object.keys(source.input ?? {});
   const unknown = given.flatMap((field) => {
     if (!inputs || Object.hasOwn(inputs, field)) return [];

@@ -91,6 +91,30 @@ const approvals = lazy(() =>
   }),
 );
 
+const approvers = lazy(() =>
+  z.array(z.string().regex(/^[USW][A-Z0-9]{1,31}$/, "is not a Slack id: users begin with U or W, user groups with S")),
+);
+
+const slack = lazy(() =>
+  z.strictObject({
+    channels: z
+      .record(
+        z.string().regex(/^[CDG][A-Z0-9]{1,31}$/, "is not the id of a Slack channel, such as C0123456789"),
+        z.strictObject({
+          workflow: text().describe("Workflow file that a mention starts, relative to the folder of this file"),
+          approvers: optional(approvers(), "Who can decide in this channel. Replaces the general list."),
+        }),
+      )
+      .meta({ minProperties: 1 })
+      .refine((channels) => Object.keys(channels).length > 0, "channels must not be empty")
+      .describe("Channels, by id, in which a mention of the app starts a run"),
+    approvers: optional(approvers(), "Ids of users and user groups that can decide. Default: none."),
+  }),
+);
+
+/** Input of a run that a mention in Slack starts. A workflow that declares inputs gets those that it declares. */
+export const SLACK_INPUTS = ["text", "channel", "thread_ts", "user", "permalink"] as const;
+
 export const listenFileSchema = lazy(() =>
   z.strictObject({
     host: optional(text(), "Address to listen on (default 127.0.0.1)"),
@@ -101,11 +125,14 @@ export const listenFileSchema = lazy(() =>
       z.enum(["allow", "plan", "deny"]),
       "Same as --writes. The strictest value of the files and the workflow applies.",
     ),
-    sources: z
-      .record(sourceName(), source())
-      .meta({ minProperties: 1 })
-      .refine((sources) => Object.keys(sources).length > 0, "sources must not be empty")
-      .describe("Webhook sources, by name. Source NAME is POST /NAME."),
+    sources: optional(
+      z
+        .record(sourceName(), source())
+        .meta({ minProperties: 1 })
+        .refine((sources) => Object.keys(sources).length > 0, "sources must not be empty"),
+      "Webhook sources, by name. Source NAME is POST /NAME. Can be absent if slack is present.",
+    ),
+    slack: optional(slack(), "Mentions, buttons and approvals in Slack"),
     limits: optional(limits(), "Limits for all runs together"),
     approvals: optional(approvals(), "One-time links for runs that wait for an approval"),
   }),

@@ -102,12 +102,15 @@ describe("a source is checked", () => {
     ["a cool-down of nothing", { input: { title: "" }, cool_down: "1h" }, ["SCHEMA"]],
   ])("%s", (_, more, codes) => {
     const one = source(more);
-    const found = [...checkListenFile({ sources: { one } }), ...checkFields(one, WORKFLOW as Workflow, "one")];
+    const found = [
+      ...checkListenFile({ sources: { one } }),
+      ...checkFields(one, WORKFLOW as Workflow, ["sources", "one"]),
+    ];
     expect(found.map(({ code }) => code)).toEqual(codes);
   });
 
   it("suggests the input that was meant", () => {
-    const [found] = checkFields(source({ input: { title: "", levle: 1 } }), WORKFLOW as Workflow, "one");
+    const [found] = checkFields(source({ input: { title: "", levle: 1 } }), WORKFLOW as Workflow, ["sources", "one"]);
     expect(found).toMatchObject({ hint: 'did you mean "level"?', path: ["sources", "one", "input", "levle"] });
   });
 });
