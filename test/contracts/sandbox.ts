@@ -53,6 +53,13 @@ export function describeSandbox(name: string, open: () => Sandbox): void {
         expect((await run({ argv: nodeProgram(code), stdin: text })).stdout).toBe(`${text.length}\n`);
       });
 
+      it("reaches a server of its own on 127.0.0.1 without network", async () => {
+        const code = `const server = require("node:net").createServer((one) => one.end("hello"));
+          server.listen(0, "127.0.0.1", () => require("node:net").connect(server.address().port, "127.0.0.1")
+            .on("data", (text) => { process.stdout.write(text); server.close(); }));`;
+        expect(await run({ argv: nodeProgram(code), network: false })).toMatchObject({ code: 0, stdout: "hello" });
+      });
+
       it("need not read its input", async () => {
         const ended = await run({ argv: nodeProgram("console.log('done')"), stdin: "x".repeat(10_000_000) });
         expect(ended).toMatchObject({ ended: "exit", code: 0, stdout: "done\n" });

@@ -11,7 +11,7 @@ import type { ViewStep } from "./view-step.ts";
 
 /**
  * Creates a sandbox with util-linux tools, which every Linux has. It is slower than bubblewrap. Perl or Python loads
- * the system call filter. The loopback network is up only if the command names hosts.
+ * the system call filter. Its own loopback network is up, as with bubblewrap, if a program for that is installed.
  */
 export function unshareSandbox(host: SandboxHost): Sandbox {
   return isolatingSandbox(host, "unshare", (parts) => enclose(host, parts));
@@ -64,6 +64,7 @@ loopback() {
 }
 while [ "$1" != - ]; do
   case $1 in
+    own-loopback) loopback 2>/dev/null || :; shift;;
     loopback) loopback 2>/dev/null || { echo "no loopback network: install iproute2" >&2; exit 1; }; shift;;
     ro|rw) show "$2" "$root$3" "$1"; shift 3;;
     link) folder "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
@@ -95,7 +96,8 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
   mkdirSync(root);
   let status = "";
   const filter = seccompFilter();
-  const steps = [...(hostsOf(command) ? ["loopback"] : []), ...view.flatMap(stepOf)];
+  const loopback = command.network === true ? [] : [hostsOf(command) ? "loopback" : "own-loopback"];
+  const steps = [...loopback, ...view.flatMap(stepOf)];
   const entries = Object.entries(innerEnvironment(host, command)).map(([name, value]) => `${name}=${value}`);
   const spaces = [
     "--mount",
