@@ -71,7 +71,7 @@ function answerAdvice(failure: HttpFailure, place?: Place): string {
   if (failure.status === 409) return `The repository's state does not allow this (${what}): ${said(failure)}`;
   if (failure.status === 410) return `This was removed or is disabled in the repository (${what}): ${said(failure)}`;
   if (failure.status === 422)
-    return `GitHub rejected the request as invalid (${what}): ${said(failure)}${fields(failure)}`;
+    return `GitHub rejected the request as invalid (${what}): ${said(failure)}${fields(failure)}${headAdvice(failure)}`;
   if (failure.status >= 500) return `GitHub failed (${what}).${outcome(failure)}`;
   return `GitHub refused (${what}): ${said(failure)}`;
 }
@@ -116,6 +116,14 @@ function fields({ response }: HttpFailure): string {
     return [`${place}${given}`, message ?? code].filter((part) => part !== undefined && part !== "").join(": ");
   });
   return ` Change: ${texts.join("; ")}.`.slice(0, 1000);
+}
+
+/** Explains a pull request for a branch that GitHub does not have. */
+function headAdvice({ response }: HttpFailure): string {
+  const errors = propertyOf(response?.data, "errors");
+  const isHead = (error: unknown) => propertyOf(error, "field") === "head" && propertyOf(error, "code") === "invalid";
+  if (!Array.isArray(errors) || !errors.some(isHead)) return "";
+  return " The branch of head does not exist. To propose the changes of a working copy, call propose_change of the skill workspace.";
 }
 
 const FAULT = ["resource", "field", "code", "message", "value"] as const;

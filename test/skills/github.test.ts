@@ -421,6 +421,15 @@ describe("writes", () => {
     expect(await call("create_pr", context)).toMatchObject({ existing: true });
   });
 
+  it("names the tool for changes of a working copy when the branch does not exist", async () => {
+    const errors = [{ resource: "PullRequest", field: "head", code: "invalid" }];
+    const context = await start(({ operation }) => {
+      if (operation === "pulls/list") return { body: [] };
+      return operation === "pulls/create" ? { status: 422, body: { message: "Validation Failed", errors } } : undefined;
+    });
+    await expect(call("create_pr", context)).rejects.toThrow(/does not exist.*propose_change of the skill workspace/);
+  });
+
   it("merges into the default branch when no base is named", async () => {
     const context = await start(on("pulls/list", { body: [] }));
     await call("create_pr", context, { title: "t", head: "fix" });
