@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { usageError } from "../core/base/errors.ts";
-import { type JsonObject, nearest } from "../core/base/values.ts";
+import { isObject, type JsonObject, nearest } from "../core/base/values.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../core/engine/tools/workspace.ts";
@@ -15,6 +15,7 @@ import { checkFiles } from "../loaders/sources/sources.ts";
 import { editYaml, type YamlEdit } from "../loaders/text/edit-yaml.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
+import { configFiles } from "./workspace.ts";
 
 export { editYaml, type YamlEdit };
 
@@ -137,4 +138,11 @@ function notTrusted(reference: string, { reason, remedy }: Withheld, path: Diagn
   const { id } = parseSkillReference(reference);
   const message = `skill "${id}": ${reason}`;
   return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint: remedy };
+}
+
+/** Adds `workspace.test` of the config as `test_command`, if the workflow declares it and the input does not have it. */
+export function withTestCommand(workspace: Workspace, { inputs = {} }: Workflow, input: unknown): unknown {
+  const command = configFiles(workspace).find((file) => file.workspace?.test !== undefined)?.workspace?.test;
+  if (command === undefined || inputs.test_command?.type !== "string" || !isObject(input)) return input;
+  return { test_command: command, ...input };
 }

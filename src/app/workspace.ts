@@ -79,7 +79,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
 /** Returns the settings of the skill workspace in the user's own file that the environment does not set. */
 function copySettings({ env }: Host, { workspace = {} }: ProjectConfig): (readonly [string, string])[] {
   return Object.entries(workspace).flatMap(([key, value]) => {
-    if (value === undefined || env[`WORKSPACE_${key.toUpperCase()}`] !== undefined) return [];
+    if (value === undefined || key === "test" || env[`WORKSPACE_${key.toUpperCase()}`] !== undefined) return [];
     return [[`workspace.${key}`, typeof value === "string" ? value : value.join("\n")] as const];
   });
 }

@@ -31,6 +31,7 @@ import {
   sourcePlaces,
   titleOf,
   type WorkflowDocument,
+  withTestCommand,
 } from "../documents.ts";
 import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
@@ -200,7 +201,7 @@ function readRequest(workspace: Workspace, { document, input, recorded, cooling,
   const file = typeof document === "string" ? document : undefined;
   const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
   if (!workflow) throw unrunnable(document, diagnostics);
-  const checked = checkInput(workflow, input(workflow));
+  const checked = checkInput(workflow, withTestCommand(workspace, workflow, input(workflow)));
   if (hasErrors(checked.diagnostics)) {
     const fields = Object.entries(workflow.inputs ?? {});
     const [name] = fields.find(([, { required }]) => required) ?? fields[0] ?? [];

@@ -219,7 +219,7 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   const servers = Object.entries(mcpServers).flatMap(([id, server]) =>
     loosenings(server).map((key) => `mcpServers.${id}.${key}`),
   );
-  const copies = Object.keys(workspace).map((key) => `workspace.${key}`);
+  const copies = Object.keys(workspace).flatMap((key) => (key === "test" ? [] : [`workspace.${key}`]));
   return [...keys, ...auth, ...servers, ...copies].map((key) => cannotCount(path, key));
 }
 

@@ -90,8 +90,9 @@ export const projectConfigSchema = lazy(() =>
         mounts: optional(lines(), "Same as WORKSPACE_MOUNTS"),
         paths: optional(lines(), "Same as WORKSPACE_PATHS"),
         unprotect: optional(lines(), "Same as WORKSPACE_UNPROTECT"),
+        test: optional(z.string().min(1), "Command of the tests: default of the input test_command, in any file"),
       }),
-      "Settings of the skill workspace. Effective only in the user's file.",
+      "Settings of the skill workspace. All but test are effective only in the user's file.",
     ),
     mcpServers: optional(
       z.record(z.string(), mcpServerSchema()),

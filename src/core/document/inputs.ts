@@ -6,7 +6,7 @@ import type { Workflow } from "./workflow/workflow.ts";
 /** Describes a workflow's inputs as JSON Schema. Like the input check, it accepts undeclared keys. */
 export function describeInputs({ inputs = {} }: Workflow): JsonSchema {
   const fields = Object.entries(inputs);
-  const required = fields.filter(([, field]) => field.required).map(([name]) => name);
+  const required = fields.filter(([, field]) => field.required && field.unless === undefined).map(([name]) => name);
   return {
     type: "object",
     properties: Object.fromEntries(fields.map(([name, field]) => [name, describeField(field)])),

@@ -233,7 +233,10 @@ describe("paths", () => {
     ["lib/a.ts", { paths: ["src/**"] }, false],
     ["src/a.ts", { allow: ["test/**"] }, false],
     ["a/package.json", { deny: ["package.json"] }, false],
-    ["test/a.ts", { keep: new Set(["test/a.ts"]) }, false],
+    ["A/PACKAGE.json.", { deny: ["package.json"] }, false],
+    ["test/a.ts", { keep: ["test/a.ts"] }, false],
+    ["Test/A.ts", { keep: ["test/a.ts"] }, false],
+    ["test/a.ts", { allow: [] }, false],
   ] as const)("judges %j by %j", (path, rules, isOpen) => {
     expect(whyClosed(segmentsOf(path), { ...NO_RULES, ...rules }) === undefined).toBe(isOpen);
   });

@@ -282,8 +282,12 @@ export function checkInput(
     const value = given.get(name) ?? null;
     const about = field.description ? ` (${field.description})` : "";
     if (value === null) {
-      if (field.required) diagnostics.push(error("INPUT_MISSING", [name], `input "${name}" is missing${about}`));
-      else if (field.default !== undefined) given.set(name, field.default);
+      const isSpared = field.unless !== undefined && (given.get(field.unless) ?? null) !== null;
+      if (field.required && !isSpared) {
+        const other = field.unless === undefined ? "" : `, and so is "${field.unless}"`;
+        diagnostics.push(error("INPUT_MISSING", [name], `input "${name}" is missing${other}${about}`));
+      }
+      if (field.default !== undefined) given.set(name, field.default);
       continue;
     }
     // An earlier run, which no declared type describes.

@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
 import { parseSkillReference } from "../../skill/skill-reference.ts";
+import { pathsIn } from "../fill.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
@@ -7,16 +8,23 @@ import type { Workflow } from "../workflow/workflow.ts";
 
 const SKILL = "workspace";
 
-export function checkWorkspace({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
+export function checkWorkspace({ nodes, inputs = {} }: Pick<Workflow, "nodes" | "inputs">): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) => {
     const path = ["nodes", id];
     const isListed = (node.skills ?? []).some((reference) => parseSkillReference(reference).id === SKILL);
     const missing = (node.workspace?.keep ?? []).filter((each) => !Object.hasOwn(nodes, each));
+    const { allow = [], deny = [] } = node.workspace?.paths ?? {};
+    const unfilled = [...allow, ...deny].flatMap((glob) => pathsIn(glob)).filter((each) => !isGiven(each, inputs));
     const faults = [
       ...(node.workspace && !isListed ? [`node "${id}" has the field workspace, but not the skill workspace`] : []),
       ...missing.map((each) => `node "${id}" keeps the files of a node "${each}" that does not exist`),
+      ...unfilled.map(
+        (each) => `the paths of node "${id}" name {{${each}}}, which is not an input that always has a value`,
+      ),
     ];
-    const hint = isListed ? "name a node of this workflow" : "add workspace to its skills, or remove the field";
+    const hint = !isListed
+      ? "add workspace to its skills, or remove the field"
+      : "name a node of this workflow, or an input that is required or has a default, as {{input.NAME}}";
     return [
       ...faults.map((message): Diagnostic => {
         return { severity: "error", code: "WORKSPACE_FIELD", path: [...path, "workspace"], message, hint };
@@ -24,6 +32,14 @@ export function checkWorkspace({ nodes }: Pick<Workflow, "nodes">): Diagnostic[]
       ...(isListed ? [] : fileTools(node, path)),
     ];
   });
+}
+
+/** Checks whether a template names an input of text that is required or has a default. */
+function isGiven(path: string, inputs: NonNullable<Workflow["inputs"]>): boolean {
+  const [root, name = "", ...rest] = path.split(".");
+  const field = root === "input" && rest.length === 0 && Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+  if (field?.type !== "string" && field?.type !== "string[]") return false;
+  return field.default !== undefined || (field.required === true && field.unless === undefined);
 }
 
 /** Tools that agents elsewhere have, in code style or called tools. */

@@ -24,6 +24,7 @@ function inputOf<Type extends string, Value extends z.ZodType, Allowed extends z
       type: z.literal(type).describe("Type of the value"),
       ...common,
       required: optional(flag(), "true: a run needs a value to start"),
+      unless: optional(z.string().min(1), "Other field of the input that makes this one optional, such as run"),
       default: optional(value, "Value if none is given"),
       enum: optional(z.array(allowed).min(1), "Allowed values"),
     })

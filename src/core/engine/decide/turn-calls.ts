@@ -71,12 +71,16 @@ export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep
       ...defined("made", madeFor(tool, input, state.run.made)),
       ...defined("again", readAgain(scene, call, tools)),
       ...defined("reading", instructionRead({ tool, input }, skills, tools)),
-      ...defined("paths", tool.contained ? nodePaths(scene.node.workspace ?? {}, state.run.calls.values()) : undefined),
+      ...defined("paths", tool.contained ? pathsHere(scene) : undefined),
       ...defined("recalled", isStateTool(tool) ? recall(tool, input, memoryOf(scene)) : undefined),
     };
     return [{ key, ...defined("ref", ref), ...defined("step", call.step), tool, input, ...own }];
   });
   return { kind: "call", key, node: visit.node, calls };
+}
+
+function pathsHere({ state, node }: Scene) {
+  return nodePaths(node.workspace ?? {}, { calls: state.run.calls.values(), input: state.context.input });
 }
 
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */

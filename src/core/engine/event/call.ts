@@ -31,7 +31,8 @@ export interface Call {
 
 /** Limits on a node's changes of the working copy: globs, and files of other nodes that stay as they are. */
 export interface NodePaths {
-  readonly allow: readonly string[];
+  /** Undefined if all files may change. */
+  readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
   readonly keep: readonly string[];
 }

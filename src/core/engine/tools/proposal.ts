@@ -38,7 +38,7 @@ const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"].m
 
 /**
  * Returns a proof by the run's own recorded results: a command that failed at the base, and passed with the change as
- * it is now. A pass before the last edit does not count.
+ * it is now. A pass before the last edit does not count, nor a failure before the last edit of the test's files.
  */
 export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   const done = [...calls].filter(({ outcome }) => outcome && "output" in outcome);
@@ -46,14 +46,22 @@ export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   const runs = done.flatMap((call, index) => ranCommand(call, index));
   for (const pass of runs.toReversed()) {
     if (pass.at !== "change" || pass.code !== 0 || pass.index < lastEdit) continue;
-    const fail = runs.findLast((one) => one.at === "base" && one.name === pass.name && one.code !== 0);
-    const isStale = runs.some((one) => one.at === "base" && one.name === pass.name && one.code === 0);
-    if (!fail || isStale) continue;
+    const lastTestEdit = done.findLastIndex(
+      ({ tool, outcome }) => CHANGING.includes(tool) && isOf(pass.files, outcome),
+    );
+    const atBase = runs.filter((one) => one.at === "base" && one.name === pass.name && one.index > lastTestEdit);
+    const fail = atBase.findLast(({ code }) => code !== 0);
+    if (!fail || atBase.some(({ code }) => code === 0)) continue;
     const { command, files } = pass;
     const given = files.length === 0 ? {} : { files };
     return { command, ...given, before: fail.code, after: pass.code, references: [fail.ref, pass.ref] };
   }
   return undefined;
+}
+
+function isOf(files: readonly string[], outcome: RecordedCall["outcome"]): boolean {
+  const output = outcome && "output" in outcome ? outcome.output : undefined;
+  return isObject(output) && files.includes(String(output.path));
 }
 
 function ranCommand({ tool, ref, input, outcome }: RecordedCall, index: number) {

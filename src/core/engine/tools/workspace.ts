@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { fillIn } from "../../document/fill.ts";
 import type { Tool } from "../../skill/skill.ts";
 import type { NodePaths, RecordedCall } from "../event/call.ts";
 
@@ -109,11 +110,22 @@ interface Field {
 }
 
 /** Returns what a node may change. `calls` are those of the run so far. */
-export function nodePaths({ paths = {}, keep = [] }: Field, calls: Iterable<RecordedCall>): NodePaths {
+export function nodePaths(
+  { paths = {}, keep = [] }: Field,
+  { calls, input }: { readonly calls: Iterable<RecordedCall>; readonly input: JsonObject },
+): NodePaths {
   const kept = [...calls].flatMap(({ node, outcome }) =>
     keep.includes(node) && outcome && "output" in outcome ? changedPath(outcome.output) : [],
   );
-  return { allow: paths.allow ?? [], deny: paths.deny ?? [], keep: [...new Set(kept)] };
+  const allow = paths.allow && (filledGlobs(paths.allow, input) ?? []);
+  const deny = paths.deny ? (filledGlobs(paths.deny, input) ?? ["**"]) : [];
+  return { allow, deny, keep: [...new Set(kept)] };
+}
+
+/** Fills in `{{input.NAME}}`, of which a list stands for its elements. Undefined if a value is missing. */
+function filledGlobs(globs: readonly string[], input: JsonObject): readonly string[] | undefined {
+  const filled = fillIn({ globs: [...globs] }, { input });
+  return "problem" in filled ? undefined : [filled.values.globs ?? []].flat(2).map(String);
 }
 
 function changedPath(output: Json): string[] {

@@ -34,31 +34,39 @@ function fold(segment: string): string {
 const PROTECTED =
   /^(?:\.(?:github|gitlab-ci\.ya?ml|gitattributes|gitmodules|claude|agents|sweny|gemini|opencode|mcp\.json|husky|vscode)|\.(?:skillflow|cursor).*|codeowners|(?:agents|claude|gemini|skill)\.md|skill\.toml)$/;
 
-/** Rules of one call: globs, one entry each. An empty list of `allow` allows everything. */
+/** Rules of one call: globs, one entry each. */
 export interface PathRules {
   /** `WORKSPACE_PATHS` of the operator. */
   readonly paths: readonly string[];
   /** `WORKSPACE_UNPROTECT` of the operator. */
   readonly unprotect: readonly string[];
   /** `workspace.paths` of the node. */
-  readonly allow: readonly string[];
+  readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
   /** Files that nodes of `workspace.keep` changed. */
-  readonly keep: ReadonlySet<string>;
+  readonly keep: readonly string[];
 }
 
-export const NO_RULES: PathRules = { paths: [], unprotect: [], allow: [], deny: [], keep: new Set() };
+export const NO_RULES: PathRules = { paths: [], unprotect: [], allow: undefined, deny: [], keep: [] };
 
 /** Explains why a call may not change a file. Undefined if it may. */
 export function whyClosed(segments: readonly string[], rules: PathRules): string | undefined {
   const path = segments.join("/");
   const isIn = (globs: readonly string[]) => globs.some((glob) => matchesGlob(glob, path));
+  // Another spelling of a closed name is the same file for a lenient file system.
+  const folded = foldPath(path);
   const guard = protectedPart(segments);
   if (guard !== undefined && !isIn(rules.unprotect)) return `is protected (${guard}): the operator did not open it`;
   if (rules.paths.length > 0 && !isIn(rules.paths)) return "is not in WORKSPACE_PATHS";
-  if (rules.allow.length > 0 && !isIn(rules.allow)) return "is not in the paths that this node may change";
-  if (isIn(rules.deny)) return "is closed to this node";
-  return rules.keep.has(path) ? "was changed by a node whose files this node must keep" : undefined;
+  if (rules.allow && !isIn(rules.allow)) return "is not in the paths that this node may change";
+  if (rules.keep.some((kept) => foldPath(kept) === folded)) return KEPT;
+  return rules.deny.some((glob) => matchesGlob(foldPath(glob), folded)) ? "is closed to this node" : undefined;
+}
+
+const KEPT = "was changed by a node whose files this node must keep";
+
+function foldPath(path: string): string {
+  return path.split("/").map(fold).join("/");
 }
 
 function protectedPart(segments: readonly string[]): string | undefined {

@@ -55,7 +55,7 @@ export function callWorkspace({ name, input, copy, paths, host, context }: Works
   const { config, signal } = context;
   const rules = {
     ...{ paths: listOf(config.paths), unprotect: listOf(config.unprotect) },
-    ...{ allow: paths?.allow ?? [], deny: paths?.deny ?? [], keep: new Set(paths?.keep) },
+    ...{ allow: paths?.allow, deny: paths?.deny ?? [], keep: paths?.keep ?? [] },
   };
   return callFileTool(name, { input, copy, rules, signal });
 }
