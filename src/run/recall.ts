@@ -1,5 +1,6 @@
 import { defined } from "../core/base/values.ts";
 import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/engine/event/event.ts";
+import type { Change } from "../core/engine/event/patch.ts";
 import type { SingleStep, Step, Together } from "../core/engine/fold/step.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 
@@ -11,6 +12,14 @@ export interface Recall {
   narrow(step: Together, position: number): Step;
   /** Returns the other events in the record at that position. */
   beside(step: SingleStep, position: number): readonly Entry[];
+}
+
+/** Recorded answers and decisions that a run follows. */
+export interface Replaying {
+  readonly recall: Recall;
+  readonly afterwards: readonly Afterwards[];
+  /** Change that a test proposes, because it has no working copy. */
+  readonly change?: Change;
 }
 
 /**

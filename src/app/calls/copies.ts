@@ -28,6 +28,8 @@ export interface RunCopy {
 interface Past {
   readonly events: readonly RunEvent[];
   readonly afterwards: readonly Afterwards[];
+  /** False if the fixtures of a test answer for the copy. */
+  readonly isReal: boolean;
 }
 
 /** Returns the copy of a run. Throws `run.altered` if earlier edits cannot be repeated. */
@@ -42,13 +44,13 @@ export function openRunCopy({ host, storeDirectory }: Workspace, record: RunReco
     made = openCopy({ checkout: host.cwd, base: record.base, folder, env: host.env });
     return made;
   });
-  const edits = record.kind === "replay" ? [] : editsOf(record, past);
+  const edits = record.kind === "replay" || !past.isReal ? [] : editsOf(record, past);
   if (edits.length > 0) repeatEdits(copy(), edits);
   return { copy, remove: () => made?.remove() };
 }
 
 /** Returns the edits of the record, without those of visits that a resume repeats. */
-function editsOf(record: RunRecord, { events, afterwards }: Past): readonly RecordedEdit[] {
+function editsOf(record: RunRecord, { events, afterwards }: Omit<Past, "isReal">): readonly RecordedEdit[] {
   if (!record.skills.some(({ id }) => id === WORKSPACE)) return [];
   const tools = new Map(
     record.skills.flatMap(({ tools }) =>

@@ -14,7 +14,7 @@ import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-make
 import { commandMs, isCommand } from "../../core/engine/tools/workspace.ts";
 import { type Audience, audienceOf, EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { Copy } from "../../loaders/own/workspace/copy.ts";
-import { callWorkspace } from "../../loaders/own/workspace/skill.ts";
+import { callWorkspace, needsCopy } from "../../loaders/own/workspace/skill.ts";
 import type { ScriptWanted } from "../../loaders/programs/skill-script.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
@@ -42,11 +42,10 @@ export function findHandler(call: Call, world: OwnWorld): Handler | undefined {
   const handler = handlerOf(call, world);
   if (handler) return { tool: { ...call.tool, handler }, config: {} };
   const entry = world.entries.get(call.tool.skill);
-  if (call.tool.contained)
-    return entry && entry.unavailable === undefined ? copyHandler(call, entry, world) : undefined;
   if (isProposal(call.tool)) return proposalHandler(call, world);
   const tool = entry && offeredTools(entry).find(({ name }) => name === call.tool.name);
-  return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
+  if (!entry || !tool || entry.unavailable !== undefined) return undefined;
+  return tool.handler === needsCopy ? copyHandler(call, entry, world) : { tool, config: handlerConfig(entry) };
 }
 
 function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {

@@ -314,7 +314,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };
   const observers = [keep, ...watch.observers];
-  const own = openRunCopy(workspace, record, opened);
+  const own = openRunCopy(workspace, record, { ...opened, isReal: prepared.replay?.change === undefined });
   const { callTool, askReach, askChange } = toolCaller(workspace, prepared, {
     copy: own.copy,
     settings,
@@ -367,7 +367,7 @@ const MOST_PROGRESS = 2000;
 
 function toolCaller(
   workspace: Workspace,
-  { entries, record, redactor, choices }: PreparedRun,
+  { entries, record, redactor, choices, replay }: PreparedRun,
   {
     settings,
     copy,
@@ -386,7 +386,7 @@ function toolCaller(
     asOf: record.as_of === undefined ? undefined : Date.parse(record.as_of),
     ...means,
   };
-  const askChange = createChange({ changeOf: () => copy().change(), redactor });
+  const askChange = createChange({ changeOf: async () => replay?.change ?? copy().change(), redactor });
   return { callTool: createCall(calling), askReach: createReach(calling), askChange };
 }
 

@@ -20,7 +20,7 @@ import { openLinks, recordedLinks } from "../../loaders/mcp/offer/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { resolveCommit } from "../../loaders/sources/commit-files.ts";
 import { loadSources } from "../../loaders/sources/sources.ts";
-import type { Afterwards, Recall } from "../../run/recall.ts";
+import type { Replaying } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
@@ -64,7 +64,7 @@ export interface PreparedRun {
   /** Recording or script that answers instead of models. */
   readonly serving: Serving | undefined;
   /** Recorded answers and decisions that a replay follows. */
-  readonly replay?: { readonly recall: Recall; readonly afterwards: readonly Afterwards[] };
+  readonly replay?: Replaying;
   /** Warnings of a resume. Those of a new run are in its record. */
   readonly warnings: readonly string[];
   /** Milliseconds of the run's time limit that its MCP servers took to start. */

@@ -1,6 +1,7 @@
 import { defined } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/engine/event/event.ts";
+import { type Change, changeSchema } from "../../core/engine/event/patch.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { SingleStep } from "../../core/engine/fold/step.ts";
@@ -8,6 +9,7 @@ import { costOf } from "../../core/engine/result/result.ts";
 import type { Said } from "../../core/engine/result/waiting.ts";
 import { chooseBounds, strictest, type Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
+import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { type CaseFailure, checkExpectations } from "../../core/outward/testing/expectations.ts";
 import { actedIn, findFixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
@@ -158,9 +160,19 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
   return {
     ...prepared,
     record: { ...prepared.record, ...(recorded ? recalledIn(recorded) : {}), kind: "test", skills },
-    replay: { recall, afterwards: [] },
+    replay: { recall, afterwards: [], ...(isLive ? {} : { change: shownChange(props) }) },
   };
 }
+
+/** Returns the change that a test proposes: the fixture of the tool that shows it. */
+function shownChange({ fixtures }: Props): Change {
+  const { output } = findFixture(fixtures[DIFF] ?? [], {}) ?? {};
+  const { data = NO_CHANGE } = changeSchema().safeParse(output);
+  return data;
+}
+
+const DIFF = exposedName(WORKSPACE, "diff");
+const NO_CHANGE: Change = { base: "", diff: "", files: [] };
 
 /** Combines the choices of the test, the workflow and the project. With live tools, a test cannot relax `writes`. */
 function choicesOf(

@@ -14,9 +14,6 @@ import { NO_RULES } from "./paths.ts";
 
 /** Returns the skill for the registry. A run carries out its tools, because the copy belongs to the run. */
 export function workspaceSkill(env: Environment): Skill {
-  const refuse = () => {
-    throw new Error("only a node of a run has a working copy");
-  };
   const field = (name: string, description: string) => ({ env: `WORKSPACE_${name}`, secret: false, description });
   return {
     id: WORKSPACE,
@@ -30,7 +27,7 @@ export function workspaceSkill(env: Environment): Skill {
       paths: field("PATHS", "Globs of the files that may be changed, one per line"),
       unprotect: field("UNPROTECT", "Globs of protected files that may be changed, one per line"),
     },
-    tools: [...WORKSPACE_TOOLS, PROPOSE_CHANGE].map((tool) => ({ ...tool, handler: refuse })),
+    tools: [...WORKSPACE_TOOLS, PROPOSE_CHANGE].map((tool) => ({ ...tool, handler: needsCopy })),
     instruction:
       "Work in your own copy of the repository, which starts at one commit. Look before you change: search, then read. Change little, with edit_file. Commands run on a throw-away copy of your files, so what they write is lost. Read diff before you say what you changed.",
     lacks: async ({ workDir }) =>
@@ -38,6 +35,11 @@ export function workspaceSkill(env: Environment): Skill {
         ? "the working directory is not in a git repository with a commit"
         : undefined,
   };
+}
+
+/** Handler of the tools that a run carries out on its copy. The fixtures of a test replace it. */
+export function needsCopy(): never {
+  throw new Error("only a node of a run has a working copy");
 }
 
 export interface WorkspaceCall {
