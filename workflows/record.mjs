@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 /**
- * Records incident-triage.run.jsonl, and stores the results of its tools in incident-triage.test.yml. The model's turns come
- * from the script, the tools run for real, and no key is needed. The tests of workflows/ update the recordings in tests/ whose
+ * Records incident-triage.run.jsonl, and stores the results of its tools in incident-triage.test.yml. Then records
+ * incident-fix.run.jsonl, which fixes what that run found. The model's turns come from the scripts, the tools run for real, and no key is needed. The tests of workflows/ update the recordings in tests/ whose
  * prompts have changed.
  */
 
@@ -23,6 +23,7 @@ copyFileSync(join(scratch, "incident-triage.jsonl"), "workflows/incident-triage.
 execFileSync(process.execPath, ["dist/bin.js", "test", "--from", "incident-triage", "--store", scratch], { env });
 takeResults("workflows/incident-triage.incident-triage.test.yml", "workflows/incident-triage.test.yml");
 rmSync("workflows/incident-triage.incident-triage.jsonl");
+recordFix(join(scratch, "checkout"));
 rmSync(scratch, { recursive: true });
 execFileSync(process.execPath, ["dist/bin.js", "test", "workflows", "-u"], {
   stdio: "inherit",
@@ -38,4 +39,20 @@ function takeResults(made, kept) {
     readFileSync(kept, "utf8").replace(results, () => found),
   );
   rmSync(made);
+}
+
+/** Runs incident-fix.yml in a clone of the incident's repository, on the finding of the recorded triage. */
+function recordFix(clone) {
+  execFileSync("git", ["clone", "-q", "workflows/incidents/checkout-5xx/checkout.bundle", clone]);
+  for (const name of ["incident-fix.yml", "incident-fix.script.yml"]) {
+    cpSync(join("workflows", name), join(clone, "workflows", name));
+  }
+  const fix = [
+    ["run", "workflows/incident-fix.yml", "--from-run", "incident-triage", "--input", "test_command=node --test"],
+    ["--model", "script:workflows/incident-fix.script.yml"],
+    ["--run-id", "incident-fix", "--store", scratch, "--no-discover"],
+  ].flat();
+  const commands = { ...env, WORKSPACE_COMMANDS: "node --test **" };
+  execFileSync(process.execPath, [resolve("dist/bin.js"), ...fix], { cwd: clone, stdio: "inherit", env: commands });
+  copyFileSync(join(scratch, "incident-fix.jsonl"), "workflows/incident-fix.run.jsonl");
 }
