@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { usageError } from "../core/base/errors.ts";
 import { isObject, type JsonObject, nearest } from "../core/base/values.ts";
+import type { WorkflowNode } from "../core/document/workflow/node.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../core/engine/tools/workspace.ts";
@@ -39,7 +40,7 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
     typeof document === "string" && path !== undefined
       ? loadWorkflow(path, known, document)
       : loadWorkflowValue(document, known);
-  const loaded = withAdded(read, workspace.choices.added);
+  const loaded = withAdded(read, workspace.choices);
   // The origin of a value is unknown, so it is not trusted.
   const trusted = path !== undefined && isUsersOwn(path, host.cwd, ownFolders(host));
   const inline = { skills: loaded.workflow?.skills, trusted };
@@ -50,14 +51,24 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
   return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
 }
 
-/** Gives nodes the skills that the operator added. */
-function withAdded(loaded: LoadedWorkflow, added: ReadonlyMap<string, readonly string[]>): LoadedWorkflow {
-  if (added.size === 0) return loaded;
+/** Gives nodes the skills that the operator added, and the instances of the skills that they list by their ids. */
+function withAdded(loaded: LoadedWorkflow, { added, instances }: Workspace["choices"]): LoadedWorkflow {
+  if (added.size + instances.size === 0) return loaded;
+  const withMore = ({ skills = [], ...node }: WorkflowNode, more: readonly string[]): WorkflowNode => {
+    const listed = [...skills, ...more];
+    const others = listed.flatMap((id) =>
+      [...instances].flatMap(([other, { skill }]) => (skill === id ? [other] : [])),
+    );
+    const all = [...new Set([...listed, ...others])];
+    const nodes = Object.entries(node.nodes ?? {}).map(([id, inner]) => [id, withMore(inner, [])]);
+    return {
+      ...node,
+      ...(all.length > 0 ? { skills: all } : {}),
+      ...(node.nodes ? { nodes: Object.fromEntries(nodes) } : {}),
+    };
+  };
   const withSkills = (workflow: Workflow): Workflow => {
-    const nodes = Object.entries(workflow.nodes).map(([id, node]) => {
-      const more = added.get(id) ?? [];
-      return [id, more.length === 0 ? node : { ...node, skills: [...new Set([...(node.skills ?? []), ...more])] }];
-    });
+    const nodes = Object.entries(workflow.nodes).map(([id, node]) => [id, withMore(node, added.get(id) ?? [])]);
     return { ...workflow, nodes: Object.fromEntries(nodes) };
   };
   const { workflow, draft, diagnostics } = loaded;

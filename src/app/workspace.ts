@@ -105,6 +105,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
     ],
     levels,
     servers: choices.servers,
+    instances: choices.instances,
     disabled: choices.disabled,
     trust: choices.trust,
     variables: choices.variables,

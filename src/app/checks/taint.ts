@@ -7,6 +7,7 @@ import { checkStepTools } from "../../core/outward/taint/step-tools.ts";
 import { findTaint, type Taint } from "../../core/outward/taint/taint.ts";
 import { checkToolNames } from "../../core/outward/taint/tool-names.ts";
 import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
+import { instanceOf } from "../../core/skill/skill-reference.ts";
 import { declareSkill } from "../../loaders/registry/declared.ts";
 import type { Workspace } from "../host.ts";
 import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
@@ -58,16 +59,21 @@ function placeInside(read: ReadWorkflow & Pick<InnerWorkflow, "place">, finding:
 
 type DeclaredSkills = ReadonlyMap<string, DeclaredSkill>;
 
-/** Reports malformed config values at the first node that lists the skill. Missing values are not errors here. */
+/**
+ * Reports malformed config values, and instances that cannot be used, at the first node that lists the skill. Missing
+ * values are not errors here.
+ */
 function configProblems({ nodes }: Pick<Workflow, "nodes">, gathered: SkillEntries): Finding[] {
   return [...gathered].flatMap(([id, entry]): Finding[] => {
     const { unavailable, fields = [] } = entry ?? {};
     const isMalformed = unavailable?.kind === "config_form" || fields.some(({ malformed }) => malformed);
-    if (!unavailable || !isMalformed) return [];
+    const isUnusable = instanceOf(id) && (unavailable?.kind === "untrusted" || unavailable?.kind === "invalid");
+    if (!unavailable || !(isMalformed || isUnusable)) return [];
     const [node, listed] = Object.entries(nodes).find(([, { skills = [] }]) => skills.includes(id)) ?? [];
     const path = node === undefined ? [] : ["nodes", node, "skills", listed?.skills?.indexOf(id) ?? 0];
     const message = `skill "${id}" cannot be used: ${unavailable.reason}`;
-    return [{ severity: "warning", code: "SKILL_CONFIG_FORM", path, message, ...defined("hint", unavailable.fix) }];
+    const code = unavailable.kind === "untrusted" ? "SKILL_NOT_TRUSTED" : "SKILL_CONFIG_FORM";
+    return [{ severity: "warning", code, path, message, ...defined("hint", unavailable.fix) }];
   });
 }
 

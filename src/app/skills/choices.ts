@@ -6,7 +6,7 @@ import { loosenings } from "../../core/skill/formats/tool-reach.ts";
 import type { Effect } from "../../core/skill/skill.ts";
 import type { LoadedConfig } from "../../loaders/documents/project-config.ts";
 import type { FormatOptions } from "../../loaders/folder/host.ts";
-import type { ServerChoice } from "../../loaders/registry/skill-set.ts";
+import type { InstanceChoice, ServerChoice } from "../../loaders/registry/skill-set.ts";
 import type { Trust, TrustEntry, TrustMemory } from "../../loaders/trust/trust-memory.ts";
 import { OPTIONS, type OptionRow, type OptionValues } from "../options.ts";
 
@@ -31,6 +31,8 @@ export interface SkillChoices {
   /** Keyed by `ID.tool`. */
   readonly effects: ReadonlyMap<string, Effect>;
   readonly servers: ReadonlyMap<string, ServerChoice>;
+  /** By id, such as `prometheus@eu`. */
+  readonly instances: ReadonlyMap<string, InstanceChoice>;
   readonly modules: readonly ModuleChoice[];
   readonly disabled: readonly string[];
   /** Skills that nodes get in addition, by node. */
@@ -98,6 +100,7 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
     variables: gatherVariables(flags, env, trusting.env),
     effects: new Map(flags.effect?.map(([place, effect]) => [place, effectOf(place, effect)])),
     servers: gatherServers(files),
+    instances: gatherInstances(files),
     modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
     disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
     addedHere: (flags.addSkill ?? []).map(([node]) => node),
@@ -111,6 +114,9 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       ...namedSkills(flags, env),
       ...[project, user].flatMap((file) =>
         (file?.config.skills?.disabled ?? []).map((id) => ({ by: `${file?.path}: skills.disabled`, id })),
+      ),
+      ...[project, user].flatMap((file) =>
+        Object.keys(file?.config.skills?.instances ?? {}).map((id) => ({ by: `${file?.path}: skills.instances`, id })),
       ),
     ],
   };
@@ -189,6 +195,17 @@ function gatherServers({ project, user, trustsUser }: Files) {
       ([id, config]) => [id, { config, path: file?.path ?? "", kind, trusted }] as const,
     );
   return new Map<string, ServerChoice>([...choices(project, "project", false), ...choices(user, "user", trustsUser)]);
+}
+
+/** Merges the instances of both config files. The user's own override the project's. */
+function gatherInstances({ project, user, trustsUser }: Files) {
+  const choices = (file: LoadedConfig | undefined, trusted: boolean) =>
+    Object.entries(file?.config.skills?.instances ?? {}).flatMap(([skill, instances]) =>
+      Object.entries(instances).map(
+        ([name, config]) => [`${skill}@${name}`, { skill, name, config, path: file?.path ?? "", trusted }] as const,
+      ),
+    );
+  return new Map<string, InstanceChoice>([...choices(project, false), ...choices(user, trustsUser)]);
 }
 
 function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {

@@ -6,6 +6,7 @@ import type { Lack } from "../skill/availability/unavailable.ts";
 import { optional } from "../skill/field.ts";
 import { mcpServerSchema } from "../skill/mcp-server.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
+import { INSTANCE_NAME } from "../skill/skill-reference.ts";
 import { workflowLimitsSchema } from "./workflow/limits.ts";
 
 /** Environment variables of the process, or injected ones. */
@@ -35,6 +36,18 @@ const ratesSchema = lazy(() =>
   }),
 );
 
+/** Config of one instance: each field's variable, or its value. */
+const instanceSchema = lazy(() =>
+  z.record(
+    z.string().min(1),
+    z.union([
+      z.string().min(1),
+      z.strictObject({ env: z.string().min(1).describe("Environment variable that holds the value") }),
+    ]),
+  ),
+);
+export type InstanceConfig = Fitting<typeof instanceSchema>;
+
 const skillsSchema = lazy(() =>
   z.strictObject({
     extraDirs: optional(z.array(z.string().min(1)), "Additional skill folders, relative to this file"),
@@ -57,6 +70,16 @@ const skillsSchema = lazy(() =>
     add: optional(
       z.record(z.string(), z.array(z.string().min(1))),
       "More skills of nodes, by node: { implement: [workspace] }",
+    ),
+    instances: optional(
+      z.record(
+        z.string().min(1),
+        z.record(
+          z.string().regex(INSTANCE_NAME, "must begin with a letter and have at most 32 of a-z, 0-9 and -"),
+          instanceSchema(),
+        ),
+      ),
+      "More backends of a skill, by skill id and name: { prometheus: { eu: { PROMETHEUS_URL: { env: PROM_EU_URL } } } }",
     ),
     defineTool: optional(z.boolean(), "Enable the skill tool-maker. Effective only in the user's file."),
     trust: optional(z.array(z.string()), "Skills whose code may run. Effective only in the user's file."),

@@ -1,4 +1,5 @@
 import { sha256 } from "../base/sha256.ts";
+import { instanceOf } from "./skill-reference.ts";
 
 /** Names of tools as models see them. */
 
@@ -7,14 +8,18 @@ const MOST_NAME = 64;
 
 /**
  * Returns the tool name that a model sees: `<skill>_<tool>`, with illegal characters as `_`. If the tool's name already
- * begins with the skill's, the skill is not repeated. That comparison treats `-` and `_` as equal. A name that is too
- * long ends in eight digits of its digest.
+ * begins with the skill's, the skill is not repeated. That comparison treats `-` and `_` as equal. The name of an
+ * instance follows the skill's: `prometheus_eu_query`. A name that is too long ends in eight digits of its digest.
  */
 export function exposedName(skill: string, tool: string): string {
-  const prefix = legalName(skill);
+  const instance = instanceOf(skill);
+  const prefix = legalName(instance?.skill ?? skill);
   const name = legalName(tool);
   const isNamed = `${alike(name)}_`.startsWith(`${alike(prefix)}_`);
-  const whole = isNamed ? name : `${prefix}_${name}`;
+  const plain = isNamed ? name : `${prefix}_${name}`;
+  const whole = instance
+    ? `${plain.slice(0, prefix.length)}_${alike(instance.name)}${plain.slice(prefix.length)}`
+    : plain;
   return whole.length <= MOST_NAME ? whole : `${whole.slice(0, MOST_NAME - 9)}_${sha256(whole).slice(0, 8)}`;
 }
 

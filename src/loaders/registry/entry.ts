@@ -40,10 +40,19 @@ import type { Contents } from "../folder/skill-contents.ts";
 import { openServerContents } from "../mcp/contents.ts";
 import type { SkillScripts } from "../programs/skill-script.ts";
 import { leaveOutReserved } from "./discover.ts";
+import { deriveInstance } from "./instance.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";
 import { unknownToolsNamed } from "./named-tools.ts";
-import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
+import type {
+  Bundle,
+  InstanceChoice,
+  OwnedInline,
+  ServerChoice,
+  SkillEntry,
+  SkillSetOptions,
+  SkillSource,
+} from "./skill-set.ts";
 import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
 
 interface Layers {
@@ -54,11 +63,12 @@ interface Layers {
   /** Reason why the operator's choices disable the built-in skill. */
   readonly kept: Unavailable | undefined;
   readonly server: ServerChoice | undefined;
+  readonly instance: InstanceChoice | undefined;
   readonly options: SkillSetOptions;
 }
 
 /** Layers as far as they are known before a built-in skill is loaded. */
-type Described = Omit<Layers, "builtin" | "kept"> & { readonly hasBuiltin: boolean };
+type Described = Omit<Layers, "builtin" | "kept" | "instance"> & { readonly hasBuiltin: boolean };
 
 /** Joins a skill's layers. The highest instructions and server win. A built-in skill keeps its tools and config. */
 export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
@@ -81,16 +91,19 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     const effect = options.effects?.get(`${id}.${tool.name}`) ?? stated?.get(tool.name) ?? tool.effect;
     return { ...(areTrusted ? { ...uncontained(tool), ...said.get(tool.name) } : unvouched(tool)), effect };
   };
-  const skill = joinSkill(id, layers, {
+  const joined = joinSkill(id, layers, {
     own: own && !areTrusted ? { ...own, config: allSecret(own.config) } : own,
     tools: builtin?.tools ?? (own?.tools ?? []).map(vouch),
     serves: named !== undefined,
     mcp,
     host: builtin?.host ?? (areTrusted ? own?.host : undefined),
   });
+  const base = { skill: joined, serves: named !== undefined, isHeld: held.code !== undefined };
+  const { skill, overrides, lack } = deriveInstance(base, layers.instance, options);
   const waiting = describeWithheld(id, held, options.trust);
-  const withheld = waiting && `${waiting.reason}: ${renderHint(waiting.remedy, options.write ?? asFlag)}`;
-  const fields = resolveConfig(skill, options.overrides, { env: options.env, lookUp: lookUpIn(options.host.cwd) });
+  const untrusted = lack?.kind === "untrusted" ? lack.reason : undefined;
+  const withheld = waiting ? `${waiting.reason}: ${renderHint(waiting.remedy, options.write ?? asFlag)}` : untrusted;
+  const fields = resolveConfig(skill, overrides, { env: options.env, lookUp: lookUpIn(options.host.cwd) });
   const scripts = top && !builtin ? scriptsOf(top, options.effects?.get(`${id}.${RUN_SCRIPT}`)) : undefined;
   const heldTools = (held.code?.loaded.skill.tools ?? []).map(unvouched);
   const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
@@ -102,7 +115,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     isBuiltin: builtin !== undefined,
     shadows: shadowsOf(layers, source),
     fields,
-    unavailable: lackOf(skill, layers, { fields, failed: code.failed, withheld }),
+    unavailable: lackOf(skill, layers, { fields, failed: code.failed, withheld, lack }),
     isLacking: false,
     withheld,
     heldBack: describeHeldBack(held),
@@ -126,12 +139,17 @@ interface Lack {
   readonly fields: SkillEntry["fields"];
   readonly failed: string | undefined;
   readonly withheld: string | undefined;
+  /** What an instance lacks. */
+  readonly lack: Unavailable | undefined;
 }
 
 /** Returns the first reason why the skill cannot be used. */
-function lackOf(skill: Skill, { kept, custom: [top], options }: Layers, { fields, failed, withheld }: Lack) {
-  if (options.disabled.includes(skill.id)) return { kind: "disabled", reason: "disabled in .skillflow.yml" } as const;
+function lackOf(skill: Skill, { kept, custom: [top], options, instance }: Layers, found: Lack) {
+  const { fields, failed, withheld, lack } = found;
+  if ([skill.id, instance?.skill].some((id) => id !== undefined && options.disabled.includes(id)))
+    return { kind: "disabled", reason: "disabled in .skillflow.yml" } as const;
   return (
+    lack ??
     lackOfConfig(fields) ??
     kept ??
     top?.loaded.unavailable ??
@@ -156,13 +174,18 @@ interface Joined {
   readonly host: string | undefined;
 }
 
-function joinSkill(id: string, { inline, builtin, options }: Layers, { own, tools, serves, mcp, host }: Joined): Skill {
+function joinSkill(
+  id: string,
+  { inline, builtin, options, instance }: Layers,
+  { own, tools, serves, mcp, host }: Joined,
+): Skill {
+  const names = [id, ...(instance ? [instance.skill] : [])].flatMap((each) => options.variables.get(each) ?? []);
   return {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
     description: inline?.description ?? own?.description ?? builtin?.description ?? (serves ? `MCP server ${id}` : ""),
     category: builtin?.category ?? own?.category ?? "general",
-    config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
+    config: { ...variableFields(names), ...own?.config, ...builtin?.config },
     tools,
     ...defined("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
     ...defined("mcp", mcp),
@@ -246,7 +269,7 @@ function sourceOf(id: string, { inline, custom, builtin, server, options }: Laye
     const { level, priority, path } = top;
     return { kind: level.kind, path, priority, trusted: isTrusted(id, top, options.trust) };
   }
-  if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
+  if (builtin) return { kind: "builtin", path: builtinPath(builtin.id, options), priority: 0, trusted: true };
   return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted };
 }
 
@@ -298,7 +321,7 @@ function scriptsOf({ path, loaded, contents }: Layer, said: Effect | undefined):
 /** Formats of skills that consist of a SKILL.md and files next to it. */
 const PLAIN: ReadonlySet<Format> = new Set(["agent-skills", "sweny", "mcp"]);
 
-function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
+function variableFields(names: readonly string[]): Readonly<Record<string, ConfigField>> {
   const allowed = names.filter((name) => !isReservedVariable(name));
   return Object.fromEntries(allowed.map((name) => [name, { description: "supplied by the operator", env: name }]));
 }

@@ -3,7 +3,7 @@ import { type Json, toJson } from "../../core/base/values.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import type { Tool, ToolContext } from "../../core/skill/skill.ts";
 import { callHandler } from "../../core/skill/skill.ts";
-import { describeAbsence, parseSkillReference } from "../../core/skill/skill-reference.ts";
+import { describeAbsence, instanceOf, parseSkillReference } from "../../core/skill/skill-reference.ts";
 import type { Invocation, Invoke, LoaderHost } from "../folder/host.ts";
 import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";
@@ -34,7 +34,8 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
 }
 
 async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
-  const reference = version === undefined ? skill : `${parseSkillReference(skill).id}@${version}`;
+  const isPlain = version === undefined || instanceOf(skill) !== undefined;
+  const reference = isPlain ? skill : `${parseSkillReference(skill).id}@${version}`;
   const entry = await find(reference);
   // A lack may not concern this call, such as one that names another git repository. The tool itself reports it.
   const lack = entry?.isLacking ? undefined : entry?.unavailable?.reason;

@@ -6,8 +6,8 @@ import { boundTo, uncontained } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Skill } from "../../core/skill/skill.ts";
 import {
   type KnownSkills,
+  parseRange,
   parseRemote,
-  parseSkillReference,
   type RemoteReference,
   type SkillReference,
 } from "../../core/skill/skill-reference.ts";
@@ -21,6 +21,7 @@ import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
 import { askForLack } from "./availability.ts";
 import { calledTool, joinLayers, partsOf } from "./entry.ts";
+import { refuseSameTools } from "./instance.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, type Layer, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
 import { remoteEntry } from "./remote.ts";
@@ -49,9 +50,9 @@ export function knownSkills({ ids, versions, serves }: SkillSet): KnownSkills {
   return { has, [Symbol.iterator]: () => ids[Symbol.iterator]() };
 }
 
-/** Parses a reference. An existing id may itself contain an `@`. */
+/** Parses a reference. An existing id may itself contain an `@`, such as that of an instance. */
 function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReference {
-  return ids.has(reference) ? { id: reference, range: undefined } : parseSkillReference(reference);
+  return ids.has(reference) ? { id: reference, range: undefined } : parseRange(reference);
 }
 
 /** Splits the reference of a remote skill. An existing id may itself contain a slash. */
@@ -79,7 +80,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins), ...hiddenBy(hidden)],
     async find(reference, inline) {
-      unmistaken ??= checkOverrides(options.overrides, ids, (id) => findEntry(found, id, {}));
+      unmistaken ??= checkChoices(found, (id) => findEntry(found, id, {}));
       await unmistaken;
       const entry = await findEntry(found, reference, { inline });
       return entry && askForLack(entry, { workDir: host.cwd, texts: [] });
@@ -116,7 +117,9 @@ function findAll(options: SkillSetOptions, host: LoaderHost): Found {
   // Computes digests now: for skills trusted by id alone, they must precede any code that could change the files.
   for (const id of options.trust.ids) for (const { contents } of layers.get(id) ?? []) contents.digest();
   const builtins = openBuiltins(options);
-  const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
+  const known = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
+  const instances = [...(options.instances ?? [])].filter(([, { skill }]) => known.has(skill));
+  const ids = new Set([...known, ...instances.map(([id]) => id)]);
   return { options, ids, layers, hidden, builtins, diagnostics };
 }
 
@@ -137,22 +140,25 @@ async function findEntry(
   { inline, callers = [] }: { readonly inline?: InlineSkills | undefined; readonly callers?: readonly string[] },
 ): Promise<SkillEntry | undefined> {
   const { options, ids, layers, builtins } = found;
-  const own = inlineOf(reference, inline);
+  const instance = options.instances?.get(reference);
+  const own = inlineOf(reference, inline) ?? (instance && inlineOf(instance.skill, inline));
   const remote = own ? undefined : remoteOf(ids, reference);
   if (remote) {
     const server = await findEntry(found, remote.server, { inline, callers });
     return server && (server.skill.mcp || server.holdsServer) ? remoteEntry(server, remote.name) : undefined;
   }
   const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
-  const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
-  const builtin = await builtins.load(id);
+  const base = instance?.skill ?? id;
+  const { winner, shadowed } = chooseVersion(layers.get(base) ?? [], range);
+  const builtin = await builtins.load(base);
   if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
   const entry = await joinLayers(id, {
     inline: own,
     custom: winner ? [winner, ...shadowed] : [],
     builtin,
-    kept: builtins.kept(id),
-    server: options.servers.get(id),
+    kept: builtins.kept(base),
+    server: options.servers.get(base),
+    instance,
     options,
   });
   if (entry?.format !== "contract") return entry;
@@ -180,13 +186,14 @@ function fieldsFor({ config }: Pick<Skill, "config">, variable: string) {
 function withheldOf({ options, ids, layers, builtins }: Found, said: string, inline: InlineSkills | undefined) {
   const reference = remoteOf(ids, said)?.server ?? said;
   const { id, range } = referenceOf(ids, reference);
-  const { winner } = chooseVersion(layers.get(id) ?? [], range);
+  const base = options.instances?.get(id)?.skill ?? id;
+  const { winner } = chooseVersion(layers.get(base) ?? [], range);
   const parts = partsOf({
     inline: inlineOf(reference, inline),
     custom: winner ? [winner] : [],
-    server: options.servers.get(id),
+    server: options.servers.get(base),
     options,
-    hasBuiltin: builtins.ids.has(id),
+    hasBuiltin: builtins.ids.has(base),
   });
   return describeWithheld(id, heldOf(id, parts, options.trust), options.trust);
 }
@@ -223,12 +230,16 @@ function hiddenBy(layers: ReadonlyMap<string, readonly Layer[]>): Diagnostic[] {
   );
 }
 
-/** Refuses a value for a key that several skills declare, because it may be meant for only one of them. */
-async function checkOverrides(
-  overrides: ReadonlyMap<string, string>,
-  ids: ReadonlySet<string>,
+/**
+ * Refuses a value for a key that several skills declare, because it may be meant for only one of them, and instances
+ * whose tools cannot be told apart.
+ */
+async function checkChoices(
+  { options: { overrides, instances = new Map() }, ids }: Found,
   find: (id: string) => Promise<SkillEntry | undefined>,
 ): Promise<void> {
+  const alike = new Set([...instances].flatMap(([id, { skill }]) => [skill, id]));
+  refuseSameTools(await Promise.all([...alike].map(find)));
   if (overrides.size === 0) return;
   const entries = await Promise.all([...ids].map(find));
   refuseAmbiguous(

@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { OptionWriter } from "../../core/base/options.ts";
-import type { Environment, ResolvedField } from "../../core/document/config.ts";
+import type { Environment, InstanceConfig, ResolvedField } from "../../core/document/config.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import type {
@@ -33,6 +33,8 @@ export interface SkillSetOptions {
   readonly levels: readonly SkillLevel[];
   /** MCP servers by skill id. Each replaces the skill's own server, or is a skill itself. */
   readonly servers: ReadonlyMap<string, ServerChoice>;
+  /** Further backends of skills, by the ids of their instances. */
+  readonly instances?: ReadonlyMap<string, InstanceChoice>;
   readonly disabled: readonly string[];
   /** Skills whose code the operator allows to run. */
   readonly trust: Trust;
@@ -89,6 +91,18 @@ export interface ServerChoice {
   /** File that declares the server. */
   readonly path: string;
   readonly kind: "project" | "user";
+  /** True if the file is the operator's own. */
+  readonly trusted: boolean;
+}
+
+/** Further backend of a skill, which has all of its tools and its own config. */
+export interface InstanceChoice {
+  /** Id of the skill. */
+  readonly skill: string;
+  readonly name: string;
+  readonly config: InstanceConfig;
+  /** File that declares the instance. */
+  readonly path: string;
   /** True if the file is the operator's own. */
   readonly trusted: boolean;
 }

@@ -14,6 +14,10 @@ describe("a reference to a skill", () => {
     ["@scope/x", "@scope/x", undefined],
     ["@scope/x@2", "@scope/x", "2"],
     ["", "", undefined],
+    ["prometheus@eu", "prometheus@eu", undefined],
+    ["prometheus@eu-1", "prometheus@eu-1", undefined],
+    ["prometheus@1eu", "prometheus", "1eu"],
+    ["prometheus@Eu", "prometheus", "Eu"],
   ])("%j means the id %j and the range %j", (text, id, range) => {
     expect(parseSkillReference(text)).toEqual({ id, range });
   });
@@ -30,6 +34,7 @@ describe("a reference to a skill", () => {
 
   it("that nothing fits is told with its range", () => {
     expect(describeAbsence("a")).toBe("no skill has this id");
+    expect(describeAbsence("a@eu")).toBe("the skill a has no instance or version eu");
     expect(describeAbsence("a@^2")).toBe("no version of the skill a matches ^2");
   });
 });

@@ -47,6 +47,10 @@ test.each([
   ["count.words", "count-words_in", "count-words_in"],
   ["count-words", "count_wordsmith", "count-words_count_wordsmith"],
   ["a.b", "a.b", "a_b"],
+  ["prometheus@eu", "query", "prometheus_eu_query"],
+  ["prometheus@eu-1", "query", "prometheus_eu_1_query"],
+  ["count-words@eu", "count_words_in", "count_words_eu_in"],
+  ["page@eu", "page", "page_eu"],
 ])("of the skill %s the tool %s is offered as %s", (skill, tool, exposed) => {
   expect(exposedName(skill, tool)).toBe(exposed);
 });
