@@ -209,6 +209,12 @@ function writtenDocuments(): readonly FieldsOf[] {
       parts: {},
     },
     {
+      title: "Policy",
+      about: "`/etc/skillflow/policy.yml`, or the file that `SKILLFLOW_POLICY` names: [policy.md](policy.md).",
+      schema: schemas.get("policy"),
+      parts: {},
+    },
+    {
       title: "Skill",
       about:
         "The result of reading any format, and the export of a `skill.ts` ([how to write skills](skill-formats.md)). Tool handlers are in its code.",

@@ -2,6 +2,7 @@ import { errorFor, SkillflowError } from "../core/base/errors.ts";
 import { asFlag, type Hint, type OptionWriter, renderHint } from "../core/base/options.ts";
 import type { Environment, ProjectConfig } from "../core/document/config.ts";
 import type { ShortLivedKeys } from "../core/document/model-name.ts";
+import type { LoadedPolicy } from "../core/document/policy.ts";
 import type { RecordedOption } from "../core/engine/event/record.ts";
 import type { Intake, Model, ProcessMark, RunQueue, StateStore, Store } from "../core/engine/ports.ts";
 import type { Skill } from "../core/skill/skill.ts";
@@ -36,6 +37,12 @@ export interface Host {
   readonly documents?: DocumentsAt | undefined;
   /** Provides model keys that expire. The environment variables hold their first values. */
   readonly keys?: ShortLivedKeys | undefined;
+  /** Policies in force. Set by `openWorkspace`. */
+  readonly policies?: readonly LoadedPolicy[];
+  /** Policy file that the process itself was given, which `env` cannot replace. */
+  readonly namedPolicy?: string | undefined;
+  /** Replaces the path of the machine's policy. No option or variable sets it. */
+  readonly machinePolicy?: string;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** Registers work for the end of the process. */

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { setTimeBound } from "../core/base/schema/time-bound.ts";
-import { lazy, nearest } from "../core/base/values.ts";
+import { defined, lazy, nearest } from "../core/base/values.ts";
 import type { ProjectConfig } from "../core/document/config.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RecordedOption } from "../core/engine/event/record.ts";
 import { ownPath } from "../files/own-files.ts";
+import { loadPolicies } from "../loaders/documents/policy.ts";
 import { isInCheckout, loadProjectConfig, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
 import type { SkillLevel } from "../loaders/folder/level.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
@@ -36,7 +37,9 @@ import { openStore } from "./adapters/stores.ts";
 import { documentsOf, type Host, hintText, processesOf } from "./host.ts";
 import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
 
-export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
+export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace {
+  const named = [given.namedPolicy, given.env.SKILLFLOW_POLICY];
+  const host = { ...given, policies: loadPolicies({ cwd: given.cwd, named, machine: given.machinePolicy }) };
   sweepTemporaries(host);
   boundTime();
   const project = loadProjectConfig(documentsOf(host));
@@ -106,6 +109,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
     levels,
     servers: choices.servers,
     instances: choices.instances,
+    ...defined("policies", host.policies),
     disabled: choices.disabled,
     trust: choices.trust,
     variables: choices.variables,

@@ -20,6 +20,7 @@ export function processDefaults({ env, directory }: Said): Pick<Host, "env" | "c
 /** Returns the identity of this process, and functions to check and end processes. */
 export function processHost(): Omit<Host, "env" | "cwd"> {
   return {
+    namedPolicy: process.env.SKILLFLOW_POLICY,
     self: { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" },
     isAlive,
     atExit,

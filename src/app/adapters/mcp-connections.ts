@@ -60,7 +60,9 @@ export function withoutServers(entries: SkillEntries): SkillEntries {
 }
 
 /** Connects the servers of all available skills in parallel. Leaves out tools and skills that differ from the lock. */
-export async function connectServers(entries: SkillEntries, connecting: Connecting): Promise<Servers> {
+export async function connectServers(entries: SkillEntries, given: Connecting): Promise<Servers> {
+  const isRequired = given.host.policies?.some(({ policy }) => policy.require_frozen);
+  const connecting = { ...given, frozen: given.frozen || isRequired };
   const served = serversOf(entries);
   const lock = served.size === 0 ? undefined : readLock(projectRoot(documentsOf(connecting.host)));
   if (connecting.frozen) requireLocked(new Set(served.keys()), lock);

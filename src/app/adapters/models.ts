@@ -5,6 +5,7 @@ import { createRedactor } from "../../core/base/redact/redact.ts";
 import { checkedAs, toJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../../core/document/model-name.ts";
+import { forbidsModel, fullName } from "../../core/document/policy.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedPrompt, Part, Reply } from "../../core/engine/event/prompt.ts";
 import type { Model, StoredRun } from "../../core/engine/ports.ts";
@@ -14,7 +15,7 @@ import { projectRoot } from "../../loaders/documents/project-config.ts";
 import type { Resumed } from "../../models/replay.ts";
 import { digestPrompt } from "../../run/digest.ts";
 import { readRecording } from "../../stores/file/run-lines.ts";
-import type { Workspace } from "../host.ts";
+import type { Host, Workspace } from "../host.ts";
 import { nearFile } from "../workspace.ts";
 import { guardModel } from "./guards.ts";
 
@@ -43,11 +44,22 @@ export function modelFinder(setup: ModelSetup) {
   return async (text: string) => {
     const wanted = parseModel(text, own);
     const provider = setup.serving?.provider ?? wanted.provider ?? usual;
+    if (!setup.serving) refuseModel(setup.workspace.host, fullName(text, usual, own));
     const key = provider ?? "anthropic";
     const model = opened.get(key) ?? openModel(key, setup);
     opened.set(key, model);
     return { model: await model, name: wanted.name };
   };
+}
+
+/** Throws if a policy forbids a model. */
+export function refuseModel({ policies = [] }: Pick<Host, "policies">, name: string): void {
+  const found = forbidsModel(policies, name);
+  if (!found) return;
+  const { models = [] } = found.policy;
+  throw new SkillflowError("config.invalid", `the policy ${found.path} does not allow the model ${name}`, {
+    hint: models.length === 0 ? "it allows no model" : `it allows ${models.join(", ")}`,
+  });
 }
 
 async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {

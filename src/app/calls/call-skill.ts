@@ -13,7 +13,7 @@ import { inTurn } from "../../run/queue.ts";
 import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { type Connecting, connectServers, type Servers } from "../adapters/mcp-connections.ts";
-import type { Workspace } from "../host.ts";
+import type { Host, Workspace } from "../host.ts";
 import { secretsOf } from "../secrets.ts";
 import { gatherCalled } from "../skills/entries.ts";
 import { allSkills } from "../skills/states.ts";
@@ -37,7 +37,13 @@ export interface InvokeOptions {
  * a failure. Throws `calls.full` if too many calls are waiting.
  */
 export function invokeSkill(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
-  return inTurn(() => invoke(workspace, call, options), options.signal);
+  const held = mayWrite(workspace.host) ? call : { ...call, effects: "read" as const };
+  return inTurn(() => invoke(workspace, held, options), options.signal);
+}
+
+/** Checks whether the policies allow single calls that write, which no plan can hold. */
+export function mayWrite({ policies = [] }: Pick<Host, "policies">): boolean {
+  return policies.every(({ policy: { writes = "allow" } }) => writes === "allow");
 }
 
 async function invoke(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {

@@ -8,6 +8,7 @@ import { cutMiddle } from "../../core/base/preview.ts";
 import { createRedactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
+import { forbidsSkill } from "../../core/document/policy.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import type { Failure, Skill } from "../../core/skill/skill.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
@@ -22,7 +23,7 @@ import { fileBlobs } from "../../stores/blobs.ts";
 import type { Host, Workspace } from "../host.ts";
 import { secretsOf } from "../secrets.ts";
 import type { SkillEntry } from "../workspace.ts";
-import { invokeSkill, listServerTools } from "./call-skill.ts";
+import { invokeSkill, listServerTools, mayWrite } from "./call-skill.ts";
 
 export type { RunnablePackage };
 
@@ -93,6 +94,8 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
       carryOut(async () => {
         const runnable = wanted.entry.package;
         if (!runnable) return callTool(workspace, blobs, wanted);
+        if (!mayWrite(workspace.host) && wanted.entry.skill.tools.some(({ effect }) => effect === "write"))
+          return failed({ type: "PolicyError", message: "it may write, which a policy does not allow here" }, "");
         const problems = schemaProblems(runnable.input, wanted.args);
         if (problems.length > 0)
           return failed({ type: "ValidationError", message: describeMisfit("invalid_input", problems) }, "");
@@ -102,6 +105,8 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
       }, wanted.signal),
     runCode: (wanted) =>
       carryOut(async () => {
+        const barred = forbidsSkill(workspace.host.policies ?? [], { id: "code", server: undefined, isServer: false });
+        if (barred) return failed({ type: "PolicyError", message: `${barred.path} does not allow the skill code` }, "");
         const { code, entrypoint, packages } = wanted;
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
         return report(outcome, { workspace, entry: undefined, blobs });

@@ -2,7 +2,6 @@ import type { Finding } from "../../core/base/diagnostic.ts";
 import { defined } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { chooseBounds } from "../../core/engine/settings/bounds.ts";
 import { checkStepTools } from "../../core/outward/taint/step-tools.ts";
 import { findTaint, type Taint } from "../../core/outward/taint/taint.ts";
 import { checkToolNames } from "../../core/outward/taint/tool-names.ts";
@@ -11,8 +10,9 @@ import { instanceOf } from "../../core/skill/skill-reference.ts";
 import { declareSkill } from "../../loaders/registry/declared.ts";
 import type { Workspace } from "../host.ts";
 import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
+import { boundsFor } from "../settings.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
-import { configFiles, type InlineSkills } from "../workspace.ts";
+import type { InlineSkills } from "../workspace.ts";
 
 /** Computes the taint of a workflow with the installed skills, without connecting their servers. */
 export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise<Taint> {
@@ -82,6 +82,6 @@ function declareAll(gathered: SkillEntries): DeclaredSkills {
 }
 
 function taintWith(workspace: Workspace, workflow: Workflow, skills: DeclaredSkills): Taint {
-  const { writes = "allow" } = chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)]);
+  const { writes = "allow" } = boundsFor(workspace, {}, [workflow]);
   return findTaint({ workflow, skills, writes });
 }

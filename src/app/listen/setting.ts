@@ -11,7 +11,7 @@ import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
-import { settingsOf } from "../runs/prepare.ts";
+import { refuseModels, settingsOf } from "../settings.ts";
 
 export interface Setting {
   readonly workspace: Workspace;
@@ -88,7 +88,8 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
     ...inWorkflows.filter(({ severity }) => severity === "error"),
   ];
   if (hasErrors(wrongs)) throw wrong(shownAs, wrongs, new Set(missing.map(({ name }) => name)));
-  for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices);
+  for (const { workflow } of workflows.values())
+    if (workflow) refuseModels(workspace, settingsOf(workspace, workflow, choices).settings, [workflow]);
   const opening = {
     workspace,
     file,

@@ -183,8 +183,10 @@ export function bareOf({ skill, tool }: Operation) {
   return { skill, name: tool };
 }
 
-/** Refuses to write if the operator's config or environment says `writes: deny`. */
+/** Refuses to write if a policy, the operator's config or environment says `writes: deny`. */
 function refuseDenied({ operator, host }: Workspace): void {
+  const denying = host.policies?.find(({ policy }) => policy.writes === "deny");
+  if (denying) throw usageError(`writes are disabled: the policy ${denying.path} sets writes: deny`);
   if (operator.writes === "deny") throw usageError("writes are disabled: your own config file sets writes: deny");
   if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("writes are disabled: SKILLFLOW_WRITES is deny");
 }

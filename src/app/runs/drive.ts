@@ -117,7 +117,7 @@ async function continuation(
   if (said || (waitsIn(events).length > 0 && from === undefined)) {
     const now = Date.now();
     const given = [...(said ? [wordOf(events, said, { now, settings: changes })] : []), ...lateWords(events, now)];
-    const words = given.map((word) => ({ ...word, body: { ...word.body, ...skills } }));
+    const words = given.map((word) => ({ ...word, body: { ...word.body, settings: changes, ...skills } }));
     if (words.length > 0 || laterWords(events).length === 0) return words;
   }
   if (endOf(events)) {

@@ -13,9 +13,8 @@ import type { ChangedSkills, RunRecord } from "../../core/engine/event/record.ts
 import type { Settings } from "../../core/engine/event/settings.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
-import { chooseSettings, type RunChoices } from "../../core/engine/settings/settings.ts";
+import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
-import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { openLinks, recordedLinks } from "../../loaders/mcp/offer/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { resolveCommit } from "../../loaders/sources/commit-files.ts";
@@ -23,7 +22,7 @@ import { loadSources } from "../../loaders/sources/sources.ts";
 import type { Replaying } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
-import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
+import { openServing, type Serving } from "../adapters/models.ts";
 import {
   readWorkflow,
   recordedSkills,
@@ -35,10 +34,10 @@ import {
 } from "../documents.ts";
 import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
+import { refuseModels, settingsOf } from "../settings.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
-import { requiredOf } from "../skills/required.ts";
-import { faultOf } from "../skills/states.ts";
-import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
+import { requireSkills } from "../skills/required.ts";
+import { configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
 import { type InnerWorkflow, type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
 import { recallMemory } from "./memory.ts";
 import { reportUrl } from "./report-url.ts";
@@ -195,9 +194,12 @@ interface Read {
   readonly findings: readonly Diagnostic[];
   readonly file: string | undefined;
   readonly settings: Settings;
+  /** What policies changed. */
+  readonly notes: readonly string[];
 }
 
-function readRequest(workspace: Workspace, { document, input, recorded, cooling, choices }: RunRequest): Read {
+function readRequest(workspace: Workspace, request: RunRequest): Read {
+  const { document, input, recorded, cooling, choices, connect, serving } = request;
   const file = typeof document === "string" ? document : undefined;
   const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
   if (!workflow) throw unrunnable(document, diagnostics);
@@ -224,6 +226,14 @@ function readRequest(workspace: Workspace, { document, input, recorded, cooling,
   const shapes = all.flatMap((each) => checkOutputSchemas(each.workflow, each.file));
   if (shapes.length > 0) throw unrunnable(document, shapes);
   const cooled = withCooling(workflow, cooling);
+  // A test or a replay without live models and tools spends nothing and writes nothing.
+  const isSimulated = connect === undefined && serving !== undefined;
+  const bound = isSimulated ? { ...workspace, host: { ...workspace.host, policies: [] } } : workspace;
+  const { settings, notes } = settingsOf(bound, cooled, choices);
+  if (!serving) {
+    const inside = [...inner.values()].map((each) => each.workflow);
+    refuseModels(workspace, settings, [cooled, ...inside]);
+  }
   return {
     workflow: cooled,
     input: checked.input as JsonObject,
@@ -231,7 +241,8 @@ function readRequest(workspace: Workspace, { document, input, recorded, cooling,
     inner: recorded ? withRecordedSkills(inner) : inner,
     findings: [...diagnostics, ...checked.diagnostics, ...findings],
     file,
-    settings: settingsOf(workspace, cooled, choices),
+    settings,
+    notes,
   };
 }
 
@@ -263,13 +274,6 @@ export async function gatherReach(
   const secrets = secretsOf(host.env, await reachedSkills(skills, gathered), workspace);
   const redactor = runRedactor(secrets, workflow);
   return { gathered, secrets, redactor };
-}
-
-export function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices): Settings {
-  const { contextMode } = workspace.choices;
-  const { env } = workspace.host;
-  const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace) };
-  return chooseSettings({ ...choices, contextMode }, workflow, said);
 }
 
 /** Records the inner workflows with their sources. Those in the document itself may also use the run's input. */
@@ -310,10 +314,12 @@ async function readSources(
 }
 
 /** Collects the warnings about config files, the document, servers and skills. */
-function warningsOf(workspace: Workspace, { workflow, findings, warnings, entries }: Read & Connected): string[] {
+function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
+  const { workflow, findings, notes, warnings, entries } = run;
   const all = [...configFindings(workspace), ...unknownSkills(workspace, [workflow]), ...findings];
   const said = all.filter((found) => !TOLD_BY_SKILL.has(found.code));
   return [
+    ...notes,
     ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
     ...warnings,
     ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
@@ -380,17 +386,6 @@ function fetchAuth({ host, operator }: Workspace) {
     Object.entries(operator.fetch?.auth ?? {}).map(([name, variable]) => [name, host.env[variable]]),
   );
   return { auth, fetchToken: host.env.SWENY_FETCH_TOKEN };
-}
-
-/** Throws if a skill of a reachable node is unavailable, for `--require-skills`. */
-function requireSkills(workflow: Workflow, entries: SkillEntries): void {
-  const reasons = new Map([...entries].map(([id, entry]) => [id, entry ? faultOf(entry) : describeAbsence(id)]));
-  const unavailable = new Set([...reasons].flatMap(([id, reason]) => (reason === undefined ? [] : [id])));
-  const lost = requiredOf(workflow, unavailable, entries).map((id) => `${id} (${reasons.get(id)})`);
-  if (lost.length === 0) return;
-  throw new SkillflowError("skills.missing", `skills of ${workflow.id} are unavailable: ${lost.join(", ")}`, {
-    hint: ["set what they need, or run without ", { option: "require-skills" }],
-  });
 }
 
 /** Creates an id that sorts by time and is short enough to type. */

@@ -4,7 +4,7 @@ import { defined } from "../../core/base/values.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
-import { chooseBounds, strictest } from "../../core/engine/settings/bounds.ts";
+import { strictest } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
@@ -12,7 +12,7 @@ import { afterwardsIn, recallRun } from "../../run/recall.ts";
 import type { Serving } from "../adapters/models.ts";
 import type { Recording } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
-import { configFiles } from "../workspace.ts";
+import { boundsFor } from "../settings.ts";
 import { recalledIn } from "./memory.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
 import { holdToNow, prepareRecorded, type ResumeRequest, unknownWarnings, unquoted } from "./resume.ts";
@@ -38,7 +38,7 @@ export async function prepareReplay(
         )
       : await prepareFromRecord(workspace, stored, { choices, connect, serving, runId });
   // Live tools obey the operator's current limits, which the recording cannot loosen.
-  const operator = chooseBounds({}, workspace.host.env, configFiles(workspace));
+  const operator = boundsFor(workspace, {}, []);
   const bound = (recorded: Partial<Settings>) => {
     const { writes } = strictest([
       { ...defined("writes", recorded.writes), limits: {} },

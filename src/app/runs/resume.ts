@@ -8,6 +8,7 @@ import { changedSkillsIn } from "../../core/engine/fold/degraded.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
+import { clampBounds } from "../../core/engine/settings/bounds.ts";
 import { changedSettings, type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
@@ -15,6 +16,7 @@ import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
+import { refuseModels } from "../settings.ts";
 import { configFiles, unknownSkills } from "../workspace.ts";
 import { recordedInner } from "./inner.ts";
 import { hasUnwritten } from "./memory.ts";
@@ -63,11 +65,14 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   const { model, limits } = settings;
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, settings);
   checkModels(model, workflow, host.env, ownPrefixes(workspace));
+  const inside = [...wanted.inner.values()].map((each) => each.workflow);
+  if (!request.serving) refuseModels(workspace, settings, [workflow, ...inside]);
   const open = () => openServing(model, workspace);
   const serving = request.serving ?? (await (changed.model === undefined ? unquoted(model, open) : open()));
   const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };
   const opened = await openServers(host, opening, request);
-  return { ...opened, record, settings, redactor, secrets, choices, serving };
+  const notes = notesOf(workspace, choices, stored);
+  return { ...opened, warnings: [...notes, ...opened.warnings], record, settings, redactor, secrets, choices, serving };
 }
 
 export function unknownWarnings(workspace: Workspace, { record }: StoredRun): string[] {
@@ -174,11 +179,16 @@ export function changedSkills(
 }
 
 export function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
-  return changedSettings(choices, recordedSettings(record.settings, events), {
-    env: workspace.host.env,
-    files: configFiles(workspace),
-    own: ownPrefixes(workspace),
-  });
+  const { env, policies = [] } = workspace.host;
+  const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace), policies };
+  return changedSettings(choices, recordedSettings(record.settings, events), said);
+}
+
+/** Describes what policies change in the settings with which a run resumes. */
+function notesOf({ host, ...workspace }: Workspace, choices: PreparedRun["choices"], stored: StoredRun) {
+  const { policies = [], ...free } = host;
+  const asked = changesNow({ ...workspace, host: free }, choices, stored);
+  return clampBounds({ ...recordedSettings(stored.record.settings, stored.events), ...asked }, policies).notes;
 }
 
 /** Returns the event that resumes an ended run, and its key. */

@@ -1,8 +1,22 @@
+import { SkillflowError } from "../../core/base/errors.ts";
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
 import { callsOf } from "../../core/document/workflow/step.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { alike, exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntries } from "./entries.ts";
+import { faultOf } from "./states.ts";
+
+/** Throws if a skill of a reachable node is unavailable, for `--require-skills`. */
+export function requireSkills(workflow: Workflow, entries: SkillEntries): void {
+  const reasons = new Map([...entries].map(([id, entry]) => [id, entry ? faultOf(entry) : describeAbsence(id)]));
+  const unavailable = new Set([...reasons].flatMap(([id, reason]) => (reason === undefined ? [] : [id])));
+  const lost = requiredOf(workflow, unavailable, entries).map((id) => `${id} (${reasons.get(id)})`);
+  if (lost.length === 0) return;
+  throw new SkillflowError("skills.missing", `skills of ${workflow.id} are unavailable: ${lost.join(", ")}`, {
+    hint: ["set what they need, or run without ", { option: "require-skills" }],
+  });
+}
 
 /**
  * Returns the unavailable skills that `--require-skills` asks for. A step of a `steps` node needs one entry of its

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { SingleStep } from "../../core/engine/fold/step.ts";
 import { costOf } from "../../core/engine/result/result.ts";
 import type { Said } from "../../core/engine/result/waiting.ts";
-import { chooseBounds, strictest, type Writes } from "../../core/engine/settings/bounds.ts";
+import { strictest, type Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { type CaseFailure, checkExpectations } from "../../core/outward/testing/expectations.ts";
@@ -21,7 +21,7 @@ import type { Workspace } from "../host.ts";
 import { type FinishedRun, resumeRun, startRun, type Watch } from "../runs/drive.ts";
 import { recalledIn } from "../runs/memory.ts";
 import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
-import { configFiles } from "../workspace.ts";
+import { boundsFor } from "../settings.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
 import { type Props, stageSkills } from "./stage.ts";
 
@@ -182,7 +182,7 @@ function choicesOf(
   const { test, workflow } = ready;
   const said = boundsOf(which.writes ?? test.writes);
   const usual = isLive
-    ? strictest([said, chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)])])
+    ? strictest([said, boundsFor(workspace, {}, [workflow])])
     : { ...strictest([workflow, workspace.project?.config].map((file) => boundsOf(file?.writes))), ...said };
   return { model: model.name, writes: usual.writes ?? "allow", offline: false, requireSkills: false };
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { projectConfigSchema } from "../document/config.ts";
 import { listenFileSchema } from "../document/listen/listen-file.ts";
+import { policySchema } from "../document/policy.ts";
 import { workflowSchema } from "../document/workflow/workflow.ts";
 import { eventSchema } from "../engine/event/event.ts";
 import { planSchema } from "../engine/event/operation.ts";
@@ -34,5 +35,6 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
     ["event", titled(eventSchema(), "One event of a run")],
     ["record", titled(runRecordSchema(), "The first line of a run's file (skillflow.run/1)")],
     ["config", titled(projectConfigSchema(), "A .skillflow.yml")],
+    ["policy", titled(policySchema(), "A policy: upper bounds of all runs")],
   ]);
 }

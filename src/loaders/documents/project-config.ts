@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type * as z from "zod";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { nearest, PARSED_ONCE } from "../../core/base/values.ts";
@@ -79,7 +80,17 @@ function upToRepositoryRoot(from: string): string[] {
 }
 
 function readConfig(path: string): ProjectConfig {
-  const { value, faults, position } = parseDocument(readText(path), path);
+  return readSettings(path, projectConfigSchema());
+}
+
+/** Reads a file of settings. Throws one error with all findings. */
+export function readSettings<Value>(path: string, schema: z.ZodType<Value>): Value {
+  return parseSettings(readText(path), path, schema);
+}
+
+/** Parses the text of a file of settings. Throws one error with all findings. */
+export function parseSettings<Value>(text: string, path: string, schema: z.ZodType<Value>): Value {
+  const { value, faults, position } = parseDocument(text, path);
   const refuse = (found: readonly Diagnostic[], more = 0) => {
     const placed = found.map((each) => ({ line: 1, column: 1, ...each, file: path }));
     const told = placed.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
@@ -87,17 +98,17 @@ function readConfig(path: string): ProjectConfig {
     return new SkillflowError("config.invalid", message, { diagnostics: placed });
   };
   if (faults.length > 0) throw refuse(faults);
-  const checked = projectConfigSchema().safeParse(value ?? {}, PARSED_ONCE);
+  const checked = schema.safeParse(value ?? {}, PARSED_ONCE);
   if (checked.success) return checked.data;
   const wrong = checked.error.issues.flatMap((issue) => {
     const at = issue.path as (string | number)[];
     if (issue.code !== "unrecognized_keys") {
-      const described = () => describeIssue(issue, { schema: projectConfigSchema(), value })[0] ?? issue;
+      const described = () => describeIssue(issue, { schema, value })[0] ?? issue;
       return [{ path: at, tell: () => (at.length === 0 ? "the file " : "") + described().message }];
     }
     return issue.keys.map((key) => {
       const path = [...at, key];
-      return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key)}` };
+      return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key, schema)}` };
     });
   });
   const told = wrong.slice(0, MOST_TOLD);
@@ -117,8 +128,7 @@ function readText(path: string): string {
 
 const MOST_TOLD = 20;
 
-function suggest(key: string): string {
-  const schema = projectConfigSchema();
+function suggest(key: string, schema: z.ZodType): string {
   const fields = keysAt(schema, []);
   const near = nearest(key, [...fields, ...fields.flatMap((field) => keysAt(schema, [field]))]);
   return near ? ` (did you mean "${near}"?)` : "";

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
@@ -12,6 +12,7 @@ import {
   resolveConfig,
   settledParameters,
 } from "../../core/document/config.ts";
+import { forbidsSkill, type LoadedPolicy } from "../../core/document/policy.ts";
 import type { SkillRecord } from "../../core/engine/event/record.ts";
 import { withoutTools } from "../../core/engine/tools/disclosure.ts";
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
@@ -36,39 +37,14 @@ import {
 } from "../../core/skill/skill.ts";
 import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
-import type { Contents } from "../folder/skill-contents.ts";
-import { openServerContents } from "../mcp/contents.ts";
 import type { SkillScripts } from "../programs/skill-script.ts";
 import { leaveOutReserved } from "./discover.ts";
 import { deriveInstance } from "./instance.ts";
-import { type Layer, reservedNameOf, STEP } from "./layers.ts";
+import { type Layer, type Layers, partsOf, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";
 import { unknownToolsNamed } from "./named-tools.ts";
-import type {
-  Bundle,
-  InstanceChoice,
-  OwnedInline,
-  ServerChoice,
-  SkillEntry,
-  SkillSetOptions,
-  SkillSource,
-} from "./skill-set.ts";
-import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
-
-interface Layers {
-  readonly inline: OwnedInline | undefined;
-  /** Highest first. */
-  readonly custom: readonly Layer[];
-  readonly builtin: Skill | undefined;
-  /** Reason why the operator's choices disable the built-in skill. */
-  readonly kept: Unavailable | undefined;
-  readonly server: ServerChoice | undefined;
-  readonly instance: InstanceChoice | undefined;
-  readonly options: SkillSetOptions;
-}
-
-/** Layers as far as they are known before a built-in skill is loaded. */
-type Described = Omit<Layers, "builtin" | "kept" | "instance"> & { readonly hasBuiltin: boolean };
+import type { Bundle, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
+import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted } from "./withheld.ts";
 
 /** Joins a skill's layers. The highest instructions and server win. A built-in skill keeps its tools and config. */
 export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
@@ -77,12 +53,17 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   if (!inline && !top && !builtin && !server) return undefined;
   const parts = partsOf({ ...layers, hasBuiltin: builtin !== undefined });
   const held = heldOf(id, parts, options.trust);
-  const code = await codeOf(top, held, builtin);
+  const barred = policyOf(id, layers, server?.config ?? inline?.mcp ?? top?.loaded.skill.mcp ?? builtin?.mcp);
+  const code: Code = barred ? { skill: top?.loaded.skill } : await codeOf(top, held, builtin);
   const { own, unsound } = await withSoundTools(code.skill, top);
   const named = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
+  const policy = barred ?? policyOf(id, layers, named);
   const areUsers = server ? server.trusted : !inline?.mcp && !own?.mcp;
   const loose = named === undefined || areUsers ? [] : loosenings(named);
-  const mcp = named && !held.server ? withEffects(areUsers ? named : withoutLoosenings(named), id, options) : undefined;
+  const mcp =
+    named && !held.server && !policy
+      ? withEffects(areUsers ? named : withoutLoosenings(named), id, options)
+      : undefined;
   const source = sourceOf(id, layers, held);
   const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
   const said = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : NOTHING_SAID;
@@ -93,7 +74,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   };
   const joined = joinSkill(id, layers, {
     own: own && !areTrusted ? { ...own, config: allSecret(own.config) } : own,
-    tools: builtin?.tools ?? (own?.tools ?? []).map(vouch),
+    tools: policy ? [] : (builtin?.tools ?? (own?.tools ?? []).map(vouch)),
     serves: named !== undefined,
     mcp,
     host: builtin?.host ?? (areTrusted ? own?.host : undefined),
@@ -115,7 +96,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     isBuiltin: builtin !== undefined,
     shadows: shadowsOf(layers, source),
     fields,
-    unavailable: lackOf(skill, layers, { fields, failed: code.failed, withheld, lack }),
+    unavailable: lackOf(skill, layers, { fields, failed: code.failed, withheld, lack, policy }),
     isLacking: false,
     withheld,
     heldBack: describeHeldBack(held),
@@ -124,15 +105,21 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     said,
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
-    scripts: areTrusted ? scripts : undefined,
+    scripts: areTrusted && !policy ? scripts : undefined,
     holdsScripts: scripts !== undefined && !areTrusted,
     holdsServer: held.server !== undefined,
-    calls: builtin ? [] : (top?.loaded.calls ?? []),
-    package: builtin ? undefined : top?.loaded.package,
+    calls: builtin || policy ? [] : (top?.loaded.calls ?? []),
+    package: builtin || policy ? undefined : top?.loaded.package,
     contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
-    mounts: builtin || !top ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
+    mounts: builtin || !top || policy ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
     diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound, ...misnamed, ...uncountedKeys(id, loose, layers)],
   };
+}
+
+/** Returns the policy that does not allow the skill or its server. */
+function policyOf(id: string, { builtin, custom, inline, options }: Layers, server: McpServerConfig | undefined) {
+  const isServer = !builtin && custom.length === 0 && !inline?.instruction;
+  return forbidsSkill(options.policies ?? [], { id, server, isServer });
 }
 
 interface Lack {
@@ -141,11 +128,13 @@ interface Lack {
   readonly withheld: string | undefined;
   /** What an instance lacks. */
   readonly lack: Unavailable | undefined;
+  readonly policy: LoadedPolicy | undefined;
 }
 
 /** Returns the first reason why the skill cannot be used. */
 function lackOf(skill: Skill, { kept, custom: [top], options, instance }: Layers, found: Lack) {
-  const { fields, failed, withheld, lack } = found;
+  const { fields, failed, withheld, lack, policy } = found;
+  if (policy) return { kind: "policy", reason: `policy: ${policy.path} does not allow it` } as const;
   if ([skill.id, instance?.skill].some((id) => id !== undefined && options.disabled.includes(id)))
     return { kind: "disabled", reason: "disabled in .skillflow.yml" } as const;
   return (
@@ -233,32 +222,6 @@ async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined)
     }
   });
   return { own: { ...skill, tools }, unsound };
-}
-
-/** Returns the parts of a skill that need trust, without running them. */
-export function partsOf(layers: Described): Held {
-  const { custom, hasBuiltin } = layers;
-  const [top] = custom;
-  return { code: top?.loaded.runsCode && !hasBuiltin ? top : undefined, server: serverOf(layers) };
-}
-
-/** Returns the server that would be used, and its trust. A built-in skill's own server needs no trust. */
-function serverOf({ server, inline, custom: [top], options }: Described): OwnedServer | undefined {
-  const owned = (config: McpServerConfig, trusted: boolean, isRecorded = false): OwnedServer => {
-    const contents = openServerContents(config, realpathSync.native(options.host.cwd));
-    return { config, level: { trusted }, contents, isForeign: isRecorded || differs(config, contents, options) };
-  };
-  if (server) return owned(server.config, server.trusted);
-  if (inline?.mcp) return owned(inline.mcp, inline.trusted, inline.recorded);
-  const own = top?.loaded.skill.mcp;
-  if (!top || !own) return undefined;
-  return { config: own, level: top.level, contents: top.contents, isForeign: owned(own, false).isForeign ?? false };
-}
-
-/** Checks whether a server starts working-directory files that differ from the commit that provides the documents. */
-function differs(config: McpServerConfig, contents: Contents, { host: { documents } }: SkillSetOptions): boolean {
-  if (documents === undefined || config.command === undefined) return false;
-  return openServerContents(config, realpathSync.native(documents)).digest() !== contents.digest();
 }
 
 function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers, held: Held): SkillSource {

@@ -1,11 +1,17 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { defined } from "../../core/base/values.ts";
 import { isReservedVariable } from "../../core/document/config.ts";
 import { reservedName } from "../../core/engine/tools/own-tools.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import { describeTools, type Skill, type Tool, type ToolContext } from "../../core/skill/skill.ts";
+import {
+  describeTools,
+  type McpServerConfig,
+  type Skill,
+  type Tool,
+  type ToolContext,
+} from "../../core/skill/skill.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";
@@ -15,8 +21,9 @@ import { discoverModule } from "../formats/module/module-folder.ts";
 import { openServerContents } from "../mcp/contents.ts";
 import { loadBuiltinSkill } from "./builtin.ts";
 import { discoverSkills } from "./discover.ts";
-import type { SkillSetOptions } from "./skill-set.ts";
+import type { InstanceChoice, OwnedInline, ServerChoice, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, repeatedVersions } from "./versions.ts";
+import type { Held, OwnedServer } from "./withheld.ts";
 
 /** Skill that was found at one level. */
 export interface Layer {
@@ -179,4 +186,46 @@ function toolsLeftOut(id: string, { path }: Layer): Diagnostic {
   const message = `skill "${id}": the tools of ${path} are left out, because the built-in skill keeps its own`;
   const hint = "rename the skill: a skill with its own tools needs its own id";
   return { severity: "warning", code: "SKILL_TOOLS_LEFT_OUT", path: [], message, hint, file: path };
+}
+
+/** Layers of one skill. */
+export interface Layers {
+  readonly inline: OwnedInline | undefined;
+  /** Highest first. */
+  readonly custom: readonly Layer[];
+  readonly builtin: Skill | undefined;
+  /** Reason why the operator's choices disable the built-in skill. */
+  readonly kept: Unavailable | undefined;
+  readonly server: ServerChoice | undefined;
+  readonly instance: InstanceChoice | undefined;
+  readonly options: SkillSetOptions;
+}
+
+/** Layers as far as they are known before a built-in skill is loaded. */
+type Described = Omit<Layers, "builtin" | "kept" | "instance"> & { readonly hasBuiltin: boolean };
+
+/** Returns the parts of a skill that need trust, without running them. */
+export function partsOf(layers: Described): Held {
+  const { custom, hasBuiltin } = layers;
+  const [top] = custom;
+  return { code: top?.loaded.runsCode && !hasBuiltin ? top : undefined, server: serverOf(layers) };
+}
+
+/** Returns the server that would be used, and its trust. A built-in skill's own server needs no trust. */
+function serverOf({ server, inline, custom: [top], options }: Described): OwnedServer | undefined {
+  const owned = (config: McpServerConfig, trusted: boolean, isRecorded = false): OwnedServer => {
+    const contents = openServerContents(config, realpathSync.native(options.host.cwd));
+    return { config, level: { trusted }, contents, isForeign: isRecorded || differs(config, contents, options) };
+  };
+  if (server) return owned(server.config, server.trusted);
+  if (inline?.mcp) return owned(inline.mcp, inline.trusted, inline.recorded);
+  const own = top?.loaded.skill.mcp;
+  if (!top || !own) return undefined;
+  return { config: own, level: top.level, contents: top.contents, isForeign: owned(own, false).isForeign ?? false };
+}
+
+/** Checks whether a server starts working-directory files that differ from the commit that provides the documents. */
+function differs(config: McpServerConfig, contents: Contents, { host: { documents } }: SkillSetOptions): boolean {
+  if (documents === undefined || config.command === undefined) return false;
+  return openServerContents(config, realpathSync.native(documents)).digest() !== contents.digest();
 }

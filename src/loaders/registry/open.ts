@@ -20,10 +20,10 @@ import { skillTools } from "../formats/skill-tools/skill-tools.ts";
 import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
 import { askForLack } from "./availability.ts";
-import { calledTool, joinLayers, partsOf } from "./entry.ts";
+import { calledTool, joinLayers } from "./entry.ts";
 import { refuseSameTools } from "./instance.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
-import { findLayers, type Layer, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
+import { findLayers, type Layer, openBuiltins, partsOf, refusedVariables, shadowings } from "./layers.ts";
 import { remoteEntry } from "./remote.ts";
 import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
@@ -145,7 +145,8 @@ async function findEntry(
   const remote = own ? undefined : remoteOf(ids, reference);
   if (remote) {
     const server = await findEntry(found, remote.server, { inline, callers });
-    return server && (server.skill.mcp || server.holdsServer) ? remoteEntry(server, remote.name) : undefined;
+    const isServer = server?.skill.mcp || server?.holdsServer || server?.unavailable?.kind === "policy";
+    return server && isServer ? remoteEntry(server, remote.name) : undefined;
   }
   const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
   const base = instance?.skill ?? id;

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { OptionWriter } from "../../core/base/options.ts";
 import type { Environment, InstanceConfig, ResolvedField } from "../../core/document/config.ts";
+import type { LoadedPolicy } from "../../core/document/policy.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import type {
@@ -35,6 +36,7 @@ export interface SkillSetOptions {
   readonly servers: ReadonlyMap<string, ServerChoice>;
   /** Further backends of skills, by the ids of their instances. */
   readonly instances?: ReadonlyMap<string, InstanceChoice>;
+  readonly policies?: readonly LoadedPolicy[];
   readonly disabled: readonly string[];
   /** Skills whose code the operator allows to run. */
   readonly trust: Trust;

@@ -5,8 +5,9 @@ import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { type FinishedRun, holdLarge, startRun } from "../../app/runs/drive.ts";
 import { prepareRun } from "../../app/runs/prepare.ts";
+import { boundsFor } from "../../app/settings.ts";
 import { gatherSkills } from "../../app/skills/entries.ts";
-import { configFiles, type InlineSkills } from "../../app/workspace.ts";
+import type { InlineSkills } from "../../app/workspace.ts";
 import type { Blobs } from "../../core/base/blobs.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
@@ -19,7 +20,7 @@ import type { Observer } from "../../core/engine/ports.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import { resumeCommand } from "../../core/engine/result/resume-command.ts";
 import { shellWord } from "../../core/engine/result/signal-command.ts";
-import { chooseBounds, type Writes } from "../../core/engine/settings/bounds.ts";
+import type { Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { blobsIn } from "../../core/engine/tools/blob.ts";
 import type { Logger } from "../../core/skill/skill.ts";
@@ -88,7 +89,7 @@ async function canWrite(
 
 /** Returns how writes are handled in a run of these workflows or in a single call. */
 export function writesOf(workspace: Workspace, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
-  return chooseBounds(choices, workspace.host.env, [...documents, ...configFiles(workspace)]).writes ?? "allow";
+  return boundsFor(workspace, choices, documents).writes ?? "allow";
 }
 
 function mayWrite(skill: { readonly mcp?: unknown; readonly tools: readonly { effect: string }[] } | undefined) {

@@ -5,18 +5,19 @@ import { readWorkflow } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
 import { readInner } from "../../../app/runs/inner.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../../app/secrets.ts";
+import { boundsFor } from "../../../app/settings.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, type SkillEntries } from "../../../app/skills/entries.ts";
 import { allSkills, examineSkill, type SkillState } from "../../../app/skills/states.ts";
-import { configFiles, configFindings, openWorkspace, unknownSkills } from "../../../app/workspace.ts";
+import { configFindings, openWorkspace, unknownSkills } from "../../../app/workspace.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { defined, type JsonObject } from "../../../core/base/values.ts";
+import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import { flatWorkflow } from "../../../core/document/inner/flat.ts";
 import { modelAvailability } from "../../../core/document/model-name.ts";
+import type { LoadedPolicy } from "../../../core/document/policy.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { QueueState } from "../../../core/engine/ports.ts";
-import { chooseBounds } from "../../../core/engine/settings/bounds.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags } from "../../io.ts";
 import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
@@ -46,7 +47,9 @@ export const doctor: Action = async (io, [file], flags) => {
   for (const found of [...installed, ...about, ...findings, ...unsearched])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
-    await io.out(jsonText({ skills, models, ok, ...sandbox, ...defined("database", database) }));
+    const policies = policiesOf(workspace).map(({ path, policy }) => ({ path, ...policy }));
+    const policy = policies.length === 0 ? {} : { policies };
+    await io.out(jsonText({ skills, models, ok, ...policy, ...sandbox, ...defined("database", database) }));
   } else {
     await io.outText(
       `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
@@ -54,6 +57,7 @@ export const doctor: Action = async (io, [file], flags) => {
     await io.outText(
       `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
+    for (const each of policiesOf(workspace)) await io.outText(`${describePolicy(each, paint)}\n`);
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
     if (!ok)
@@ -64,6 +68,29 @@ ${paint("red", "✘")} no usable skill for these nodes: ${bare.map(plainLine).jo
   if (database?.state === "unavailable" && workspace.queue) return 4;
   return ok ? 0 : 3;
 };
+
+function policiesOf({ host: { policies = [] } }: Workspace): readonly LoadedPolicy[] {
+  return policies;
+}
+
+/** Describes what a policy forbids. */
+function describePolicy({ path, policy }: LoadedPolicy, paint: Paint): string {
+  const { writes = "allow", models, limits = {}, skills, mcp_servers: servers, require_frozen } = policy;
+  const only = (what: string, allowed: readonly string[] | undefined) =>
+    allowed === undefined ? [] : [`${what}: ${allowed.length === 0 ? "none" : `only ${allowed.join(", ")}`}`];
+  const bounds = Object.entries(limits).map(
+    ([name, value]) => `${name} ${isObject(value) ? JSON.stringify(value) : value}`,
+  );
+  const lines = [
+    ...(writes === "allow" ? [] : [`writes: at most ${writes}`]),
+    ...only("models", models),
+    ...(bounds.length === 0 ? [] : [`limits: at most ${bounds.join(", ")}`]),
+    ...only("skills", skills?.allow),
+    ...only("MCP servers", servers?.allow),
+    ...(require_frozen ? ["MCP servers must be as skillflow.lock pins them"] : []),
+  ];
+  return ["", paint("bold", `Policy ${plainLine(path)}`), ...lines.map((line) => `  ${plainLine(line)}`)].join("\n");
+}
 
 type DatabaseState =
   | ({ readonly state: "available"; readonly place: string } & QueueState)
@@ -101,7 +128,7 @@ async function skillsOfRun(
   documents: Parameters<typeof gatherAll>[1],
 ): Promise<SkillEntries> {
   const found = await gatherAll(workspace.skills, documents);
-  const { writes } = chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)]);
+  const { writes } = boundsFor(workspace, {}, [workflow]);
   const usable = writes === "plan" ? plannableSkills(found) : found;
   return leaveOutUseless(usable, workspace.host.cwd, {
     input: { documents: documents.map((each) => each.workflow as unknown as JsonObject) },

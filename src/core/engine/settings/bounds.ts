@@ -2,10 +2,11 @@ import { SkillflowError } from "../../base/errors.ts";
 import { type OptionName, variableOf, WRITES } from "../../base/options.ts";
 import { parseDuration } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
+import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Settings } from "../event/settings.ts";
 
 /** Limits of a run. Files and documents can only tighten them. Flags and variables can loosen them. */
-interface Bounds {
+export interface Bounds {
   readonly writes?: Writes;
   readonly limits: Partial<Settings["limits"]>;
 }
@@ -50,6 +51,33 @@ export function strictest(all: readonly Bounds[]): Bounds {
     limits[name] = Math.min(value, limits[name] ?? value);
   }
   return { ...(writes === undefined ? {} : { writes }), limits };
+}
+
+/** Lowers bounds to those of the policies. The notes describe for people what each policy changed. */
+export function clampBounds<Given extends Bounds>(
+  given: Given,
+  policies: readonly LoadedPolicy[],
+): { readonly clamped: Given; readonly notes: readonly string[] } {
+  let clamped = given;
+  const notes: string[] = [];
+  for (const { path, policy } of policies) {
+    const next = { ...clamped, ...strictest([clamped, boundsDeclared(policy)]) };
+    const { writes: asked = "allow" } = clamped;
+    const writes = (next.writes ?? asked) === asked ? [] : [`writes ${next.writes} instead of ${asked}`];
+    const before = new Map(Object.entries(clamped.limits));
+    const limits = Object.entries(next.limits).flatMap(([name, value]) => {
+      const old = before.get(name);
+      return old === value ? [] : [`${told(name, value)}${old === undefined ? "" : ` instead of ${told("", old)}`}`];
+    });
+    const changes = [...writes, ...limits];
+    if (changes.length > 0) notes.push(`the policy ${path} limits this run: ${changes.join(", ")}`);
+    clamped = next;
+  }
+  return { clamped, notes };
+
+  function told(name: string, value: number): string {
+    return name === "timeout_ms" ? `timeout ${value / 1000}s` : `${name} ${value}`.trim();
+  }
 }
 
 function replace(bounds: Bounds, by: Bounds): Bounds {

@@ -1,3 +1,4 @@
+import { matchesPattern } from "../../base/values.ts";
 import type { ProjectConfig } from "../../document/config.ts";
 import type { Rate } from "../ports.ts";
 
@@ -28,7 +29,7 @@ export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]): R
   const order = (rate: Rate) => `${rate.perMs === undefined ? 1 : 0} ${rate.name}`;
   const all = [...rates.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
   const matching = (kind: Declared["kind"], name: string) =>
-    all.filter((rate) => rate.kind === kind && matches(rate.pattern, name));
+    all.filter((rate) => rate.kind === kind && matchesPattern(rate.pattern, name));
   return {
     runs: matching("runs", ""),
     ofModel: (name) => matching("model", name),
@@ -47,20 +48,6 @@ function rateOf(kind: Declared["kind"], pattern: string, said: string | number):
   const isTimed = (name: string | undefined): name is keyof typeof UNITS => name !== undefined && name in UNITS;
   if (!isTimed(unit)) return { kind, pattern, name: what, most: Number(most), perMs: undefined };
   return { kind, pattern, name: `${what} per ${unit}`, most: Number(most), perMs: UNITS[unit] };
-}
-
-/** Matches a pattern in which `*` matches any characters. */
-function matches(pattern: string, name: string): boolean {
-  const [head = "", ...rest] = pattern.split("*");
-  if (!name.startsWith(head)) return false;
-  let at = head.length;
-  for (const [index, part] of rest.entries()) {
-    const isLast = index === rest.length - 1;
-    const found = isLast ? name.lastIndexOf(part) : name.indexOf(part, at);
-    if (found < at || (isLast && found + part.length !== name.length)) return false;
-    at = found + part.length;
-  }
-  return at === name.length;
 }
 
 /** Describes a rate: `50 a minute`, `8 at a time`. */

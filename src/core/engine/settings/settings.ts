@@ -9,10 +9,11 @@ import {
   defaultModel,
   type OwnPrefixes,
 } from "../../document/model-name.ts";
+import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { EventBody, RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/settings.ts";
-import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
+import { type BoundChoices, chooseBounds, clampBounds, resumeBounds } from "./bounds.ts";
 
 /** Settings of a run that the command line can set. */
 export interface RunChoices extends BoundChoices {
@@ -43,6 +44,8 @@ interface Said {
   /** Nearest file first. */
   readonly files: readonly ProjectConfig[];
   readonly own?: OwnPrefixes;
+  /** Bounds that nothing loosens. */
+  readonly policies?: readonly LoadedPolicy[];
 }
 
 /** Model of a workflow that asks none. */
@@ -92,8 +95,10 @@ export function settingChanges(events: readonly EventBody[]): Partial<Settings> 
 }
 
 /** Returns the settings that a resume changes: given flags, and bounds that files or variables tighten. */
-export function changedSettings(choices: RunChoices, recorded: Settings, { env, files, own }: Said): Partial<Settings> {
-  const { writes = recorded.writes, limits } = resumeBounds(choices, env, { recorded, declared: files });
+export function changedSettings(choices: RunChoices, recorded: Settings, said: Said): Partial<Settings> {
+  const { env, files, own, policies = [] } = said;
+  const bounds = resumeBounds(choices, env, { recorded, declared: files });
+  const { writes = recorded.writes, limits } = clampBounds(bounds, policies).clamped;
   return {
     ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, own) }),
     ...(writes === recorded.writes ? {} : { writes }),

@@ -16,6 +16,8 @@ export const UNAVAILABLE_KINDS = [
   "unconnected",
   /** Its files cannot be used. */
   "invalid",
+  /** A policy does not allow it. */
+  "policy",
   /** No skill has this id. */
   "unknown",
 ] as const;

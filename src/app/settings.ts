@@ -1,0 +1,35 @@
+import { modelsAsked } from "../core/document/policy.ts";
+import type { Workflow } from "../core/document/workflow/workflow.ts";
+import type { Settings } from "../core/engine/event/settings.ts";
+import { type BoundChoices, type Bounds, chooseBounds, clampBounds, type Declared } from "../core/engine/settings/bounds.ts";
+import { chooseSettings, type RunChoices } from "../core/engine/settings/settings.ts";
+import { ownPrefixes, refuseModel } from "./adapters/models.ts";
+import type { Workspace } from "./host.ts";
+import { configFiles } from "./workspace.ts";
+
+/** Settings and bounds of runs, within the policies of the machine. */
+
+/** Returns the bounds for these documents. */
+export function boundsFor(workspace: Workspace, choices: BoundChoices, documents: readonly Declared[]): Bounds {
+  const { env, policies = [] } = workspace.host;
+  return clampBounds(chooseBounds(choices, env, [...documents, ...configFiles(workspace)]), policies).clamped;
+}
+
+/** Returns the settings of a new run. The notes describe what policies changed. */
+export function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices) {
+  const { contextMode } = workspace.choices;
+  const { env, policies = [] } = workspace.host;
+  const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace) };
+  const { clamped: settings, notes } = clampBounds(
+    chooseSettings({ ...choices, contextMode }, workflow, said),
+    policies,
+  );
+  return { settings, notes };
+}
+
+/** Throws if a policy forbids a model that one of the workflows asks. */
+export function refuseModels(workspace: Workspace, settings: Settings, workflows: readonly Workflow[]): void {
+  const own = ownPrefixes(workspace);
+  for (const workflow of workflows)
+    for (const name of modelsAsked(settings, workflow, own)) refuseModel(workspace.host, name);
+}
