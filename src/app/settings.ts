@@ -1,7 +1,13 @@
 import { modelsAsked } from "../core/document/policy.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { Settings } from "../core/engine/event/settings.ts";
-import { type BoundChoices, type Bounds, chooseBounds, clampBounds, type Declared } from "../core/engine/settings/bounds.ts";
+import {
+  type BoundChoices,
+  type Bounds,
+  chooseBounds,
+  clampBounds,
+  type Declared,
+} from "../core/engine/settings/bounds.ts";
 import { chooseSettings, type RunChoices } from "../core/engine/settings/settings.ts";
 import { ownPrefixes, refuseModel } from "./adapters/models.ts";
 import type { Workspace } from "./host.ts";

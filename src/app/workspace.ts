@@ -7,7 +7,7 @@ import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RecordedOption } from "../core/engine/event/record.ts";
 import { ownPath } from "../files/own-files.ts";
 import { loadPolicies } from "../loaders/documents/policy.ts";
-import { isInCheckout, loadProjectConfig, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
+import { isInCheckout, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
 import type { SkillLevel } from "../loaders/folder/level.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
 import { askAgent } from "../loaders/formats/contract/agent-call.ts";
@@ -17,6 +17,7 @@ import { toolMakerSkill } from "../loaders/own/tool-maker.ts";
 import { workspaceSkill } from "../loaders/own/workspace/skill.ts";
 import { openSkillSet } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
+import { loadExtendedConfig } from "../loaders/sources/extends.ts";
 import {
   readTrustMemory,
   type TrustEntry,
@@ -42,7 +43,7 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
   const host = { ...given, policies: loadPolicies({ cwd: given.cwd, named, machine: given.machinePolicy }) };
   sweepTemporaries(host);
   boundTime();
-  const project = loadProjectConfig(documentsOf(host));
+  const project = loadExtendedConfig(documentsOf(host), { env: host.env, offline: options.offline });
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
   const choices = chooseSkills(options.skillFlags ?? {}, host.env, {

@@ -194,7 +194,7 @@ interface Read {
   readonly findings: readonly Diagnostic[];
   readonly file: string | undefined;
   readonly settings: Settings;
-  /** What policies changed. */
+  /** Descriptions of what policies changed. */
   readonly notes: readonly string[];
 }
 

@@ -31,7 +31,7 @@ export interface SkillChoices {
   /** Keyed by `ID.tool`. */
   readonly effects: ReadonlyMap<string, Effect>;
   readonly servers: ReadonlyMap<string, ServerChoice>;
-  /** By id, such as `prometheus@eu`. */
+  /** Keyed by the ids of instances, such as `prometheus@eu`. */
   readonly instances: ReadonlyMap<string, InstanceChoice>;
   readonly modules: readonly ModuleChoice[];
   readonly disabled: readonly string[];

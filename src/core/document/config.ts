@@ -92,9 +92,33 @@ const skillsSchema = lazy(() =>
 
 const lines = lazy(() => z.array(z.string().min(1)).min(1));
 
+/** Form of `URL@COMMIT:PATH`. */
+export const GIT_PLACE = /^(.{1,2000})@([0-9a-f]{40}):(.+)$/;
+
+const extensionSchema = lazy(() =>
+  z
+    .strictObject({
+      file: optional(z.string().min(1), "File in the repository, relative to this file"),
+      git: optional(
+        z.string().regex(GIT_PLACE, "must be URL@COMMIT:PATH with the 40 digits of a commit"),
+        "URL@COMMIT:PATH",
+      ),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, "must be the 64 hexadecimal digits of the file's sha256")
+        .describe("Digest of the file"),
+    })
+    .refine(({ file, git }) => (file === undefined) !== (git === undefined), "must have either file or git"),
+);
+export type Extension = Fitting<typeof extensionSchema>;
+
 /** Schema of `.skillflow.yml`, in a project and per user. */
 export const projectConfigSchema = lazy(() =>
   z.strictObject({
+    extends: optional(
+      z.union([extensionSchema(), z.array(extensionSchema())]),
+      "Files with shared settings, which those in this file override. Only in a project's file.",
+    ),
     model: optional(z.string().min(1), "Default model, PROVIDER:NAME, as in --model"),
     writes: optional(
       z.enum(["allow", "plan", "deny"]),

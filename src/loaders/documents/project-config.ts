@@ -31,7 +31,9 @@ export function loadProjectConfig(from: string): LoadedConfig | undefined {
 export function loadUserConfig(env: Environment): LoadedConfig | undefined {
   const path = userConfigPath(env);
   if (path === undefined || !existsSync(path)) return undefined;
-  return { path, directory: dirname(path), config: readConfig(path) };
+  const config = readConfig(path);
+  if (config.extends === undefined) return { path, directory: dirname(path), config };
+  throw new SkillflowError("config.invalid", `${path}: extends is only possible in a project's .skillflow.yml`);
 }
 
 /** Returns the path of the user's own config file, which may not exist. */

@@ -126,7 +126,7 @@ interface Lack {
   readonly fields: SkillEntry["fields"];
   readonly failed: string | undefined;
   readonly withheld: string | undefined;
-  /** What an instance lacks. */
+  /** Reason why an instance cannot be used. */
   readonly lack: Unavailable | undefined;
   readonly policy: LoadedPolicy | undefined;
 }

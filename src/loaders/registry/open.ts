@@ -233,7 +233,7 @@ function hiddenBy(layers: ReadonlyMap<string, readonly Layer[]>): Diagnostic[] {
 
 /**
  * Refuses a value for a key that several skills declare, because it may be meant for only one of them, and instances
- * whose tools cannot be told apart.
+ * whose tools have the same names.
  */
 async function checkChoices(
   { options: { overrides, instances = new Map() }, ids }: Found,

@@ -9,6 +9,8 @@ import type { Environment } from "../../core/document/config.ts";
 export interface Repository {
   readonly root: string;
   readonly env: Environment;
+  /** True if commands may reach other repositories, with the user's config and credentials. */
+  readonly reaches?: boolean;
 }
 
 /** Returns the id of the commit that a reference names, or undefined if there is none. */
@@ -100,28 +102,38 @@ const FRONT = [
   "--no-pager",
   "--no-replace-objects",
   "--literal-pathspecs",
-  ...["safe.directory=*", "core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"].flatMap(
-    (setting) => ["-c", setting],
-  ),
+  ...["safe.directory=*", "core.fsmonitor=false", "core.hooksPath=/dev/null"].flatMap((setting) => ["-c", setting]),
 ];
 
-/** Runs a git command in a repository, without hooks, helpers, network and the user's config. */
-export function git({ root, env }: Repository, args: readonly string[], input: string | Buffer = "") {
-  return spawnSync("git", [...FRONT, "-C", root, ...args], {
+/** Variables for commands that reach other repositories. Git then starts no program that an address names. */
+const REACHING = /^(?:HOME|XDG_CONFIG_HOME|SSH_\w+|GIT_SSH|GIT_SSL_\w+|SSL_CERT_\w+|\w+_PROXY)$/i;
+const MOST_MS = 60_000;
+
+/** Runs a git command in a repository, without hooks, and by default without helpers, network and the user's config. */
+export function git({ root, env, reaches = false }: Repository, args: readonly string[], input: string | Buffer = "") {
+  const passed = Object.entries(env).filter(([name]) => REACHING.test(name));
+  const reach = reaches
+    ? {
+        ...Object.fromEntries(passed),
+        GIT_SSH_COMMAND: env.GIT_SSH_COMMAND ?? "ssh -oBatchMode=yes",
+        GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
+      }
+    : { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_ALLOW_PROTOCOL: "" };
+  const front = reaches ? FRONT : [...FRONT, "-c", "protocol.allow=never"];
+  return spawnSync("git", [...front, "-C", root, ...args], {
     input,
+    ...(reaches ? { timeout: MOST_MS } : {}),
     maxBuffer: 2 * BATCH_BYTES + MOST_BYTES,
     stdio: ["pipe", "pipe", "pipe"],
     env: {
       PATH: env.PATH,
       LANG: "C",
       LC_ALL: "C",
-      GIT_CONFIG_NOSYSTEM: "1",
-      GIT_CONFIG_GLOBAL: "/dev/null",
       GIT_TERMINAL_PROMPT: "0",
       GIT_OPTIONAL_LOCKS: "0",
       GIT_NO_REPLACE_OBJECTS: "1",
       GIT_NO_LAZY_FETCH: "1",
-      GIT_ALLOW_PROTOCOL: "",
+      ...reach,
     },
   });
 }

@@ -67,7 +67,9 @@ export function clampBounds<Given extends Bounds>(
     const before = new Map(Object.entries(clamped.limits));
     const limits = Object.entries(next.limits).flatMap(([name, value]) => {
       const old = before.get(name);
-      return old === value ? [] : [`${told(name, value)}${old === undefined ? "" : ` instead of ${told("", old)}`}`];
+      return old === value
+        ? []
+        : [`${nameLimit(name, value)}${old === undefined ? "" : ` instead of ${nameLimit("", old)}`}`];
     });
     const changes = [...writes, ...limits];
     if (changes.length > 0) notes.push(`the policy ${path} limits this run: ${changes.join(", ")}`);
@@ -75,7 +77,7 @@ export function clampBounds<Given extends Bounds>(
   }
   return { clamped, notes };
 
-  function told(name: string, value: number): string {
+  function nameLimit(name: string, value: number): string {
     return name === "timeout_ms" ? `timeout ${value / 1000}s` : `${name} ${value}`.trim();
   }
 }

@@ -1,0 +1,115 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exitCodeOf, SkillflowError } from "../../../src/core/base/errors.ts";
+import { loadExtendedConfig } from "../../../src/loaders/sources/extends.ts";
+
+const BASE =
+  "model: a:b\nwrites: deny\nlimits: { max_steps: 5, timeout: 1m }\nmcpServers: { docs: { command: run } }\n";
+const root = mkdtempSync(join(tmpdir(), "extends-"));
+const repository = join(root, "shared");
+const cache = { XDG_CACHE_HOME: join(root, "cache") };
+const env = { PATH: process.env.PATH, HOME: root, GIT_CONFIG_GLOBAL: "/dev/null", ...cache };
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const git = (...args: string[]) =>
+  execFileSync("git", ["-C", repository, "-c", "user.name=a", "-c", "user.email=a@b.test", ...args], {
+    encoding: "utf8",
+  }).trim();
+
+let commit = "";
+let next = 0;
+beforeAll(() => {
+  write(join(repository, "team/base.yml"), BASE);
+  git("init", "--quiet");
+  git("add", ".");
+  git("commit", "--quiet", "-m", "base");
+  commit = git("rev-parse", "HEAD");
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+/** Loads the config of a new project, below whose folder nothing else is. */
+function load(own: string, files: Readonly<Record<string, string>> = {}, means: object = {}) {
+  const project = join(root, `project-${++next}`);
+  mkdirSync(join(project, ".git"), { recursive: true });
+  for (const [name, text] of Object.entries({ ".skillflow.yml": own, ...files })) write(join(project, name), text);
+  symlinkSync(join(repository, "team/base.yml"), join(project, "link.yml"));
+  return loadExtendedConfig(project, { env, ...means })?.config;
+}
+
+const near = (file: string, text = BASE) => `extends: { file: ${file}, sha256: ${sha256(text)} }\n`;
+const far = (place: string, text = BASE) => `extends: { git: '${place}', sha256: ${sha256(text)} }\n`;
+
+describe("a config file that extends others", () => {
+  it("overrides their values, and merges their maps", () => {
+    const own = `${near("base.yml")}writes: plan\nlimits: { timeout: 5m }\nmcpServers: { docs: { url: "http://d.test" } }\n`;
+    expect(load(own, { "base.yml": BASE })).toEqual({
+      model: "a:b",
+      writes: "plan",
+      limits: { max_steps: 5, timeout: "5m" },
+      mcpServers: { docs: { url: "http://d.test" } },
+    });
+  });
+
+  it("has several, of which later ones override earlier ones", () => {
+    const other = "model: c:d\n";
+    const own = `extends: [{ file: base.yml, sha256: ${sha256(BASE)} }, { file: o.yml, sha256: ${sha256(other)} }]`;
+    expect(load(own, { "base.yml": BASE, "o.yml": other })).toMatchObject({ model: "c:d", writes: "deny" });
+  });
+
+  it("reads a commit once, and then its copy", () => {
+    const own = far(`${repository}@${commit}:team/base.yml`);
+    expect(load(own)).toMatchObject({ model: "a:b" });
+    const gone = far(`https://host.invalid/x.git@${commit}:team/base.yml`);
+    expect(load(gone, {}, { offline: true })).toMatchObject({ model: "a:b" });
+    write(join(cache.XDG_CACHE_HOME, "skillflow/extends", sha256(BASE)), "model: evil:x");
+    expect(load(own)).toMatchObject({ model: "a:b" });
+  });
+
+  it.each<[string, () => string, number, RegExp]>([
+    ["other content", () => near("base.yml", "other"), 2, /its sha256 is [0-9a-f]{64}, not/],
+    ["no digest", () => "extends: { file: base.yml }", 2, /sha256/],
+    ["neither a file nor a commit", () => `extends: { sha256: ${sha256("")} }`, 2, /either file or git/],
+    ["a missing file", () => near("none.yml"), 2, /cannot be read/],
+    ["a file elsewhere", () => near("../shared/team/base.yml"), 2, /not in the repository/],
+    ["a link to a file elsewhere", () => near("link.yml"), 2, /not in the repository/],
+    ["a file that extends", () => near("deep.yml", near("base.yml")), 2, /cannot extend another/],
+    [
+      "a file with an unknown key",
+      () => near("odd.yml", "modell: x"),
+      2,
+      /odd\.yml:1:1: modell is not a known setting/,
+    ],
+    ["a branch", () => far(`${repository}@main:team/base.yml`), 2, /40 digits/],
+    ["a missing file of a commit", () => far(`${repository}@${commit}:none.yml`, "x"), 2, /no such file in the commit/],
+    ["a missing commit", () => far(`${repository}@${"0".repeat(40)}:team/base.yml`, "x"), 2, /no such commit/],
+    ["a missing repository", () => far(`${root}/none@${commit}:team/base.yml`, "x"), 4, /cannot be reached/],
+    ["a program", () => far(`ext::sh -c touch% ${root}/ran@${commit}:a`, "x"), 4, /cannot be reached/],
+    ["an option", () => far(`--upload-pack=touch ${root}/ran@${commit}:a`, "x"), 4, /cannot be reached/],
+  ])("refuses %s", (_, own, code, expected) => {
+    const files = { "base.yml": BASE, "deep.yml": near("base.yml"), "odd.yml": "modell: x" };
+    const error = (() => {
+      try {
+        return load(own(), files);
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(error).toBeInstanceOf(SkillflowError);
+    const { message = "", code: found = "" } = error instanceof SkillflowError ? error : {};
+    expect([exitCodeOf(found), message]).toEqual([code, expect.stringMatching(expected)]);
+    expect(existsSync(join(root, "ran"))).toBe(false);
+  });
+
+  it("asks no other machine offline", () => {
+    const own = far(`https://host.invalid/x.git@${commit}:a`, "x");
+    expect(() => load(own, {}, { offline: true })).toThrow(/offline/);
+  });
+});
