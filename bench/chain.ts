@@ -76,7 +76,7 @@ export function chainRecord(length: number): RunRecord {
   const tools = describeTools(skill, skill.tools);
   const { id, name, description } = skill;
   return {
-    schema: "skillflow.run/1",
+    schema: "skillflow.run/2",
     run: `chain-${length}`,
     kind: "run",
     at: new Date().toISOString(),

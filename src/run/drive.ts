@@ -5,7 +5,7 @@ import { next } from "../core/engine/decide/interpreter.ts";
 import type { RunError } from "../core/engine/event/end.ts";
 import type { Entry, EventBody, RunEvent } from "../core/engine/event/event.ts";
 import { answerQuestion } from "../core/engine/evidence/question.ts";
-import { fold } from "../core/engine/fold/fold.ts";
+import { fold, foldTime } from "../core/engine/fold/fold.ts";
 import type { Program } from "../core/engine/fold/program.ts";
 import { begin, type State } from "../core/engine/fold/state.ts";
 import type { SingleStep, Step } from "../core/engine/fold/step.ts";
@@ -76,7 +76,7 @@ interface Drive extends Run, Timed, Beside {
 
 async function driveSteps(run: Drive): Promise<State> {
   const { program, journal, recall } = run;
-  let state = begin(program.record, journal.epoch);
+  const state = begin(program.record, journal.epoch);
   let heardAt = performance.now();
   for (let position = 0; ; position++) {
     const found = next(program, state) ?? afterwardsStep(run, state);
@@ -88,11 +88,22 @@ async function driveSteps(run: Drive): Promise<State> {
     }
     const isRepeatable = step.kind === "decide" && step.isRepeatable;
     const keys = step.kind === "together" ? step.steps.map(({ key }) => key) : step.key;
-    const recording = journal.record(keys, () => performed(run, state, [step, position]), isRepeatable);
+    let folded = 0;
+    const follow = (entries: readonly Entry[]) => {
+      const all = withFollowing(run, state, { step, position, entries });
+      folded = all.folded;
+      return all.entries;
+    };
+    const work = () => {
+      const entries = performed(run, state, [step, position]);
+      return entries instanceof Promise ? entries.then(follow) : follow(entries);
+    };
+    const recording = journal.record(keys, work, isRepeatable);
     // Avoids a promise for the many steps that finish synchronously.
     const events = recording instanceof Promise ? await recording : recording;
-    for (const event of events) {
-      state = fold(state, event);
+    for (const [index, event] of events.entries()) {
+      if (index < folded) foldTime(state, event);
+      else fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
     }
   }
@@ -104,6 +115,38 @@ const MOST_DEAF_MS = 5;
 function endsRun(step: Step): boolean {
   return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
 }
+
+interface Performed {
+  readonly step: Step;
+  readonly position: number;
+  readonly entries: readonly Entry[];
+}
+
+/**
+ * Adds the decisions that follow from an exit or a route to its record: the route, and the entry into the next node.
+ * Folds what they follow from, before it is recorded: only the clock of the run depends on the record.
+ */
+function withFollowing(
+  run: Drive,
+  state: State,
+  { step, position, entries }: Performed,
+): { readonly entries: readonly Entry[]; readonly folded: number } {
+  const { lastEvent } = state.run;
+  const last = entries.at(-1);
+  const isLeaving = step.kind === "decide" && (last?.type === "node:exit" || last?.type === "route");
+  if (!isLeaving || !lastEvent || run.program.record.schema === "skillflow.run/1") return { entries, folded: 0 };
+  const { epoch, text: time } = lastEvent;
+  for (const entry of entries) fold(state, { seq: 0, epoch, time, key: step.key, ...entry });
+  const folded = entries.length;
+  const found = next(run.program, state);
+  const follows = found?.kind === "decide" && found.at === step.at && FOLLOWING.has(found.bodies[0]?.type);
+  if (!follows || run.recall?.includes(found, position) === false) return { entries, folded };
+  const added = performDecision(run, state, found).map((entry) => ({ key: found.key, ...entry }));
+  const all = withFollowing(run, state, { step: found, position, entries: added });
+  return { entries: [...entries, ...all.entries], folded: folded + all.folded };
+}
+
+const FOLLOWING: ReadonlySet<unknown> = new Set<EventBody["type"]>(["route", "node:enter"]);
 
 /** Collects stray errors that no running call claims, as warnings for the next record. */
 function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): void } {
@@ -138,7 +181,7 @@ function performed(
   const [step] = at;
   const isAlone = run.underWay.size + run.untold.length === 0 && !run.recall;
   // Without a promise, because many steps are decisions.
-  return step.kind === "decide" && isAlone ? performOne(run, state, step) : performedWith(run, state, at);
+  return step.kind === "decide" && isAlone ? performDecision(run, state, step) : performedWith(run, state, at);
 }
 
 async function performedWith(
@@ -157,9 +200,22 @@ async function performedWith(
   return untold.length + cutOff.length === 0 ? entries : [...untold, ...entries, ...cutOff];
 }
 
-function performOne(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
-  const coming = perform(run, state, step);
-  return coming instanceof Promise ? coming.then((came) => placed(run, step, came)) : placed(run, step, coming);
+async function performOne(run: Drive, state: State, step: SingleStep): Promise<readonly Entry[]> {
+  if (step.kind === "decide") return performDecision(run, state, step);
+  return placed(run, step, run.recall?.bodies(step) ?? (await reachOut(run, scopeOf(state, step), step)));
+}
+
+function performDecision(run: Drive, state: State, step: Decision): readonly Entry[] {
+  return placed(run, step, run.recall?.bodies(step) ?? decisionOf(run, scopeOf(state, step), step));
+}
+
+function decisionOf(run: Drive, scope: State, step: Decision): readonly Entry[] {
+  const ending = step.bodies.some(isBeginning) ? endedAlready(run, scope) : undefined;
+  return ending ? [ending] : step.bodies.map((body) => refused(body, run.refusal));
+}
+
+function scopeOf(state: State, { at }: SingleStep): State {
+  return at === undefined ? state : (state.run.inner.get(at) ?? state);
 }
 
 /** Redacts events and adds the inner run's path, unless they have one or concern the whole run. */
@@ -228,15 +284,6 @@ function watch(look: () => unknown): void {
 
 /** Observer errors must not affect the run. */
 const ignoreObserver = (_error: unknown) => undefined;
-
-function perform(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
-  const recalled = run.recall?.bodies(step);
-  if (recalled) return recalled;
-  const scope = step.at === undefined ? state : (state.run.inner.get(step.at) ?? state);
-  if (step.kind !== "decide") return reachOut(run, scope, step);
-  const ending = step.bodies.some(isBeginning) ? endedAlready(run, scope) : undefined;
-  return ending ? [ending] : step.bodies.map((body) => refused(body, run.refusal));
-}
 
 function refused<Body extends EventBody>(body: Body, refusal: Run["refusal"]): Body {
   const error = body.type === "workflow:end" && body.status === "succeeded" ? refusal?.() : undefined;

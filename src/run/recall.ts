@@ -10,8 +10,10 @@ export interface Recall {
   bodies(step: SingleStep): readonly Entry[] | undefined;
   /** Returns the parallel steps whose results are in the record at that position. */
   narrow(step: Together, position: number): Step;
-  /** Returns the other events in the record at that position. */
+  /** Returns the results of inner steps in the record of an exit at that position. */
   beside(step: SingleStep, position: number): readonly Entry[];
+  /** Checks whether the record at that position includes the step's events. */
+  includes(step: SingleStep, position: number): boolean;
 }
 
 /** Recorded answers and decisions that a run follows. */
@@ -65,8 +67,10 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
     },
     beside: ({ key }, position) => {
       const [first, ...others] = records[position] ?? [];
-      return first?.key === key ? others.filter((entry) => entry.key !== key) : [];
+      const isCut = first?.type === "node:exit" && others[0]?.type !== "route";
+      return isCut && first.key === key ? others.filter((entry) => entry.key !== key) : [];
     },
+    includes: ({ key }, position) => records[position]?.some((entry) => entry.key === key) ?? false,
   };
 }
 

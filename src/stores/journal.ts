@@ -5,7 +5,7 @@ import type { Journal } from "../core/engine/ports.ts";
 import { linesOf } from "./chain.ts";
 
 interface JournalParts {
-  readonly run: string;
+  readonly record: Pick<RunRecord, "run" | "schema">;
   /** Events that are already recorded. They are replayed first. */
   readonly events: readonly RunEvent[];
   readonly epoch: number;
@@ -20,7 +20,7 @@ interface JournalParts {
 /** One record, written completely or not at all. */
 interface Appended {
   readonly events: readonly RunEvent[];
-  /** Seals the events and returns them as lines. */
+  /** Seals the record and returns its lines. */
   readonly lines: () => string;
   readonly durability: Durability;
 }
@@ -32,7 +32,8 @@ interface Appended {
 export type Durability = "wait" | "start" | "none";
 
 /** Creates a journal over any append-only list. `append` decides how durable the records are. */
-export function createJournal({ run, events, epoch, append, close, ...begun }: JournalParts): Journal {
+export function createJournal({ record, events, epoch, append, close, ...begun }: JournalParts): Journal {
+  const { run, schema } = record;
   const { now = steadyClock() } = begun;
   const recorded = groupRecords(events);
   let position = 0;
@@ -50,7 +51,7 @@ export function createJournal({ run, events, epoch, append, close, ...begun }: J
       return added;
     };
     const durability = durabilityOf(entries, isRepeatable, reads);
-    const appending = append({ events: added, lines: () => linesOf(added, digest), durability });
+    const appending = append({ events: added, lines: () => linesOf(added, { digest, schema }), durability });
     return appending instanceof Promise ? appending.then(count) : count();
   };
   const end = (events: readonly RunEvent[]) => {

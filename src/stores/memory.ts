@@ -71,14 +71,15 @@ export function memoryStore(now?: () => Date): MemoryStore {
 interface Kept {
   readonly record: RunRecord;
   readonly events: RunEvent[];
-  /** Number of events that have a seal. */
+  /** Number of events whose records have a seal. */
   sealed: number;
 }
 
 /** Seals the events that were added since the run was read the last time. */
 function sealRest(kept: Kept): Kept {
   const { record, events, sealed } = kept;
-  linesOf(events.slice(sealed), sealed === 0 ? digestOf(JSON.stringify(record)) : events[sealed - 1]?.seal);
+  const digest = sealed === 0 ? digestOf(JSON.stringify(record)) : events[sealed - 1]?.seal;
+  linesOf(events.slice(sealed), { digest, schema: record.schema });
   kept.sealed = events.length;
   return kept;
 }
@@ -90,11 +91,11 @@ interface Driving {
   readonly now: (() => Date) | undefined;
 }
 
-function driveKept({ events }: Kept, { run, epoch, locks, now }: Driving): Journal {
+function driveKept({ record, events }: Kept, { run, epoch, locks, now }: Driving): Journal {
   if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
   locks.add(run);
   return createJournal({
-    run,
+    record,
     events: [...events],
     epoch,
     now,

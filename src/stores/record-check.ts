@@ -1,6 +1,6 @@
 import { isObject } from "../core/base/values.ts";
 import type { RunEvent } from "../core/engine/event/event.ts";
-import type { RunRecord } from "../core/engine/event/record.ts";
+import { isRunLine, type RunRecord } from "../core/engine/event/record.ts";
 import type { RecordCheck, RecordProblem } from "../core/engine/ports.ts";
 import { faultOfRecording } from "../core/engine/record/recording.ts";
 import { digestOf, sealFor, sealOf } from "./chain.ts";
@@ -15,11 +15,11 @@ export interface CheckedRecord extends RecordCheck {
 /** Reads and verifies the lines of a run's record. Ignores the torn tail of a crash. */
 export function checkRecord(bytes: Buffer): CheckedRecord {
   const [first, ...rest] = readLines(bytes);
-  const record = recordOf(first);
   const whole = rest.slice(0, rest.findLastIndex(({ value }) => value !== undefined && !value.more) + 1);
   const last = whole.at(-1) ?? first;
+  const record = isRunLine(first?.value) ? first.value : undefined;
   const isChained = rest.some(({ seal, value }) => seal !== undefined || value?.record !== undefined);
-  const altered = isChained ? checkChain(first, rest) : checkJson(rest);
+  const altered = isChained ? checkChain(bytes, first, rest) : checkJson(rest);
   const events = whole.map(({ value }): unknown => value).filter(isEventLine);
   return {
     run: record && { record, events },
@@ -31,22 +31,17 @@ export function checkRecord(bytes: Buffer): CheckedRecord {
   };
 }
 
-function recordOf(first: Line | undefined): RunRecord | undefined {
-  return isRecordLine(first?.value) ? first.value : undefined;
-}
-
-function isRecordLine(value: unknown): value is RunRecord {
-  return isObject(value) && value.schema === "skillflow.run/1";
-}
-
 /** Accepts every object. The fields of an event were checked when it was written, and are again by `checkShape`. */
 export function isEventLine(value: unknown): value is RunEvent {
   return isObject(value);
 }
 
 interface Line {
+  /** Number of the line, from 1. */
+  readonly number: number;
   /** Line without its line break. */
   readonly bytes: Buffer;
+  readonly start: number;
   /** Offset of the next line. */
   readonly end: number;
   /** Undefined if the line is not a JSON object. */
@@ -65,8 +60,9 @@ function readLines(bytes: Buffer): Line[] {
     const value = parseLine(line);
     // A power failure can leave a last line that has its line break but zeros before it.
     if (!value && newline === bytes.length - 1 && line.includes(0)) return lines;
-    start = newline + 1;
-    lines.push({ bytes: line, end: start, value, seal: sealOf(line), record });
+    const end = newline + 1;
+    lines.push({ number: lines.length + 1, bytes: line, start, end, value, seal: sealOf(line), record });
+    start = end;
     if (!value?.more) record += 1;
   }
 }
@@ -80,34 +76,59 @@ function parseLine(line: Buffer): Line["value"] {
   }
 }
 
-/** Returns a problem for every line that does not follow from the previous one. */
-function checkChain(first: Line | undefined, events: readonly Line[]): RecordProblem[] {
-  const begins = beginsChain(events[0]);
-  const isBegun = begins === undefined || begins === digestOf(first?.bytes ?? "");
-  const problems = isBegun && recordOf(first) ? [] : [{ record: 1, line: 1, what: CHANGED }];
-  let before = begins ?? digestOf(first?.bytes ?? "");
-  for (const [index, { bytes, value, seal, record }] of events.entries()) {
-    if (seal === undefined || seal !== sealFor(bytes, before)) {
-      problems.push({ record, line: index + 2, what: describeBreak({ value, seal }, index) });
-    }
+/** Returns a problem for every record that does not follow from the previous one. */
+function checkChain(bytes: Buffer, first: Line | undefined, events: readonly Line[]): RecordProblem[] {
+  const parts = partsOf(events);
+  const sealOfPart = (part: readonly Line[], before: string) =>
+    sealFor(bytes.subarray(part[0]?.start, (part.at(-1)?.end ?? 1) - 1), before);
+  const begins = beginsChain(parts[0] ?? [], sealOfPart);
+  const digest = digestOf(first?.bytes ?? "");
+  const isBegun = (begins === undefined || begins === digest) && isRunLine(first?.value);
+  const problems = isBegun ? [] : [{ record: 1, line: 1, what: CHANGED }];
+  let before = begins ?? digest;
+  for (const part of parts) {
+    const { seal } = part.at(-1) ?? {};
+    if (seal === undefined || seal !== sealOfPart(part, before)) problems.push(...describeBreak(part));
     before = seal ?? before;
   }
   return problems;
 }
 
-/** Returns the digest with which the first event starts the chain, or undefined if that event's own seal is wrong. */
-function beginsChain(event: Line | undefined): string | undefined {
-  const named = event?.value?.record;
-  if (!event || typeof named !== "string") return undefined;
-  return event.seal === sealFor(event.bytes, named) ? named : undefined;
+/** Groups the lines that one seal covers. A last group without a seal is what a crash left of a record. */
+function partsOf(events: readonly Line[]): Line[][] {
+  const parts: Line[][] = [];
+  let part: Line[] = [];
+  for (const line of events) {
+    part.push(line);
+    if (line.seal === undefined && line.value?.more === true) continue;
+    parts.push(part);
+    part = [];
+  }
+  return part.length === 0 ? parts : [...parts, part];
+}
+
+/** Returns the digest with which the first event starts the chain, or undefined if its record's own seal is wrong. */
+function beginsChain(
+  part: readonly Line[],
+  sealOfPart: (part: readonly Line[], before: string) => string,
+): string | undefined {
+  const named = part[0]?.value?.record;
+  if (typeof named !== "string") return undefined;
+  return part.at(-1)?.seal === sealOfPart(part, named) ? named : undefined;
 }
 
 const CHANGED = "it was changed";
+const PARTLY_CHANGED = "a line of its record was changed";
 
-function describeBreak({ value, seal }: Pick<Line, "value" | "seal">, index: number): string {
-  if (value === undefined) return `${CHANGED}: it is no longer an event`;
-  if (value.seq !== index) return `it is out of order: lines were added, moved or removed`;
-  return seal === undefined ? `${CHANGED}: its seal is missing` : CHANGED;
+/** Names the line of a record that is not an event or is misplaced, or else the record's first line. */
+function describeBreak(part: readonly Line[]): RecordProblem[] {
+  const misplaced = part.find(({ value, number }) => value?.seq !== number - 2);
+  const { value, record = 1, number: line = 1 } = misplaced ?? part[0] ?? {};
+  if (value === undefined) return [{ record, line, what: `${CHANGED}: it is no longer an event` }];
+  if (misplaced) return [{ record, line, what: "it is out of order: lines were added, moved or removed" }];
+  const last = part.at(-1);
+  if (last?.seal !== undefined) return [{ record, line, what: part.length === 1 ? CHANGED : PARTLY_CHANGED }];
+  return last?.value?.more === true ? [] : [{ record, line, what: `${CHANGED}: its seal is missing` }];
 }
 
 function checkJson(events: readonly Line[]): RecordProblem[] {

@@ -90,7 +90,8 @@ export function forgedRecord(text: string): string {
     const { seal: _seal, record: _record, ...event } = JSON.parse(line);
     return event;
   });
-  return `${head}\n${sealedLines(unsealed, digestOf(head))}`;
+  const { schema } = JSON.parse(head);
+  return `${head}\n${sealedLines(unsealed, { digest: digestOf(head), schema })}`;
 }
 
 export function resultOf({ stdout }: Ended): RunResult {

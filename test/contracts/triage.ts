@@ -90,7 +90,7 @@ export function recordOf(run: string): RunRecord {
     return [[`nodes.${id}.instruction`, { content, kind: "inline", origin: content, resolver: "inline", hash: "" }]];
   });
   return {
-    schema: "skillflow.run/1",
+    schema: "skillflow.run/2",
     run,
     kind: "run",
     at: "2026-11-20T14:38:36.000Z",

@@ -80,7 +80,7 @@ export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord
   const input = parts.input ?? {};
   const inner = innerOf(workflow, parts);
   return {
-    schema: "skillflow.run/1",
+    schema: "skillflow.run/2",
     run: "r1",
     kind: "run",
     at: "2026-01-01T00:00:00.000Z",

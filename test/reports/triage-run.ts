@@ -75,7 +75,7 @@ export function reportOf(record: RunRecord, events: readonly RunEvent[]): Report
 
 function triageRecord(text: string): RunRecord {
   return {
-    schema: "skillflow.run/1",
+    schema: "skillflow.run/2",
     run: "2026-11-20-checkout-7f3a",
     kind: "run",
     at: new Date(HOUR).toISOString(),

@@ -441,16 +441,20 @@ describe("an interruption (X10)", () => {
     expect(eventsOf(events, "run:interrupt")[0]?.reason).toBe("SIGINT");
   });
 
-  test("between two nodes: the next is not entered", async () => {
+  test.each([
+    ["before a node is left: the next is not entered", "model:reply", ["a"]],
+    ["once a node is left: the next, which the same record entered, asks no model", "node:exit", ["a", "b"]],
+  ] as const)("%s", async (_, type, entered) => {
     const stop = new AbortController();
     const record = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b"]));
     const { events } = await drive(record, {
       signal: stop.signal,
       script: [{ text: "t" }],
-      observers: [{ onEvent: (event) => event.type === "node:exit" && stop.abort("SIGTERM") }],
+      observers: [{ onEvent: (event) => event.type === type && stop.abort("SIGTERM") }],
     });
-    expect(eventsOf(events, "node:enter").map(({ node }) => node)).toEqual(["a"]);
-    expect(lines(events).slice(-2)).toEqual(["run:interrupt", "workflow:end interrupted"]);
+    expect(eventsOf(events, "node:enter").map(({ node }) => node)).toEqual(entered);
+    expect(eventsOf(events, "model:reply")).toHaveLength(1);
+    expect(lines(events).at(-1)).toBe("workflow:end interrupted");
   });
 
   test("while the model is at work, even if it does not listen", async () => {

@@ -48,7 +48,7 @@ test("a read and its result are not waited for, but the next result of the same 
 function askedOf() {
   const asked: Durability[] = [];
   const journal = createJournal({
-    run: "r",
+    record: { run: "r", schema: "skillflow.run/2" },
     events: [],
     epoch: 0,
     digest: undefined,
@@ -65,7 +65,7 @@ test("events are no further apart than their work took, however the machine's cl
   vi.useFakeTimers({ toFake: ["Date"] });
   const times: number[] = [];
   const journal = createJournal({
-    run: "r",
+    record: { run: "r", schema: "skillflow.run/2" },
     events: [],
     epoch: 0,
     digest: undefined,

@@ -9,7 +9,7 @@ import { checkOutputSchemas } from "../../core/document/check/output-schemas.ts"
 import { checkInput } from "../../core/document/check/workflow.ts";
 import { isDryRun } from "../../core/document/inputs.ts";
 import type { CoolDown, Workflow } from "../../core/document/workflow/workflow.ts";
-import type { ChangedSkills, RunRecord } from "../../core/engine/event/record.ts";
+import { type ChangedSkills, RUN_SCHEMA, type RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
@@ -151,7 +151,7 @@ function recordOf(
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const address = recorded || stage ? recorded?.report_url : reportUrl(workspace.host.env);
   return {
-    schema: "skillflow.run/1",
+    schema: RUN_SCHEMA,
     run: runId ?? newRunId(),
     kind: isDryRun(input) ? "dry-run" : "run",
     at: new Date().toISOString(),

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { defined } from "../../core/base/values.ts";
+import { RUN_SCHEMA } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { unchainedWarnings } from "../../core/engine/record/chain.ts";
@@ -82,7 +83,7 @@ async function prepareFromRecord(
   request: ResumeRequest & Pick<ReplayRequest, "runId">,
 ): Promise<PreparedRun> {
   const { settings: _, ...prepared } = await prepareRecorded(workspace, stored, request);
-  const record = { ...prepared.record, run: request.runId ?? newRunId() };
+  const record = { ...prepared.record, schema: RUN_SCHEMA, run: request.runId ?? newRunId() };
   return { ...prepared, record, warnings: [...unknownWarnings(workspace, stored), ...prepared.warnings] };
 }
 

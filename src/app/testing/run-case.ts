@@ -248,7 +248,7 @@ function recallOf({ fixtures, isLive }: Props, { redactor, record }: PreparedRun
       return undefined;
     return step.bodies.map((body) => answered(body, step.bodies));
   };
-  return { bodies, narrow: (step) => step, beside: () => [] };
+  return { bodies, narrow: (step) => step, beside: () => [], includes: () => true };
 }
 
 function exposedIn({ skills }: RunRecord): (skill: string, tool: string) => string {

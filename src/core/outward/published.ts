@@ -5,7 +5,7 @@ import { policySchema } from "../document/policy.ts";
 import { workflowSchema } from "../document/workflow/workflow.ts";
 import { eventSchema } from "../engine/event/event.ts";
 import { planSchema } from "../engine/event/operation.ts";
-import { runRecordSchema } from "../engine/event/record.ts";
+import { RUN_SCHEMA, runRecordSchema } from "../engine/event/record.ts";
 import { findingSchema } from "../engine/finding/json.ts";
 import { statsSchema } from "../engine/record/stats.ts";
 import { refusalSchema } from "../engine/result/refusal.ts";
@@ -33,7 +33,7 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
     ["listen", titled(listenFileSchema(), "Webhooks that start runs (listen.yml)")],
     ["finding", titled(findingSchema(), "Checked answer of a run: finding.json in templates")],
     ["event", titled(eventSchema(), "One event of a run")],
-    ["record", titled(runRecordSchema(), "The first line of a run's file (skillflow.run/1)")],
+    ["record", titled(runRecordSchema(), `The first line of a run's file (${RUN_SCHEMA})`)],
     ["config", titled(projectConfigSchema(), "A .skillflow.yml")],
     ["policy", titled(policySchema(), "A policy: upper bounds of all runs")],
   ]);

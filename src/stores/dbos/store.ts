@@ -102,7 +102,7 @@ function driveRun({ database, locks, now }: OpenStore, { run, seat, stored, epoc
   const events = [...stored.events];
   let isOurs = true;
   return createJournal({
-    run,
+    record,
     events: stored.events,
     epoch,
     digest,

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { isObject } from "../../core/base/values.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
+import { isRunLine, type RunRecord } from "../../core/engine/event/record.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
 import { openPlainNow, readRegular } from "../../files/files.ts";
 import { type CheckedRecord, checkRecord } from "../record-check.ts";
@@ -88,8 +88,8 @@ export function readBytes(file: number | string, path: string): Buffer {
 /** Reads the record on a file's first line. Returns undefined for other content and for unsafe files. */
 export function beginningOf(path: string): RunRecord | undefined {
   try {
-    const record = reading(path, (file) => readLine<RunRecord>(firstLine(file), 0)?.value);
-    return record?.schema === "skillflow.run/1" ? record : undefined;
+    const record = reading(path, (file) => readLine<object>(firstLine(file), 0)?.value);
+    return isRunLine(record) ? record : undefined;
   } catch (error) {
     if (error instanceof SkillflowError) return undefined;
     throw error;

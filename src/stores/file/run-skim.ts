@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { defined } from "../../core/base/values.ts";
+import { isRunLine } from "../../core/engine/event/record.ts";
 import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
 import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
 
@@ -11,7 +12,7 @@ import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
 
 export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
   const first = readLine<object>(bytes, 0);
-  if (!first || !("schema" in first.value) || first.value.schema !== "skillflow.run/1") throw noRun(path, run);
+  if (!first || !isRunLine(first.value)) throw noRun(path, run);
   const record = skimRecord(first.value);
   if (!record) throw damaged(path, run, { line: 1 });
   const events: Skimmed[] = [];
@@ -64,4 +65,4 @@ export function startOf(path: string): string {
 }
 
 const HEAD_BYTES = Buffer.alloc(400);
-const RECORD = /^\{"schema":"skillflow\.run\/1","run":"[^"\\]*","kind":"[^"\\]*","at":"([^"\\]+)",/;
+const RECORD = /^\{"schema":"skillflow\.run\/[12]","run":"[^"\\]*","kind":"[^"\\]*","at":"([^"\\]+)",/;

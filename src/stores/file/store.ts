@@ -57,14 +57,14 @@ export function fileStore(options: FileStoreOptions): FileStore {
         refuse();
         const line = JSON.stringify(record);
         const { file, length } = createFile(path, `${line}\n`);
-        return drive({ run, file, stored: { record, events: [], length, digest: digestOf(line) }, now, unlock });
+        return drive({ file, stored: { record, events: [], length, digest: digestOf(line) }, now, unlock });
       });
     },
     async open(run) {
       const path = pathOfKnown(run);
       return locked(run, (unlock) => {
         const { file, stored } = openFile(path, run);
-        return { ...storedOf(stored), journal: drive({ run, file, stored, now, unlock }) };
+        return { ...storedOf(stored), journal: drive({ file, stored, now, unlock }) };
       });
     },
     read: async (run) => storedOf(readAt(run, parseRun)),
@@ -109,18 +109,17 @@ function storedOf({ record, events }: Stored): StoredRun {
 }
 
 interface Driven {
-  readonly run: string;
   readonly file: number;
   readonly stored: Stored;
   readonly now: (() => Date) | undefined;
   readonly unlock: () => void;
 }
 
-function drive({ run, file, stored, now, unlock }: Driven): Journal {
+function drive({ file, stored, now, unlock }: Driven): Journal {
   let { length } = stored;
   const syncing = openSyncing(file);
   return createJournal({
-    run,
+    record: stored.record,
     events: stored.events,
     epoch: (stored.events.at(-1)?.epoch ?? -1) + 1,
     digest: stored.digest,

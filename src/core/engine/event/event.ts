@@ -19,7 +19,10 @@ const envelope = lazy(() => ({
   ),
   more: optional(z.literal(true), "The next event belongs to the same record"),
   record: optional(z.string(), "In the first event: sha256 of the run's own line, which precedes it"),
-  seal: optional(z.string(), "sha256 of the previous seal (in the first event: `record`) and of this line up to here"),
+  seal: optional(
+    z.string(),
+    "In a record's last event: sha256 of the previous seal (in the first record: `record`) and of the record's lines up to here",
+  ),
 }));
 
 /** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { OptionName } from "../../base/options.ts";
-import { type Fitting, lazy } from "../../base/values.ts";
+import { type Fitting, isObject, lazy } from "../../base/values.ts";
 import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
 import { jsonObject, optional } from "../../skill/field.ts";
@@ -78,9 +78,15 @@ const OPTIONS = [
 const recordedOptionSchema = lazy(() => z.object({ name: z.enum(OPTIONS), value: z.string().optional() }));
 export type RecordedOption = Fitting<typeof recordedOptionSchema>;
 
+/** Format of new runs. */
+export const RUN_SCHEMA = "skillflow.run/2";
+
+/** Formats that are read. In the first one, each event has a seal, and each decision is a record. */
+const RUN_SCHEMAS = ["skillflow.run/1", RUN_SCHEMA] as const;
+
 export const runRecordSchema = lazy(() =>
   z.object({
-    schema: z.literal("skillflow.run/1"),
+    schema: z.enum(RUN_SCHEMAS),
     run: z.string().regex(RUN_ID),
     kind: z.enum(RUN_KINDS),
     at: z.string(),
@@ -124,6 +130,11 @@ export const runRecordSchema = lazy(() =>
 export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {
   readonly workflow: Workflow;
   readonly inner?: { readonly [path: string]: InnerDocument } | undefined;
+}
+
+/** Recognizes the first line of a run's file. Its other fields are not checked. */
+export function isRunLine(value: unknown): value is RunRecord {
+  return isObject(value) && RUN_SCHEMAS.some((schema) => schema === value.schema);
 }
 
 /** A workflow that a node runs, as it was when the run started. */

@@ -84,7 +84,8 @@ export function stateOf({ record, events }: Pick<StoredRun, "record" | "events">
   return events.reduce(fold, begin(record));
 }
 
-function foldTime(state: State, event: RunEvent): void {
+/** Updates the clock of the run alone, for an event that was folded before it was recorded. */
+export function foldTime(state: State, event: RunEvent): void {
   const last = state.run.lastEvent;
   if (last?.text === event.time && last.epoch === event.epoch) return;
   const at = Date.parse(event.time);

@@ -2,7 +2,7 @@ import type { StoredRun } from "../ports.ts";
 
 /** Checks whether a run was recorded without digests, so that changes go unnoticed. Ignores runs without events. */
 export function isUnchained({ events: [first] }: StoredRun): boolean {
-  return first !== undefined && first.seal === undefined;
+  return first !== undefined && first.record === undefined;
 }
 
 export function unchainedWarnings(run: StoredRun): string[] {
