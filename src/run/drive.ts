@@ -89,13 +89,14 @@ async function driveSteps(run: Drive): Promise<State> {
     const isRepeatable = step.kind === "decide" && step.isRepeatable;
     const keys = step.kind === "together" ? step.steps.map(({ key }) => key) : step.key;
     let folded = 0;
-    const follow = (entries: readonly Entry[]) => {
-      const all = withFollowing(run, state, { step, position, entries });
-      folded = all.folded;
-      return all.entries;
-    };
     const work = () => {
       const entries = performed(run, state, [step, position]);
+      if (step.kind !== "decide") return entries;
+      const follow = (decided: readonly Entry[]) => {
+        const all = withFollowing(run, state, { step, position, entries: decided });
+        folded = all.folded;
+        return all.entries;
+      };
       return entries instanceof Promise ? entries.then(follow) : follow(entries);
     };
     const recording = journal.record(keys, work, isRepeatable);
@@ -116,8 +117,8 @@ function endsRun(step: Step): boolean {
   return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
 }
 
-interface Performed {
-  readonly step: Step;
+interface Decided {
+  readonly step: Decision;
   readonly position: number;
   readonly entries: readonly Entry[];
 }
@@ -129,11 +130,11 @@ interface Performed {
 function withFollowing(
   run: Drive,
   state: State,
-  { step, position, entries }: Performed,
+  { step, position, entries }: Decided,
 ): { readonly entries: readonly Entry[]; readonly folded: number } {
   const { lastEvent } = state.run;
   const last = entries.at(-1);
-  const isLeaving = step.kind === "decide" && (last?.type === "node:exit" || last?.type === "route");
+  const isLeaving = last?.type === "node:exit" || last?.type === "route";
   if (!isLeaving || !lastEvent || run.program.record.schema === "skillflow.run/1") return { entries, folded: 0 };
   const { epoch, text: time } = lastEvent;
   for (const entry of entries) fold(state, { seq: 0, epoch, time, key: step.key, ...entry });
@@ -200,9 +201,10 @@ async function performedWith(
   return untold.length + cutOff.length === 0 ? entries : [...untold, ...entries, ...cutOff];
 }
 
-async function performOne(run: Drive, state: State, step: SingleStep): Promise<readonly Entry[]> {
+function performOne(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
   if (step.kind === "decide") return performDecision(run, state, step);
-  return placed(run, step, run.recall?.bodies(step) ?? (await reachOut(run, scopeOf(state, step), step)));
+  const recalled = run.recall?.bodies(step);
+  return recalled ? placed(run, step, recalled) : reachOut(run, scopeOf(state, step), step);
 }
 
 function performDecision(run: Drive, state: State, step: Decision): readonly Entry[] {
@@ -295,18 +297,21 @@ async function reachOut(
   scope: State,
   step: Exclude<SingleStep, { kind: "decide" }>,
 ): Promise<readonly Entry[]> {
-  if (step.kind === "examine") return [await performExamine(run, step)];
-  if (step.kind === "reach") return [await performReach(run, step)];
+  if (step.kind === "examine") return placed(run, step, [await performExamine(run, step)]);
+  if (step.kind === "reach") return placed(run, step, [await performReach(run, step)]);
   const budget = openBudget(run, scope, step.key);
   try {
-    if (step.kind === "ask") return [budget.ended() ? budget.event() : await budget.orEnd(run.ask(step, budget.stop))];
+    if (step.kind === "ask") {
+      const answer = budget.ended() ? budget.event() : await budget.orEnd(run.ask(step, budget.stop));
+      return placed(run, step, [answer]);
+    }
     const running = run.running.get(step.at) ?? noCalls();
     run.running.set(step.at, running);
     const entries = await performCalls(run, step, { running, budget });
     if (running.calls.size === 0) run.running.delete(step.at);
-    return entries;
+    return placed(run, step, entries);
   } catch (error) {
-    if (step.kind === "ask" && budget.ended()) return [budget.event()];
+    if (step.kind === "ask" && budget.ended()) return placed(run, step, [budget.event()]);
     throw error;
   } finally {
     budget.close();

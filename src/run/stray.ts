@@ -6,14 +6,11 @@ import { contextNow, type Suspect, within } from "./context.ts";
 const first = new Set<Suspect>();
 
 /** Runs the work. The suspect may claim stray errors of the work, even later. */
-export async function suspected<Value>(suspect: Suspect, work: () => Value | Promise<Value>): Promise<Value> {
+export function suspected<Value>(suspect: Suspect, work: () => Value | Promise<Value>): Promise<Value> {
   const outer = contextNow().suspects;
   if (outer.length === 0) first.add(suspect);
-  try {
-    return await within<Value | Promise<Value>>({ suspects: [suspect, ...outer] }, work);
-  } finally {
-    first.delete(suspect);
-  }
+  const working = within({ suspects: [suspect, ...outer] }, async () => work());
+  return outer.length === 0 ? working.finally(() => first.delete(suspect)) : working;
 }
 
 /**

@@ -245,9 +245,11 @@ export function checkedAs<Shape>(value: Json): Shape {
   return value as Shape;
 }
 
+const NONE = Object.freeze({});
+
 /** Returns an object with the key, or an empty object if the value is undefined. */
 export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+  return value === undefined ? NONE : ({ [key]: value } as { [K in Key]: Value });
 }
 
 /** Returns the value at keys of nested objects. Undefined if there is none. */

@@ -79,7 +79,7 @@ const recordedOptionSchema = lazy(() => z.object({ name: z.enum(OPTIONS), value:
 export type RecordedOption = Fitting<typeof recordedOptionSchema>;
 
 /** Format of new runs. */
-export const RUN_SCHEMA = "skillflow.run/2";
+export const RUN_SCHEMA = "skillflow.run/2" as const;
 
 /** Formats that are read. In the first one, each event has a seal, and each decision is a record. */
 const RUN_SCHEMAS = ["skillflow.run/1", RUN_SCHEMA] as const;
