@@ -3,7 +3,7 @@ import { defined } from "../../core/base/values.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import type { OfferedSkill } from "../../loaders/mcp/offer/offered-skill.ts";
 import { quote } from "../../loaders/mcp/offer/tools.ts";
-import { remoteEntry } from "../../loaders/registry/remote.ts";
+import { remoteEntry } from "../../loaders/registry/derived/remote.ts";
 import type { SkillEntry } from "../workspace.ts";
 
 const MOST_REASON = 500;

@@ -38,8 +38,8 @@ import {
 import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { SkillScripts } from "../programs/skill-script.ts";
+import { deriveInstance } from "./derived/instance.ts";
 import { leaveOutReserved } from "./discover.ts";
-import { deriveInstance } from "./instance.ts";
 import { type Layer, type Layers, partsOf, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";
 import { unknownToolsNamed } from "./named-tools.ts";

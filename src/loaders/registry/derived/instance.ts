@@ -1,9 +1,9 @@
-import { SkillflowError } from "../../core/base/errors.ts";
-import { asFlag, renderHint } from "../../core/base/options.ts";
-import { nearest } from "../../core/base/values.ts";
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import { type ConfigField, describeTools, type Skill } from "../../core/skill/skill.ts";
-import type { InstanceChoice, SkillEntry, SkillSetOptions } from "./skill-set.ts";
+import { SkillflowError } from "../../../core/base/errors.ts";
+import { asFlag, renderHint } from "../../../core/base/options.ts";
+import { nearest } from "../../../core/base/values.ts";
+import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
+import { type ConfigField, describeTools, type Skill } from "../../../core/skill/skill.ts";
+import type { InstanceChoice, SkillEntry, SkillSetOptions } from "../skill-set.ts";
 
 interface Derived {
   readonly skill: Skill;

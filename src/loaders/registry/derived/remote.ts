@@ -1,4 +1,4 @@
-import type { SkillEntry } from "./skill-set.ts";
+import type { SkillEntry } from "../skill-set.ts";
 
 /** Returns the entry of a skill that an MCP server may offer. It has no text until the server is connected. */
 export function remoteEntry(server: SkillEntry, name: string): SkillEntry {
