@@ -12,7 +12,7 @@ import { describeTools, type Skill, type Tool } from "../src/core/skill/skill.ts
 import { priceOf } from "../src/models/prices.ts";
 import { createAsk } from "../src/run/ask.ts";
 import { createCall } from "../src/run/call.ts";
-import { driveRun, tellAnswering, tellProgress } from "../src/run/drive.ts";
+import { driveRun, tell } from "../src/run/drive.ts";
 import { fileBlobs } from "../src/stores/blobs.ts";
 
 /** A run as the command line assembles it, without any latency but the executor's own. */
@@ -120,8 +120,8 @@ export async function driveChain(store: Store, folder: string, length: number): 
       findModel: async (name) => ({ model, name }),
       priceOf,
       clock: { sleep: async () => undefined, random: () => 0 },
-      onProgress: (node, message) => tellProgress(observers, node, message),
-      onAnswering: (node, characters) => tellAnswering(observers, node, characters),
+      onProgress: (node, message) => tell(observers, (each) => each.onProgress?.({ node, message })),
+      onAnswering: (node, characters) => tell(observers, (each) => each.onAnswering?.({ node, characters })),
     }),
     callTool: createCall({
       run: record.run,

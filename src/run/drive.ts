@@ -3,13 +3,13 @@ import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import { next } from "../core/engine/decide/interpreter.ts";
 import type { RunError } from "../core/engine/event/end.ts";
-import type { Entry, EventBody, RunEvent } from "../core/engine/event/event.ts";
+import type { Entry, EventBody } from "../core/engine/event/event.ts";
 import { answerQuestion } from "../core/engine/evidence/question.ts";
 import { fold, foldTime } from "../core/engine/fold/fold.ts";
 import type { Program } from "../core/engine/fold/program.ts";
 import { begin, type State } from "../core/engine/fold/state.ts";
 import type { SingleStep, Step } from "../core/engine/fold/step.ts";
-import type { Journal, Observer, SkillLog } from "../core/engine/ports.ts";
+import type { Journal, Observer } from "../core/engine/ports.ts";
 import { redactDecision, redactOutcome } from "../core/engine/record/content.ts";
 import { refusedCall } from "../core/skill/skill.ts";
 import type { Ask } from "./ask.ts";
@@ -105,7 +105,7 @@ async function driveSteps(run: Drive): Promise<State> {
     for (const [index, event] of events.entries()) {
       if (index < folded) foldTime(state, event);
       else fold(state, event);
-      if (event.epoch === journal.epoch) tell(run.observers, event);
+      if (event.epoch === journal.epoch) tell(run.observers, (observer) => observer.onEvent(event));
     }
   }
 }
@@ -117,12 +117,6 @@ function endsRun(step: Step): boolean {
   return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
 }
 
-interface Decided {
-  readonly step: Decision;
-  readonly position: number;
-  readonly entries: readonly Entry[];
-}
-
 /**
  * Adds the decisions that follow from an exit or a route to its record: the route, and the entry into the next node.
  * Folds what they follow from, before it is recorded: only the clock of the run depends on the record.
@@ -130,7 +124,11 @@ interface Decided {
 function withFollowing(
   run: Drive,
   state: State,
-  { step, position, entries }: Decided,
+  {
+    step,
+    position,
+    entries,
+  }: { readonly step: Decision; readonly position: number; readonly entries: readonly Entry[] },
 ): { readonly entries: readonly Entry[]; readonly folded: number } {
   const { lastEvent } = state.run;
   const last = entries.at(-1);
@@ -173,12 +171,10 @@ function afterwardsStep(run: Run, state: State): SingleStep | undefined {
   return after && { kind: "decide", key: after.key, at: after.at, bodies: [after.body] };
 }
 
+type Performed = readonly Entry[] | Promise<readonly Entry[]>;
+
 /** Performs a step and redacts its result before it is recorded, so that a resumed run sees the same data. */
-function performed(
-  run: Drive,
-  state: State,
-  at: readonly [Step, number],
-): readonly Entry[] | Promise<readonly Entry[]> {
+function performed(run: Drive, state: State, at: readonly [Step, number]): Performed {
   const [step] = at;
   const isAlone = run.underWay.size + run.untold.length === 0 && !run.recall;
   // Without a promise, because many steps are decisions.
@@ -201,7 +197,7 @@ async function performedWith(
   return untold.length + cutOff.length === 0 ? entries : [...untold, ...entries, ...cutOff];
 }
 
-function performOne(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
+function performOne(run: Drive, state: State, step: SingleStep): Performed {
   if (step.kind === "decide") return performDecision(run, state, step);
   const recalled = run.recall?.bodies(step);
   return recalled ? placed(run, step, recalled) : reachOut(run, scopeOf(state, step), step);
@@ -239,7 +235,7 @@ function performBeside(run: Drive, state: State, step: Step): Promise<readonly E
 }
 
 /** Stops the running steps inside a node that ends, and returns their results so far. */
-function endInside(run: Drive, step: Decision, position: number): readonly Entry[] | Promise<readonly Entry[]> {
+function endInside(run: Drive, step: Decision, position: number): Performed {
   if (run.recall) return run.recall.beside(step, position);
   return run.underWay.size > 0 && step.bodies[0]?.type === "node:exit" ? cutOffIn(run, step.key) : [];
 }
@@ -254,37 +250,18 @@ function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
   });
 }
 
-export function tell(observers: readonly Observer[], event: RunEvent): void {
-  for (const observer of observers) watch(() => observer.onEvent(event));
-}
-
-/** Notifies observers of progress, which is displayed but never recorded. */
-export function tellProgress(observers: readonly Observer[], node: string, message: string): void {
-  for (const observer of observers) watch(() => observer.onProgress?.({ node, message }));
-}
-
-export function tellAnswering(observers: readonly Observer[], node: string, characters: number): void {
-  for (const observer of observers) watch(() => observer.onAnswering?.({ node, characters }));
-}
-
-export function tellLog(observers: readonly Observer[], log: SkillLog): void {
-  for (const observer of observers) watch(() => observer.onLog?.(log));
-}
-
-export function tellWarning(observers: readonly Observer[], message: string): void {
-  for (const observer of observers) watch(() => observer.onWarning?.({ message }));
-}
-
-function watch(look: () => unknown): void {
-  try {
-    const looking = look();
-    if (typeof looking === "object" && looking !== null) Promise.resolve(looking).catch(ignoreObserver);
-  } catch (error) {
-    ignoreObserver(error);
+/** Notifies observers. Errors in an observer do not affect the run. */
+export function tell(observers: readonly Observer[], look: (observer: Observer) => unknown): void {
+  for (const observer of observers) {
+    try {
+      const looking = look(observer);
+      if (typeof looking === "object" && looking !== null) Promise.resolve(looking).catch(ignoreObserver);
+    } catch (error) {
+      ignoreObserver(error);
+    }
   }
 }
 
-/** Observer errors must not affect the run. */
 const ignoreObserver = (_error: unknown) => undefined;
 
 function refused<Body extends EventBody>(body: Body, refusal: Run["refusal"]): Body {

@@ -19,7 +19,7 @@ export function checkRecord(bytes: Buffer): CheckedRecord {
   const last = whole.at(-1) ?? first;
   const record = isRunLine(first?.value) ? first.value : undefined;
   const isChained = rest.some(({ seal, value }) => seal !== undefined || value?.record !== undefined);
-  const altered = isChained ? checkChain(bytes, first, rest) : checkJson(rest);
+  const altered = isChained ? checkChain(first, rest) : checkJson(rest);
   const events = whole.map(({ value }): unknown => value).filter(isEventLine);
   return {
     run: record && { record, events },
@@ -41,7 +41,10 @@ interface Line {
   readonly number: number;
   /** Line without its line break. */
   readonly bytes: Buffer;
-  readonly start: number;
+  /** Lines that its seal covers: those of a record, or in format 1 the line itself. */
+  readonly sealed: Buffer;
+  /** Number of the first of them. */
+  readonly sealedFrom: number;
   /** Offset of the next line. */
   readonly end: number;
   /** Undefined if the line is not a JSON object. */
@@ -53,6 +56,7 @@ interface Line {
 
 function readLines(bytes: Buffer): Line[] {
   const lines: Line[] = [];
+  let open = { start: 0, sealedFrom: 1 };
   for (let start = 0, record = 1; ; ) {
     const newline = bytes.indexOf(10, start);
     if (newline === -1) return lines;
@@ -60,9 +64,13 @@ function readLines(bytes: Buffer): Line[] {
     const value = parseLine(line);
     // A power failure can leave a last line that has its line break but zeros before it.
     if (!value && newline === bytes.length - 1 && line.includes(0)) return lines;
-    const end = newline + 1;
-    lines.push({ number: lines.length + 1, bytes: line, start, end, value, seal: sealOf(line), record });
-    start = end;
+    start = newline + 1;
+    const seal = sealOf(line);
+    const number = lines.push({
+      ...{ number: lines.length + 1, bytes: line, end: start, value, seal, record },
+      ...{ sealed: bytes.subarray(open.start, newline), sealedFrom: open.sealedFrom },
+    });
+    if (!isOpen({ seal, value })) open = { start, sealedFrom: number + 1 };
     if (!value?.more) record += 1;
   }
 }
@@ -77,58 +85,46 @@ function parseLine(line: Buffer): Line["value"] {
 }
 
 /** Returns a problem for every record that does not follow from the previous one. */
-function checkChain(bytes: Buffer, first: Line | undefined, events: readonly Line[]): RecordProblem[] {
-  const parts = partsOf(events);
-  const sealOfPart = (part: readonly Line[], before: string) =>
-    sealFor(bytes.subarray(part[0]?.start, (part.at(-1)?.end ?? 1) - 1), before);
-  const begins = beginsChain(parts[0] ?? [], sealOfPart);
+function checkChain(first: Line | undefined, events: readonly Line[]): RecordProblem[] {
+  const begins = beginsChain(events);
   const digest = digestOf(first?.bytes ?? "");
   const isBegun = (begins === undefined || begins === digest) && isRunLine(first?.value);
   const problems = isBegun ? [] : [{ record: 1, line: 1, what: CHANGED }];
   let before = begins ?? digest;
-  for (const part of parts) {
-    const { seal } = part.at(-1) ?? {};
-    if (seal === undefined || seal !== sealOfPart(part, before)) problems.push(...describeBreak(part));
+  for (const line of events) {
+    const { seal, value, number } = line;
+    const isHeld = isOpen(line)
+      ? problems.length > 0 || value?.seq === number - 2
+      : seal !== undefined && seal === sealFor(line.sealed, before);
+    if (!isHeld) problems.push(describeBreak(line));
     before = seal ?? before;
   }
   return problems;
 }
 
-/** Groups the lines that one seal covers. A last group without a seal is what a crash left of a record. */
-function partsOf(events: readonly Line[]): Line[][] {
-  const parts: Line[][] = [];
-  let part: Line[] = [];
-  for (const line of events) {
-    part.push(line);
-    if (line.seal === undefined && line.value?.more === true) continue;
-    parts.push(part);
-    part = [];
-  }
-  return part.length === 0 ? parts : [...parts, part];
+/** Checks for a line whose record continues, and is sealed by a later line. */
+function isOpen({ seal, value }: Pick<Line, "seal" | "value">): boolean {
+  return seal === undefined && value?.more === true;
 }
 
 /** Returns the digest with which the first event starts the chain, or undefined if its record's own seal is wrong. */
-function beginsChain(
-  part: readonly Line[],
-  sealOfPart: (part: readonly Line[], before: string) => string,
-): string | undefined {
-  const named = part[0]?.value?.record;
-  if (typeof named !== "string") return undefined;
-  return part.at(-1)?.seal === sealOfPart(part, named) ? named : undefined;
+function beginsChain(events: readonly Line[]): string | undefined {
+  const named = events[0]?.value?.record;
+  const end = events.find((line) => !isOpen(line));
+  return typeof named === "string" && end && end.seal === sealFor(end.sealed, named) ? named : undefined;
 }
 
 const CHANGED = "it was changed";
-const PARTLY_CHANGED = "a line of its record was changed";
 
-/** Names the line of a record that is not an event or is misplaced, or else the record's first line. */
-function describeBreak(part: readonly Line[]): RecordProblem[] {
-  const misplaced = part.find(({ value, number }) => value?.seq !== number - 2);
-  const { value, record = 1, number: line = 1 } = misplaced ?? part[0] ?? {};
-  if (value === undefined) return [{ record, line, what: `${CHANGED}: it is no longer an event` }];
-  if (misplaced) return [{ record, line, what: "it is out of order: lines were added, moved or removed" }];
-  const last = part.at(-1);
-  if (last?.seal !== undefined) return [{ record, line, what: part.length === 1 ? CHANGED : PARTLY_CHANGED }];
-  return last?.value?.more === true ? [] : [{ record, line, what: `${CHANGED}: its seal is missing` }];
+/** Names the line if it is not an event or is misplaced, or else the first line of its record. */
+function describeBreak({ value, seal, number, sealedFrom, record }: Line): RecordProblem {
+  const at = { record, line: number };
+  if (value === undefined) return { ...at, what: `${CHANGED}: it is no longer an event` };
+  if (value.seq !== number - 2) return { ...at, what: "it is out of order: lines were added, moved or removed" };
+  if (seal === undefined) return { ...at, what: `${CHANGED}: its seal is missing` };
+  return sealedFrom === number
+    ? { ...at, what: CHANGED }
+    : { record, line: sealedFrom, what: "a line of its record was changed" };
 }
 
 function checkJson(events: readonly Line[]): RecordProblem[] {

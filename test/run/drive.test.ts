@@ -11,7 +11,7 @@ import type { Tool } from "../../src/core/skill/skill.ts";
 import { scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";
 import { createCall } from "../../src/run/call.ts";
-import { driveRun, tellProgress } from "../../src/run/drive.ts";
+import { driveRun, tell } from "../../src/run/drive.ts";
 import { blameStray } from "../../src/run/stray.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
@@ -197,7 +197,7 @@ describe("observers (X2, D42)", () => {
       onEvent: () => undefined,
       onProgress: ({ node, message }) => heard.push(`${node}: ${message}`),
     };
-    tellProgress([broken, quiet, good], "a", "at work");
+    tell([broken, quiet, good], (each) => each.onProgress?.({ node: "a", message: "at work" }));
     expect(heard).toEqual(["a: at work"]);
   });
 });

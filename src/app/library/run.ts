@@ -5,7 +5,7 @@ import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
 import { describeBrokenOff } from "../../core/engine/result/refusal.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Logger } from "../../core/skill/skill.ts";
-import { tellLog, tellWarning } from "../../run/drive.ts";
+import { tell } from "../../run/drive.ts";
 import { asLibraryOption } from "../options.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
@@ -139,12 +139,13 @@ async function carryOut(
   const prepared = signal.aborted ? undefined : await unlessAborted(course.prepare(signal), signal);
   if (!prepared) return notBegun(course, clean(String(signal.reason)));
   let isOpened = false;
-  for (const warning of prepared.warnings) tellWarning(observers, prepared.redactor.text(warning));
+  const warn = (message: string) => tell(observers, (observer) => observer.onWarning?.({ message }));
+  for (const warning of prepared.warnings) warn(prepared.redactor.text(warning));
   const watch: Watch = {
     observers,
     signal,
     onPromptChanged(change) {
-      tellWarning(observers, `the prompt of ${change.node} differs from the recording`);
+      warn(`the prompt of ${change.node} differs from the recording`);
     },
     loggerFor: (skill) => loggerTelling(observers, skill),
     onOpened() {
@@ -168,7 +169,8 @@ async function carryOut(
 const nothing = () => undefined;
 
 function loggerTelling(observers: readonly Observer[], skill: string): Logger {
-  const say = (level: keyof Logger) => (message: string) => tellLog(observers, { skill, level, message });
+  const say = (level: keyof Logger) => (message: string) =>
+    tell(observers, (observer) => observer.onLog?.({ skill, level, message }));
   return { debug: say("debug"), info: say("info"), warn: say("warn") };
 }
 

@@ -23,7 +23,7 @@ import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
 import { type CallOptions, createCall, createReach } from "../../run/call.ts";
 import { createChange } from "../../run/change.ts";
-import { driveRun, type Run, tellAnswering, tellProgress, tellWarning } from "../../run/drive.ts";
+import { driveRun, type Run, tell } from "../../run/drive.ts";
 import { type Afterwards, afterwardsIn, bodyOf } from "../../run/recall.ts";
 import { blobText, imageBytes } from "../../run/results/blob-tools.ts";
 import { blobsOfRun } from "../../stores/file/store.ts";
@@ -271,13 +271,14 @@ async function drive(workspace: Workspace, prepared: PreparedRun, opened: Opened
   const { observers, signal } = watch;
   const onProgress = (node: string | undefined, message: string) => {
     const told = cutMiddle(prepared.redactor.text(message), MOST_PROGRESS);
-    tellProgress(observers, node ?? opened.record.workflow.entry, told);
+    tell(observers, (observer) => observer.onProgress?.({ node: node ?? opened.record.workflow.entry, message: told }));
   };
   const pace = openPace(workspace, onProgress);
   const work = () => driveOpened(workspace, prepared, { ...opened, onProgress, pace });
   const finished = await (pace ? pace.run(signal, work) : work()).finally(() => opened.journal.close());
   if (!prepared.choices.offline) {
-    const warn = (message: string) => tellWarning(watch.observers, prepared.redactor.text(message));
+    const warn = (message: string) =>
+      tell(watch.observers, (observer) => observer.onWarning?.({ message: prepared.redactor.text(message) }));
     await exportEnded(workspace.host, finished, { content: watch.tellsContent === true, warn });
   }
   return finished;
@@ -309,7 +310,8 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     clock: realClock,
     onProgress,
     imageOf: (image) => imageBytes(workspace.store.blobs(record.run), image),
-    onAnswering: (node, characters) => tellAnswering(watch.observers, node, characters),
+    onAnswering: (node, characters) =>
+      tell(watch.observers, (observer) => observer.onAnswering?.({ node, characters })),
   });
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };

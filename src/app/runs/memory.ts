@@ -107,7 +107,7 @@ export async function writeMemory(workspace: Workspace, { record, state, journal
   if (!written) return state;
   await workspace.state.apply(written.delta);
   const noted = await journal.record(`memory/${state.run.afterwards}`, async () => [written.body]);
-  for (const event of noted) tell(observers, event);
+  for (const event of noted) tell(observers, (observer) => observer.onEvent(event));
   return noted.reduce(fold, state);
 }
 
