@@ -55,6 +55,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["replay", "endless.jsonl"],
   ["report", "committed", "--out", "skillflow-out"],
   ["recheck", "committed"],
+  ["ask", "committed", "why?"],
   ["runs", "list"],
   ["runs", "show", "committed"],
   ["run", "quiet.yml", ...FLOW_RUN, "--from-run", "committed"],

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Blobs } from "../../core/base/blobs.ts";
 import { usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
@@ -309,7 +310,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     priceOf: isOffline(settings.model) ? () => 0 : priceOf,
     clock: realClock,
     onProgress,
-    imageOf: (image) => imageBytes(workspace.store.blobs(record.run), image),
+    imageOf: (image) => imageBytes(blobsFor(workspace, record), image),
     onAnswering: (node, characters) =>
       tell(watch.observers, (observer) => observer.onAnswering?.({ node, characters })),
   });
@@ -330,7 +331,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     callTool: pace ? pace.callTool(callTool) : callTool,
     askReach,
     askChange,
-    blobText: (id) => blobText(workspace.store.blobs(record.run), id),
+    blobText: (id) => blobText(blobsFor(workspace, record), id),
     redactor,
     observers,
     signal: watch.signal,
@@ -365,6 +366,20 @@ function blobsAt({ storeDirectory }: Workspace, { run }: RunRecord): string | un
   return storeDirectory && blobsOfRun(storeDirectory, run);
 }
 
+/** Returns a run's blobs. A question about a run also reads those of that run. */
+function blobsFor({ store }: Workspace, { run, about }: RunRecord): Blobs {
+  const own = store.blobs(run);
+  if (!about) return own;
+  const theirs = store.blobs(about.run);
+  const holding = async (id: string) => ((await own.info(id)) ? own : theirs);
+  return {
+    create: (content, kind) => own.create(content, kind),
+    info: async (id) => (await holding(id)).info(id),
+    read: async (id, offset, length) => (await holding(id)).read(id, offset, length),
+    file: async (id) => (await holding(id)).file(id),
+  };
+}
+
 const MOST_PROGRESS = 2000;
 
 function toolCaller(
@@ -376,7 +391,7 @@ function toolCaller(
     ...means
   }: Pick<CallOptions, "fetch" | "loggerFor"> & Pick<RunCopy, "copy"> & { readonly settings: Settings },
 ): Required<Pick<Run, "callTool" | "askReach" | "askChange">> {
-  const blobs = workspace.store.blobs(record.run);
+  const blobs = blobsFor(workspace, record);
   const calling: CallOptions = {
     run: record.run,
     findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy }),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
@@ -9,6 +10,7 @@ import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { isHeld } from "../../stores/lock.ts";
 import type { Workspace } from "../host.ts";
+import { earlierQuestions } from "../runs/afterwards/ask.ts";
 import { collectStats, DAY_MS, type Stats } from "../runs/afterwards/stats.ts";
 import { reportOf } from "../runs/inspect.ts";
 import { type Report, renderReport } from "./reports.ts";
@@ -31,6 +33,8 @@ export interface SiteRun {
   /** The report, as its file would be. */
   readonly html: string;
   readonly isUnderWay: boolean;
+  /** Questions that were asked about the run. Undefined if it cannot be asked, because it has not ended or is itself a question. */
+  readonly questions: readonly EarlierQuestion[] | undefined;
 }
 
 const PAGE = 50;
@@ -72,7 +76,10 @@ export function openSite(workspace: Workspace): Site {
       drawn.delete(id);
       drawn.set(id, { length, underWay, html });
       for (const oldest of drawn.keys()) if (drawn.size > MOST_KEPT) drawn.delete(oldest);
-      return { report, html, isUnderWay: underWay };
+      const { record, events } = report;
+      const isAsked = endOf(events) !== undefined && record.about === undefined;
+      const questions = isAsked ? await earlierQuestions(workspace, record) : undefined;
+      return { report, html, isUnderWay: underWay, questions };
     },
     result: async (id) => (await read(id)).result,
     stats: (days) => collectStats(workspace, Date.now() - days * DAY_MS),

@@ -13,7 +13,7 @@ export const HISTORY_COMMANDS: readonly CommandSpec[] = [
           [
             "--kind <kind>",
             "List only runs of this kind (default: all but backtest)",
-            { choices: ["run", "dry-run", "replay", "test", "recheck", "backtest"] },
+            { choices: ["run", "dry-run", "replay", "test", "recheck", "ask", "backtest"] },
           ],
           "json",
           ...STORE,

@@ -72,6 +72,21 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/run/recheck.ts")).recheck,
   },
   {
+    usage: "ask <run> <question>",
+    summary: "Ask a model a question about a run that has ended or waits",
+    details:
+      "The model answers from the record of the run, and code checks what it quotes. Exits with 0, or with 1 if no claim of the answer is supported.",
+    options: [
+      ["--live", "Let the model also call the run's tools that only read"],
+      ...(["model", "max-cost", "max-tokens", "timeout", "offline", "from-ref"] as const),
+      ...PROJECT,
+      reworded("json", "Print the answer with its claims"),
+      ...STORE,
+    ],
+    continues: "run",
+    load: async () => (await import("../commands/runs/ask.ts")).ask,
+  },
+  {
     usage: "report <run-or-trace>",
     summary: "Write reports of a recorded run",
     details: "Name the run by its id, an unambiguous prefix of it, or latest. Name a trace by its path.",

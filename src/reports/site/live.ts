@@ -1,15 +1,22 @@
-import { formatCost, formatCount } from "../../core/base/preview.ts";
-import { html, trustedMarkup } from "../html/markup/markup.ts";
+import { formatCost, formatCount, plural } from "../../core/base/preview.ts";
+import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
+import { html, type Markup, trustedMarkup } from "../html/markup/markup.ts";
 import type { Report } from "../model/report.ts";
 import style from "./browser/live.css?raw" with { type: "text" };
 import script from "./browser/live.js?raw" with { type: "text" };
 import tokens from "./browser/tokens.css?raw" with { type: "text" };
 
+interface Live {
+  readonly isUnderWay: boolean;
+  /** Questions that were asked about the run. Undefined if it cannot be asked. */
+  readonly questions: readonly EarlierQuestion[] | undefined;
+}
+
 /**
  * Turns a report into a page of the local server, with a link to all runs. While the run is in progress, a bar shows its
  * current activity from its events.
  */
-export function runPage(report: Report, drawn: string, isUnderWay: boolean): (nonce: string) => string {
+export function runPage(report: Report, drawn: string, { isUnderWay, questions }: Live): (nonce: string) => string {
   const { run, workflow } = report.record;
   const after = report.events.findLastIndex(({ type }) => type === "node:enter") - 1;
   const before = totals(report, after);
@@ -22,10 +29,23 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
   const [head = "", rest = ""] = served(drawn).split(/(?=<body[ >])/);
   const [open = "<body>"] = /^<body[^>]*>/.exec(rest) ?? [];
   const top = html`<a class="ui-back" href="/">← All runs</a>${bar}`;
+  const asked = questions ? questionsHtml(run, questions).markup : "";
   return (nonce) => {
     const running = isUnderWay ? html`<script nonce="${nonce}">${trustedMarkup(script)}</script>` : undefined;
-    return `${head}${open}${top.markup}${rest.slice(open.length).replace("</body>", () => `${running?.markup ?? ""}</body>`)}`;
+    return `${head}${open}${top.markup}${rest.slice(open.length).replace("</body>", () => `${asked}${running?.markup ?? ""}</body>`)}`;
   };
+}
+
+/** Shows earlier questions and the command that asks another one. The page itself is read-only. */
+function questionsHtml(run: string, questions: readonly EarlierQuestion[]): Markup {
+  const rows = questions.map(({ run: id, at, question, answer }) => {
+    const shown = answer
+      ? html`<p>${answer.answer}</p><p class="soft">${plural(answer.claims.length, "supported claim")}</p>`
+      : html`<p class="soft">no answer</p>`;
+    return html`<li><a href="/runs/${encodeURIComponent(id)}">${question}</a> <time class="soft">${at.slice(0, 16).replace("T", " ")} UTC</time>${shown}</li>`;
+  });
+  const list = rows.length === 0 ? undefined : html`<ol>${rows}</ol>`;
+  return html`<section class="ui-asked"><h2>Questions about this run</h2>${list}<p>Ask one: <code>skillflow ask ${run} "QUESTION"</code></p></section>`;
 }
 
 /** Adds the server's styles, and removes the report's own CSP: the server sends one, which a second could only narrow. */

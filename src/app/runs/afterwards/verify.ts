@@ -134,14 +134,19 @@ function placeOf(events: readonly RunEvent[], seq: number): Pick<RecordProblem, 
 }
 
 /** Reads a run of the store that has ended. Throws if it has not, or if its record was cut off or altered. */
-export async function readEnded(workspace: Workspace, given: string): Promise<StoredRun> {
+export async function readEnded(
+  workspace: Workspace,
+  given: string,
+  { mayWait = false }: { readonly mayWait?: boolean } = {},
+): Promise<StoredRun> {
   const { store } = workspace;
   const id = await findRun(store, given);
   const check = await store.verify(id);
   const { run } = check;
   const { verification } = await verifyRecord(workspace, id, { check });
   const [problem] = verification.problems;
-  const isOver = run !== undefined && hasEnded(run);
+  const isWaiting = mayWait && run !== undefined && endOf(run.events)?.status === "waiting";
+  const isOver = isWaiting || (run !== undefined && hasEnded(run));
   if (run && verification.ok && isOver) return run;
   if (run && !isOver && check.problems.length === 0 && !isCutOff(workspace, run)) throw notEnded(id, run);
   throw new SkillflowError("run.altered", `run ${id} cannot be used: ${problem?.what ?? "its end is missing"}`, {

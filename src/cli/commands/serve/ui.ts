@@ -21,7 +21,7 @@ export const ui: Action = async (io, _args, flags) => {
   const place = text(flags, "store") ?? basename(io.host.cwd);
   const pages: Pages = {
     runs: (list) => (nonce) => runsPage({ ...list, place }, nonce),
-    run: ({ report, html, isUnderWay }) => runPage(report, html, isUnderWay),
+    run: ({ report, html, isUnderWay, questions }) => runPage(report, html, { isUnderWay, questions }),
     stats: (stats, days) => statsPage({ ...stats, days }),
     problem: problemPage,
   };

@@ -12,7 +12,7 @@ import {
   unroutedSchema,
   waitingSchema,
 } from "./end.ts";
-import { CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref, textFault } from "./node-result.ts";
+import { blobInfoSchema, CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref, textFault } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
 import { changeSchema } from "./patch.ts";
 import { changedSkillsSchema } from "./record.ts";
@@ -22,7 +22,6 @@ import { daySchema, settingsSchema } from "./settings.ts";
 import { toolDescriptorSchema } from "./tool.ts";
 
 const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
-const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
 
 const acted = lazy(() =>
   optional(z.enum(["no", "unknown"]), "With an error: whether the call may have written. Absent in older records."),

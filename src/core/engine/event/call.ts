@@ -1,7 +1,9 @@
-import type { BlobInfo } from "../../base/blobs.ts";
 import type { Json } from "../../base/values.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { EventOf, StepKey } from "./event.ts";
+import type { RecordedCall } from "./node-result.ts";
+
+export type { RecordedCall };
 
 /** A tool that the run itself defined, with the source of its handler. */
 export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;
@@ -35,16 +37,4 @@ export interface NodePaths {
   readonly allow: readonly string[] | undefined;
   readonly deny: readonly string[];
   readonly keep: readonly string[];
-}
-
-export interface RecordedCall {
-  readonly ref: string;
-  readonly node: string;
-  /** Path of the inner run that made the call. */
-  readonly at?: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** True if the call became an operation of the plan. */
-  planned?: boolean;
-  outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
 }

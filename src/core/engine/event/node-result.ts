@@ -1,6 +1,8 @@
 import * as z from "zod";
-import { type Fitting, isObject, lazy } from "../../base/values.ts";
+import type { BlobInfo } from "../../base/blobs.ts";
+import { type Fitting, isObject, type Json, lazy } from "../../base/values.ts";
 import { json, jsonObject, optional } from "../../skill/field.ts";
+import type { ToolDescriptor } from "../../skill/skill.ts";
 
 const evalResultSchema = lazy(() =>
   z.object({
@@ -12,6 +14,8 @@ const evalResultSchema = lazy(() =>
   }),
 );
 export type EvalResult = Fitting<typeof evalResultSchema>;
+
+export const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
 
 /** Reference to a call's result: `r7` is the result of the run's seventh recorded call. */
 export const ref = lazy(() =>
@@ -90,3 +94,20 @@ export const nodeResultSchema = lazy(() =>
   }),
 );
 export type NodeResult = Fitting<typeof nodeResultSchema>;
+
+/** Facts about a tool that the check of evidence relies on. */
+export type ToolFacts = Pick<ToolDescriptor, "skill" | "effect" | "origin" | "echoes">;
+
+export interface RecordedCall {
+  readonly ref: string;
+  readonly node: string;
+  /** Path of the inner run that made the call. */
+  readonly at?: string;
+  readonly tool: string;
+  readonly input: Json;
+  /** Facts about the tool, if another run made the call. */
+  readonly facts?: ToolFacts;
+  /** True if the call became an operation of the plan. */
+  planned?: boolean;
+  outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
+}

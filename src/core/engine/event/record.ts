@@ -3,7 +3,9 @@ import type { OptionName } from "../../base/options.ts";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
 import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
-import { jsonObject, optional } from "../../skill/field.ts";
+import { json, jsonObject, optional } from "../../skill/field.ts";
+import { blobInfoSchema, evidenceCountsSchema, type RecordedCall, ref } from "./node-result.ts";
+import type { ContextEntry } from "./prompt.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";
 import { stateEntrySchema } from "./state-entry.ts";
@@ -53,7 +55,7 @@ export const skippedSchema = lazy(() =>
 );
 export type Skipped = Fitting<typeof skippedSchema>;
 
-const RUN_KINDS = ["run", "dry-run", "replay", "test", "recheck", "backtest"] as const;
+const RUN_KINDS = ["run", "dry-run", "replay", "test", "recheck", "ask", "backtest"] as const;
 
 /** Run ids. They are used in file names, and can be pasted into commands without quoting. */
 export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -83,6 +85,60 @@ export const RUN_SCHEMA = "skillflow.run/2" as const;
 
 /** Formats that are read. In the first one, each event has a seal, and each decision is a record. */
 const RUN_SCHEMAS = ["skillflow.run/1", RUN_SCHEMA] as const;
+const outcomeSchema = lazy(() =>
+  z.union([z.object({ output: json(), blobs: z.array(blobInfoSchema()).optional() }), z.object({ error: z.string() })]),
+);
+
+/** The earlier run that a question is about, with the results of its nodes and calls. */
+export const aboutSchema = lazy(() =>
+  z.object({
+    run: z.string(),
+    question: z.string(),
+    entries: z
+      .array(
+        z.object({
+          node: z.string(),
+          data: jsonObject(),
+          cited: z.array(z.string()).optional(),
+          dropped: evidenceCountsSchema().shape.dropped_claims,
+          results: z
+            .array(
+              z.object({
+                ref: ref().optional(),
+                step: z.string(),
+                tool: z.string(),
+                text: z.string(),
+                shortened: z.literal(true).optional(),
+              }),
+            )
+            .optional(),
+        }),
+      )
+      .describe("Results of the run's nodes, as a further node of it would see them"),
+    calls: z
+      .array(
+        z.object({
+          ref: ref(),
+          node: z.string(),
+          at: z.string().optional(),
+          tool: z.string(),
+          input: json(),
+          facts: toolDescriptorSchema().pick({ skill: true, effect: true, origin: true, echoes: true }).optional(),
+          planned: z.boolean().optional(),
+          outcome: outcomeSchema().optional(),
+        }),
+      )
+      .describe("Calls of the run. References of new calls continue their numbers."),
+  }),
+);
+
+/** The earlier run that a question is about. */
+export interface About {
+  readonly run: string;
+  readonly question: string;
+  readonly entries: readonly ContextEntry[];
+  readonly calls: readonly RecordedCall[];
+}
 
 export const runRecordSchema = lazy(() =>
   z.object({
@@ -121,14 +177,16 @@ export const runRecordSchema = lazy(() =>
     ),
     day: optional(daySchema(), "Usage of the daily limits when the run started"),
     cooled: optional(z.string(), "Cool-down key, if the workflow has one and its path resolves"),
+    about: optional(aboutSchema(), "For a run of kind ask: the run that the question is about"),
     skipped: optional(skippedSchema(), "Earlier run with the same key, within whose cool-down this run started"),
     warnings: z.array(z.string()).describe("Warnings shown once, when the run starts"),
   }),
 );
 
 /** The first line of a run's file, with all that the run depends on, so that later edits cannot affect it. */
-export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {
+export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner" | "about"> {
   readonly workflow: Workflow;
+  readonly about?: About | undefined;
   readonly inner?: { readonly [path: string]: InnerDocument } | undefined;
 }
 

@@ -6,7 +6,14 @@ import { withoutClaim } from "../evidence/claims.ts";
 import { noteActive } from "./active.ts";
 import { isUnder } from "./limits.ts";
 import { shownSteps } from "./shown-results.ts";
-import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State } from "./state.ts";
+import {
+  contextAtStart,
+  outermost,
+  type PathStep,
+  type PlacedTouch,
+  type PlannedOperation,
+  type State,
+} from "./state.ts";
 import type { Visit } from "./visit.ts";
 
 /** Undoes visits that a run repeats, with their results and planned operations. */
@@ -163,6 +170,6 @@ function stepBack(state: State, position: number): void {
     if (via !== undefined) state.follows.set(via, (state.follows.get(via) ?? 0) + 1);
   }
   state.results.clear();
-  state.context = { input: state.context.input, entries: [], length: 0 };
+  state.context = contextAtStart(state.run, state.inside, state.context.input);
   for (const step of state.path) keepResult(state, step);
 }

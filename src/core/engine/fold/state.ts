@@ -1,3 +1,4 @@
+import { isImage } from "../../base/image.ts";
 import type { JsonObject } from "../../base/values.ts";
 import { nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
@@ -6,7 +7,7 @@ import type { Degraded, RunError, RunStatus, Unrouted, Waiting } from "../event/
 import type { EventOf } from "../event/event.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
-import type { RunContext } from "../event/prompt.ts";
+import type { ContextEntry, RunContext } from "../event/prompt.ts";
 import type { ChangedSkills, RunRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Application } from "../plan/standing.ts";
@@ -61,6 +62,8 @@ export interface Whole {
   readonly shown: ReadonlyMap<string, number>;
   /** Paths of the maps with `on_error: fail`: `each`, `top/each`. */
   readonly stopsAtFailure: ReadonlySet<string>;
+  /** Results of the run that a question is about. They come first in the context. */
+  readonly earlier: readonly ContextEntry[];
   /** Running and resumable inner runs by place. */
   readonly inner: Map<string, State>;
   /** Traces of finished inner runs by place. If a place repeats, the last one counts. */
@@ -208,6 +211,7 @@ export function noUsage(): UsageTotals {
 }
 
 export function begin(record: RunRecord, epoch = 0): State {
+  const { entries: earlier = [], calls = [] } = record.about ?? {};
   const run: Whole = {
     epoch,
     settings: record.settings,
@@ -216,7 +220,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     changedAt: new Map(),
     resumes: 0,
     afterwards: 0,
-    calls: new Map(),
+    calls: new Map(calls.map((call) => [call.ref, call])),
     operations: [],
     aliases: new Map(),
     touches: [],
@@ -226,12 +230,13 @@ export function begin(record: RunRecord, epoch = 0): State {
     made: [],
     activeMs: 0,
     timeFrom: 0,
-    holdsBlobs: false,
+    holdsBlobs: calls.some(holdsText),
     warned: new Set(),
     redactions: new Map(),
     lastEvent: undefined,
     shown: new Map(nodesIn(record).flatMap(([path, node]) => (node.steps ? [[path, node.show ?? MOST_SHOWN]] : []))),
     stopsAtFailure: new Set(nodesIn(record).flatMap(([path, { map }]) => (map?.on_error === "fail" ? path : []))),
+    earlier,
     inner: new Map(),
     traces: new Map(),
   };
@@ -265,7 +270,7 @@ function scope(run: Whole, input: JsonObject, inside: Inside | undefined): State
     path: [],
     follows: new Map(),
     results: new Map(),
-    context: { input, entries: [], length: 0 },
+    context: contextAtStart(run, inside, input),
     steps: [],
     edges: [],
     usage: noUsage(),
@@ -277,6 +282,16 @@ function scope(run: Whole, input: JsonObject, inside: Inside | undefined): State
     end: undefined,
     modelError: undefined,
   };
+}
+
+function holdsText({ outcome }: RecordedCall): boolean {
+  return outcome !== undefined && "blobs" in outcome && outcome.blobs?.some((blob) => !isImage(blob)) === true;
+}
+
+/** Returns the context before the first node. The entries are a copy, because results are added to them. */
+export function contextAtStart(run: Whole, inside: Inside | undefined, input: JsonObject): RunContext {
+  const entries = inside ? [] : [...run.earlier];
+  return { input, entries, length: entries.length };
 }
 
 /** Returns the prefix of a run's step keys, including those of its inner runs. */

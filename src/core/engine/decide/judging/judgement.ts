@@ -1,10 +1,9 @@
 import { defined, isObject, type Json, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
-import { EXECUTOR, type ToolDescriptor } from "../../../skill/skill.ts";
+import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
-import type { RecordedCall } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
-import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
+import type { EvalResult, EvidenceCounts, RecordedCall, ToolFacts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
 import { claimText, type EarlierClaim } from "../../evidence/claims.ts";
 import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
@@ -133,7 +132,8 @@ function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
   });
 }
 
-function toolOf({ program, state }: Scene, call: RecordedCall): ToolDescriptor | undefined {
+function toolOf({ program, state }: Scene, call: RecordedCall): ToolFacts | undefined {
+  if (call.facts) return call.facts;
   const { all } = toolsAt(program.inside(call.at), state, call.node);
   return all.find(({ exposed }) => exposed === call.tool);
 }

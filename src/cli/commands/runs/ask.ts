@@ -1,0 +1,62 @@
+import { recordedSkills } from "../../../app/documents.ts";
+import { askRun } from "../../../app/runs/afterwards/ask.ts";
+import { environmentRedactor } from "../../../app/secrets.ts";
+import { plainLine, plainText } from "../../../core/base/inert.ts";
+import type { Ask } from "../../../core/engine/record/ask.ts";
+import { runChoices } from "../../flags.ts";
+import { continuedRun, interruptSignal } from "../../io.ts";
+import { tellingRefusal } from "../../refused.ts";
+import { plainProgress } from "../../terminal/progress/plain.ts";
+import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
+import { openTrusted, personAt } from "../../terminal/trust.ts";
+import { skillLogger } from "../run/run.ts";
+
+/** Runs `skillflow ask`: a model answers a question about an earlier run from its record. */
+export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
+  const { run, workflow } = continuedRun(io).record;
+  const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
+  io.protect(environmentRedactor(workspace));
+  const signal = interruptSignal(io);
+  const progress = plainProgress((line) => void io.err(line));
+  const answer = await askRun(workspace, run, question, {
+    choices: runChoices(flags),
+    live: flags.live === true,
+    connect: { signal, person: personAt(io) },
+    async watch({ record, redactor, warnings }) {
+      io.protect(redactor);
+      for (const warning of warnings) await io.err(`${plainLine(warning)}\n`);
+      return {
+        observers: flags.quiet === true ? [] : [progress],
+        signal,
+        onPromptChanged: () => undefined,
+        loggerFor: (skill) => skillLogger(io, flags, skill),
+        onOpened: () => {
+          io.beginning.recorded = () => workspace.store.read(record.run);
+        },
+      };
+    },
+  });
+  io.beginning.isTold = true;
+  if (flags.json === true) await io.out(jsonText(answer));
+  else await io.outText(describe(answer, painter(io, flags)));
+  return answer.claims.length > 0 ? 0 : 1;
+});
+
+function describe({ run, of, answer, claims, evidence }: Ask, paint: Paint): string {
+  const shown = claims.flatMap(({ claim, evidence: cites }) => [
+    `- ${plainLine(claim)}`,
+    ...cites.map(({ ref, quote }) => paint("dim", `  [${plainLine(ref)}] ${plainLine(quote)}`)),
+  ]);
+  const dropped = evidence.claims - claims.length;
+  const none = paint("yellow", "No claim of this answer is supported by the record.");
+  return [
+    plainText(answer),
+    "",
+    ...(claims.length > 0 ? shown : [none]),
+    ...(dropped > 0
+      ? [paint("dim", `${dropped} of ${evidence.claims} claims removed: the quoted results do not show them`)]
+      : []),
+    paint("dim", `about run ${plainLine(of)}, recorded as ${plainLine(run)}`),
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,59 @@
+import * as z from "zod";
+import { checkedAs, type Fitting, lazy } from "../../base/values.ts";
+import { evidenceCountsSchema } from "../event/node-result.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { State } from "../fold/state.ts";
+import { describeResult, resultSchema } from "../result/result.ts";
+import { plainRef } from "../tools/results.ts";
+
+/** A question about an earlier run, and its checked answer. */
+
+/** Node of the workflow that answers a question. */
+export const ASK = "ask";
+
+const claimsSchema = lazy(() =>
+  z.array(z.object({ claim: z.string(), evidence: z.array(z.object({ ref: z.string(), quote: z.string() })) })),
+);
+
+/** Answer to a question about a run, as `--json` prints it. */
+export const askSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.ask/1"),
+    run: z.string().describe("The run of the question itself"),
+    of: z.string().describe("The run that the question is about"),
+    answer: z.string(),
+    claims: claimsSchema().describe("Supported claims, with the quotes that were found in the results"),
+    evidence: evidenceCountsSchema().pick({ claims: true, supported: true, dropped: true }),
+    usage: resultSchema().shape.usage,
+  }),
+);
+export type Ask = Fitting<typeof askSchema>;
+
+/** Describes the answer to a question. Undefined if the run is not about another one, or has no answer. */
+export function askOf(record: RunRecord, state: State): Ask | undefined {
+  const { evidence, results, usage, run, status } = describeResult(record, state);
+  const data = results[ASK]?.data;
+  if (!record.about || !data || status !== "succeeded") return undefined;
+  const { answer, claims } = checkedAs<Pick<Ask, "answer" | "claims">>(data);
+  const { claims: count, supported, dropped } = evidence ?? { claims: 0, supported: 0, dropped: 0 };
+  return {
+    schema: "skillflow.ask/1",
+    run,
+    of: record.about.run,
+    answer,
+    claims: claims.map(({ claim, evidence: cites }) => ({
+      claim,
+      evidence: cites.map(({ ref, quote }) => ({ ref: plainRef(ref), quote })),
+    })),
+    evidence: { claims: count, supported, dropped },
+    usage,
+  };
+}
+
+export interface EarlierQuestion {
+  readonly run: string;
+  readonly at: string;
+  readonly question: string;
+  /** Undefined while there is none. */
+  readonly answer: Ask | undefined;
+}
