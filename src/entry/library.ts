@@ -1,31 +1,42 @@
 import { resolve } from "node:path";
-import type { Project, ProjectOptions } from "../app/library/project.ts";
-import { markedAsOurs } from "../app/runs/stray.ts";
+import type { Project, ProjectOptions } from "../app/library/contract.ts";
+import { guardWork, markedAsOurs } from "../app/runs/stray.ts";
 import { lookUpIn } from "../app/skills/look-up.ts";
 import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "../core/document/config.ts";
 import type { SkillDefinition } from "../core/skill/skill.ts";
-import { holdStrays, processDefaults, processHost } from "./process-host.ts";
+import { holdProcess, processDefaults, processHost } from "./process-host.ts";
 
 /** Public library API. Reads its process defaults once, when a project is opened. */
 
 export type {
+  ApplyOptions,
+  ApplyResult,
+  Ask,
+  AskOptions,
+  BacktestOptions,
+  BacktestResult,
   Limits,
   Project,
   ProjectOptions,
+  Recheck,
   ReplayOptions,
   ReportKind,
+  ResultOf,
   ResumeOptions,
   Run,
   RunOptions,
+  RunRow,
+  SignalOptions,
   SkillState,
-} from "../app/library/project.ts";
+  TestResult,
+} from "../app/library/contract.ts";
 
 /** Opens a directory for running workflows. Rejects with a SkillflowError if a config file or an option is invalid. */
 export async function openProject(options: ProjectOptions = {}): Promise<Project> {
   const { env, cwd } = processDefaults(options);
-  holdStrays();
+  guardWork(holdProcess);
   try {
     const { createProject } = await import("../app/library/project.ts");
     return await markedAsOurs(() => createProject({ ...processHost(), env, cwd: resolve(cwd) }, options));

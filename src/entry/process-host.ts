@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { hostname } from "node:os";
 import type { Host } from "../app/host.ts";
-import { claimStray } from "../app/runs/stray.ts";
+import { claimStray, runsSkill } from "../app/runs/stray.ts";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
 
 /** Access to the process. Only this file, bin.ts and command-line.ts touch it. */
@@ -108,17 +108,35 @@ function refusing(name: string, atEnd?: () => void) {
   };
 }
 
-let holdsStrays = false;
+/** Time after the end of a handler during which its background code may still fail. */
+const LINGER_MS = 1000;
+
+let working = 0;
+let restoring: NodeJS.Timeout | undefined;
+let restore: (() => void) | undefined;
 
 /**
- * Prevents uncaught errors of a run's background code from ending the host process. Other errors are handled as usual.
- * Adds no listener, because a listener would change how Node handles them.
+ * Keeps code of skills from ending the host process while work is in progress, and one second longer. Returns the
+ * function to call when the work has ended.
  */
-export function holdStrays(): void {
-  if (holdsStrays) return;
-  holdsStrays = true;
-  const { emit } = process;
-  process.emit = (...given: readonly unknown[]) => {
+export function holdProcess(): () => void {
+  clearTimeout(restoring);
+  working += 1;
+  restore ??= replaceProcess();
+  return () => {
+    working -= 1;
+    if (working === 0) restoring = setTimeout(() => restore?.(), LINGER_MS).unref();
+  };
+}
+
+/** Replaces `process.exit` and `process.emit`. Adds no listener, because a listener changes how Node handles errors. */
+function replaceProcess(): () => void {
+  const { emit, exit: leave } = process;
+  const exiting = (code?: number | string | null): never => {
+    if (!runsSkill()) return leave.call(process, code);
+    throw new Error(`the plug-in tried to end the process (exit code ${code ?? process.exitCode ?? 0})`);
+  };
+  const emitting = (...given: readonly unknown[]) => {
     const [event, error] = given;
     if (event !== "unhandledRejection" && event !== "uncaughtException") return Reflect.apply(emit, process, given);
     const claim = claimStray(error);
@@ -127,5 +145,14 @@ export function holdStrays(): void {
       process.emitWarning(`no caller waited for this error: ${messageOf(error)}`, { type: "SkillflowWarning", detail });
     }
     return claim !== undefined || Reflect.apply(emit, process, given);
+  };
+  process.exit = exiting;
+  process.emit = emitting;
+  syncBuiltinESMExports();
+  return () => {
+    restore = undefined;
+    if (process.exit === exiting) process.exit = leave;
+    if (process.emit === emitting) process.emit = emit;
+    syncBuiltinESMExports();
   };
 }

@@ -256,6 +256,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
         if (stop.aborted) reject(stop.reason);
       });
     },
+    isSkill: true,
     take(error) {
       fail(error);
       return !stop.aborted;

@@ -4,6 +4,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 export interface Suspect {
   /** Claims the error. Returns false if the work is finished, so that its parent is asked. */
   take(error: unknown): boolean;
+  /** True if the work is code of a skill, which must not end the process. */
+  readonly isSkill?: boolean;
 }
 
 /** Async context of the current work. There is only one storage, because each one slows down every promise. */

@@ -23,9 +23,31 @@ export function blameStray(error: unknown): boolean {
   return [...named, ...(only && others.length === 0 ? [only] : [])].some((suspect) => suspect.take(error));
 }
 
+/** Guards the process while work is in progress. The library sets it. */
+let hold: () => () => void = () => () => undefined;
+
+/** Sets the function that is called when work begins. It returns the function to call when that work has ended. */
+export function guardWork(guard: typeof hold): void {
+  hold = guard;
+}
+
+/** Work of the library outside of a run, such as importing skills. */
+const OURS: Suspect = { take: () => false, isSkill: true };
+
 /** Marks work as the library's: an unclaimed stray error counts as late, unlike errors of the host. */
-export function markedAsOurs<Value>(work: () => Value): Value {
-  return contextNow().suspects.length > 0 ? work() : within({ suspects: [{ take: () => false }] }, work);
+export async function markedAsOurs<Value>(work: () => Promise<Value>): Promise<Value> {
+  if (contextNow().suspects.length > 0) return work();
+  const release = hold();
+  try {
+    return await within({ suspects: [OURS] }, work);
+  } finally {
+    release();
+  }
+}
+
+/** Checks whether code of a skill is running: a handler, or a module that is imported. */
+export function runsSkill(): boolean {
+  return contextNow().suspects[0]?.isSkill === true;
 }
 
 /**

@@ -1,19 +1,24 @@
 import { statSync } from "node:fs";
-import { type Diagnostic, isDiagnostic, type ShownDiagnostic, shownFinding } from "../../core/base/diagnostic.ts";
+import { type Diagnostic, isDiagnostic, shownFinding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { createRedactor, type Secret } from "../../core/base/redact/redact.ts";
 import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/base/values.ts";
 import { workflowLimitsSchema } from "../../core/document/workflow/limits.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { Model, StateStore, Store } from "../../core/engine/ports.ts";
+import type { Model } from "../../core/engine/ports.ts";
+import { ASK } from "../../core/engine/record/ask.ts";
+import type { RunResult } from "../../core/engine/result/result.ts";
+import { endOf, wordOf } from "../../core/engine/result/waiting.ts";
 import type { Skill, SkillDefinition } from "../../core/skill/skill.ts";
 import { checkedSkill } from "../../loaders/formats/module/skill-module.ts";
 import { reservedNameOf } from "../../loaders/registry/layers.ts";
+import { personAtWork } from "../adapters/person.ts";
 import { findRecording, findRun } from "../adapters/stores.ts";
 import { findProblems } from "../checks/validate.ts";
 import { readWorkflow, type WorkflowDocument } from "../documents.ts";
 import type { Host, Workspace } from "../host.ts";
 import { asLibraryOption } from "../options.ts";
+import { answerOf, prepareAsk } from "../runs/afterwards/ask.ts";
 import { resumeRun, startRun } from "../runs/drive.ts";
 import { recordedReport } from "../runs/inspect.ts";
 import { newRunId, prepareRun } from "../runs/prepare.ts";
@@ -21,96 +26,27 @@ import { prepareReplay } from "../runs/replay.ts";
 import { checkResumable, prepareResume } from "../runs/resume.ts";
 import { markedAsOurs } from "../runs/stray.ts";
 import { secretsOf } from "../secrets.ts";
-import { type SkillState, skillStates } from "../skills/states.ts";
+import { skillStates } from "../skills/states.ts";
+import { openTestWorkspace } from "../testing/run-tests.ts";
 import { isReportKind, REPORT_KINDS, type ReportKind, renderReport } from "../views/reports.ts";
 import { openWorkspace } from "../workspace.ts";
-import { beginRun, cleanTold, type Run, refuseIn, type Watching } from "./run.ts";
-
-export type { ReportKind, Run, SkillState };
-
-/** Location and settings of a project. The defaults are those of the command line. */
-export interface ProjectOptions {
-  /** Directory of `.skillflow.yml` and skills, and base of relative paths. Default: the working directory. */
-  readonly directory?: string;
-  /**
-   * Variables for config, provider keys, `HOME`, `XDG_CONFIG_HOME` and `SKILLFLOW_*`. Default: the process's variables
-   * when the project is opened. With `{}` there is no home directory, and no config but `config`.
-   */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Your own skills. Each overrides any other skill with its id, even a built-in one, and needs no trust. */
-  readonly skills?: readonly SkillDefinition[];
-  /** Config values that override `env`, by key. Use `skill.KEY` if several skills declare the key. */
-  readonly config?: Readonly<Record<string, string | undefined>>;
-  /** Set to false to ignore the skill folders of the project and the user. Built-in skills stay. Default: true. */
-  readonly discover?: boolean;
-  /** Ids of skills whose code may run and whose servers may be connected. */
-  readonly trust?: readonly string[];
-  /** Models by prefix: `{ acme: model }` serves "acme:large". Overrides a provider with that name. */
-  readonly models?: Readonly<Record<string, Model>>;
-  /** Store for runs. Default: files in `.skillflow/runs` of the directory. */
-  readonly store?: Store;
-  /**
-   * Store for state that later runs read: a folder, `git:BRANCH` of the checkout's remote, or a custom store.
-   * Default: files in `.skillflow/state` of the directory.
-   */
-  readonly state?: string | StateStore;
-}
-
-/** Settings of a run that override its workflow, the project and `env`. */
-interface RunSettings {
-  /** `provider:name`. */
-  readonly model?: string;
-  /** Policy for tools that write. */
-  readonly writes?: "allow" | "plan" | "deny";
-  /** Each given limit replaces the declared one. Amounts are in US dollars; `timeout` is in seconds, or like "10m". */
-  readonly limits?: Limits;
-}
-
-export interface Limits {
-  readonly max_cost_usd?: number;
-  readonly max_tokens?: number;
-  readonly max_steps?: number;
-  readonly timeout?: number | string;
-  readonly per_day?: { readonly max_cost_usd?: number; readonly max_runs?: number };
-}
-
-export interface RunOptions extends RunSettings, Watching {
-  /** The run's input, as JSON. `dryRun: true` in it stops the run at its first decision. Default: `{}`. */
-  readonly input?: { readonly [key: string]: unknown };
-  /** Set to false to run even if a run with the same key ended within the workflow's cool-down. Default: true. */
-  readonly coolDown?: boolean;
-}
-
-export interface ResumeOptions extends RunSettings, Watching {
-  /** Node on the run's path to restart from. */
-  readonly from?: string;
-}
-
-export interface ReplayOptions extends Watching {
-  /** Source of tool results. Default: `recorded`. */
-  readonly tools?: "recorded" | "live";
-  /** Allows prompts to differ from the recording. If false, a replay ends with `replay.changed` (1). Default: false. */
-  readonly allowChanges?: boolean;
-}
-
-/** Workflows, skills and runs of a directory. Methods fail only with a SkillflowError, and print nothing. */
-export interface Project {
-  /** Starts a run and returns immediately. Takes a workflow's path or its parsed value. Never throws. */
-  run(workflow: string | Workflow, options?: RunOptions): Run;
-  /** Resumes a run by its id, a unique prefix of it, or `latest`. Yields only the new events. */
-  resume(run: string, options?: ResumeOptions): Run;
-  /** Replays a run with recorded model replies. Takes a run of the store, or the path of a trace file. */
-  replay(runOrFile: string, options?: ReplayOptions): Run;
-  /** Returns all problems of a workflow and never rejects because of them. Makes no requests and asks no questions. */
-  validate(workflow: string | Workflow): Promise<ShownDiagnostic[]>;
-  /** Returns all skills, and what each of them lacks. */
-  skills(): Promise<SkillState[]>;
-  /** Returns the report of a recorded run as text. Takes a run of the store, or the path of a trace file. */
-  report(runOrFile: string, kind: ReportKind): Promise<string>;
-}
+import { applyRun, backtestCases, listRuns, recheckRun, testPlaces } from "./afterwards.ts";
+import type {
+  AskOptions,
+  Project,
+  ProjectOptions,
+  ReplayOptions,
+  ResultOf,
+  ResumeOptions,
+  RunOptions,
+  RunSettings,
+  SignalOptions,
+} from "./contract.ts";
+import { beginRun, cleanTold, type Run, refuseIn, withResult } from "./run.ts";
 
 export async function createProject(host: Host, options: ProjectOptions): Promise<Project> {
-  const workspace = openWorkspace(inFolder({ ...host, writeOption: asLibraryOption }), {
+  const place = inFolder({ ...host, writeOption: asLibraryOption });
+  const settings = {
     overrides: new Map(textsOf("config", options.config)),
     skillDirs: [],
     discover: options.discover ?? true,
@@ -119,10 +55,14 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     given: await givenSkills(options.skills ?? []),
     models: givenModels(options.models ?? {}),
     skillFlags: { trustSkill: options.trust ?? [] },
-  });
+  };
+  const workspace = openWorkspace(place, settings);
   const { text: clean } = createRedactor([...secretsOf(host.env, [], workspace), ...configSecrets(workspace)]);
+  const promised = <Value>(work: () => Promise<Value>) => markedAsOurs(() => work().catch(refuseIn(clean)));
   return {
-    run: (workflow, given) => beginRun(() => runCourse(workspace, workflow, given ?? {}), given ?? {}, clean),
+    // The output schemas of the nodes have been checked when the run succeeds, so that its data have these types.
+    run: <const Given extends Workflow>(workflow: string | Given, given?: RunOptions) =>
+      beginRun(() => runCourse(workspace, workflow, given ?? {}), given ?? {}, clean) as Run<ResultOf<Given>>,
     resume: (run, given) => beginRun(() => resumeCourse(workspace, run, given ?? {}), given ?? {}, clean),
     replay: (run, given) => beginRun(() => replayCourse(workspace, run, given ?? {}), given ?? {}, clean),
     validate: (workflow) =>
@@ -131,8 +71,18 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
         const found = "fault" in document ? [document.fault] : await findProblems(workspace, [document.document], {});
         return found.filter(isDiagnostic).map((each) => cleanTold(shownFinding(each, asLibraryOption), clean));
       }),
-    skills: () => markedAsOurs(() => skillStates(workspace).catch(refuseIn(clean))),
-    report: (given, kind) => markedAsOurs(() => reportOf(workspace, given, kind).catch(refuseIn(clean))),
+    skills: () => promised(() => skillStates(workspace)),
+    report: (given, kind) => promised(() => reportOf(workspace, given, kind)),
+    signal: (run, node, given) => beginRun(() => signalCourse(workspace, { run, node }, given), given, clean),
+    apply: (run, given = {}) => promised(async () => applyRun(workspace, nameOf(run), given)),
+    runs: () => promised(() => listRuns(workspace)),
+    ask(run, question, given = {}) {
+      const course = askCourse(workspace, { run, question }, given);
+      return withResult(beginRun(course.begin, given, clean), course.answer);
+    },
+    recheck: (run) => promised(async () => recheckRun(workspace, nameOf(run))),
+    test: (places = []) => promised(async () => testPlaces(openTestWorkspace(place, settings), places)),
+    backtest: (cases, given = {}) => promised(async () => backtestCases(workspace, cases, given)),
   };
 }
 
@@ -231,6 +181,59 @@ function resumeCourse(workspace: Workspace, named: string, options: ResumeOption
     },
     drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
       resumeRun(workspace, prepared, watch, { from }),
+  };
+}
+
+interface Deciding {
+  readonly run: string;
+  readonly node: string;
+}
+
+function signalCourse(workspace: Workspace, { run, node }: Deciding, options: SignalOptions) {
+  const { store } = workspace;
+  const { approve: approved, note, by = personAtWork(workspace) } = options;
+  if (typeof approved !== "boolean") throw usageError("approve: must be true or false");
+  const given = nameOf(run);
+  const choices = choicesOf(options);
+  const said = { node, approved, by, note };
+  return {
+    run: given,
+    store,
+    workflow: () => "",
+    async prepare(signal: AbortSignal) {
+      const stored = await store.read(await findRun(store, given));
+      // An unfinished run is checked once it is locked: another process may be driving it.
+      if (endOf(stored.events)) wordOf(stored.events, said, { now: Date.now(), settings: {} });
+      return prepareResume(workspace, stored, { choices, connect: { signal } });
+    },
+    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
+      resumeRun(workspace, prepared, watch, { said }),
+  };
+}
+
+interface Asking {
+  readonly run: string;
+  readonly question: string;
+}
+
+function askCourse(workspace: Workspace, { run: asked, question }: Asking, { model, live }: AskOptions) {
+  let of = asked;
+  const run = newRunId();
+  return {
+    begin: () => ({
+      run,
+      store: workspace.store,
+      workflow: () => ASK,
+      async prepare(signal: AbortSignal) {
+        const given = { given: nameOf(asked), question: String(question) };
+        const choices = choicesOf(model === undefined ? {} : { model });
+        const prepared = await prepareAsk(workspace, given, { choices, live, connect: { signal } });
+        of = prepared.record.about?.run ?? asked;
+        return prepared;
+      },
+      drive: startRun.bind(undefined, workspace),
+    }),
+    answer: (result: RunResult) => answerOf(of, result),
   };
 }
 

@@ -17,7 +17,7 @@ import { createEventLog } from "./events.ts";
  * Every iteration yields all recorded events from the first one on, and ends with the run.
  * A run is not a thenable: await `result`.
  */
-export interface Run extends AsyncIterable<RunEvent> {
+export interface Run<Result = RunResult> extends AsyncIterable<RunEvent> {
   /** Resolves once the run is stored. Rejects like `result` if the run could not start. */
   readonly id: Promise<string>;
   /**
@@ -25,7 +25,7 @@ export interface Run extends AsyncIterable<RunEvent> {
    * Rejects with a SkillflowError if nothing ran. `exitCode` is 2 (workflow or input), 3 (config) or 4 (store locked).
    * Not awaiting it never causes an unhandled rejection.
    */
-  readonly result: Promise<RunResult>;
+  readonly result: Promise<Result>;
 }
 
 /** Observers of a run, and the signal that stops it. */
@@ -86,6 +86,13 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   const id = Promise.race([recorded, result.then(({ run }) => run)]);
   id.catch(heard);
   return { id, result, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() };
+}
+
+/** Returns a run whose result is made from the run's own result. */
+export function withResult<Result>({ id, result, ...rest }: Run, change: (result: RunResult) => Result): Run<Result> {
+  const changed = result.then(change);
+  changed.catch(heard);
+  return { ...rest, id, result: changed };
 }
 
 /** Reads the caller's options. Errors that their getters throw are usage errors, not internal ones. */

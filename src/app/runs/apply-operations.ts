@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { admitOperation, isApplied } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
@@ -8,7 +8,7 @@ import { patchOf } from "../../core/engine/event/patch.ts";
 import type { PlannedOperation } from "../../core/engine/fold/state.ts";
 import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
-import { holdToReview } from "../../core/engine/result/approval.ts";
+import { approvedByWord, holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { type FeedbackLine, readFeedback, withdrawalOf } from "../../core/engine/state/feedback.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
@@ -27,7 +27,15 @@ import { deliverPatch } from "../calls/patches/open.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { feedbackEntries } from "./afterwards/feedback.ts";
-import { type AppliedOperation, type ApplyRequest, bareOf, type PreparedApply, reviewPlan, skillOf } from "./apply.ts";
+import {
+  type AppliedOperation,
+  type ApplyRequest,
+  bareOf,
+  type PreparedApply,
+  type ReviewedPlan,
+  reviewPlan,
+  skillOf,
+} from "./apply.ts";
 import { applyPut } from "./memory.ts";
 import { openPace } from "./rates.ts";
 
@@ -237,4 +245,34 @@ async function openLedger({ events, journal }: StoredRun & { readonly journal: J
 /** Planned writes have no working copy. */
 function noCopy(): never {
   throw new SkillflowError("call.refused", "a plan is applied without a working copy");
+}
+
+const GOOD: ReadonlySet<AppliedOperation["status"]> = new Set(["applied", "already_applied", "not_approved"]);
+
+export function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
+  return outcomes.every(({ status }) => GOOD.has(status)) ? 0 : 1;
+}
+
+export function applyDocument(run: string, exitCode: number, operations: readonly AppliedOperation[]) {
+  return { schema: "skillflow.apply/1" as const, run, exitCode, operations };
+}
+
+export type ApplyResult = ReturnType<typeof applyDocument>;
+
+/** Returns the approval given during the run, if any of its operations is still open. */
+export function approvedBefore({ stored, planned }: ReviewedPlan, open: readonly Operation[]) {
+  const word = approvedByWord(planned, stored.events);
+  return word?.operations.some(({ id }) => open.some((one) => one.id === id)) ? word : undefined;
+}
+
+/** Reads outcomes of operations in doubt: `op-2=applied` or `op-2=not-applied`. */
+export function parseResolutions(given: readonly string[]): ReadonlyMap<string, boolean> {
+  const words = given.flatMap((text) => text.split(","));
+  return new Map(
+    words.map((word) => {
+      const [, id, applied] = /^(op-\d+)=(applied|not-applied)$/.exec(word.trim()) ?? [];
+      if (id !== undefined) return [id, applied === "applied"] as const;
+      throw usageError(`--resolve takes op-2=applied or op-2=not-applied, not "${word}"`);
+    }),
+  );
 }

@@ -17,6 +17,9 @@ import { newRunId, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { onlyWorkflow } from "./backtest-cases.ts";
 
+/** Default number of runs of each case. */
+export const BACKTEST_RUNS = 3;
+
 export interface BacktestRequest {
   readonly cases: readonly BacktestCase[];
   /** Replaces the workflows of the cases. */

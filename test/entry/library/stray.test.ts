@@ -26,6 +26,7 @@ async function runHost({ handler = "", observer = "", model = "", before = "", a
   const program = `
     import { openProject, defineSkill, memoryStore } from ${entry("index")};
     import { scriptedModel } from ${entry("testing")};
+    const { exit, emit } = process;
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const skill = defineSkill({
       id: "pager", name: "Pager", description: "pages", category: "general", config: {},
@@ -84,6 +85,44 @@ describe("a promise that a run's code forgets", () => {
     expect(code).toBe(0);
     expect(outcomeOf(stdout)).toMatchObject(paged);
     expect(stderr).toContain("SkillflowWarning: no caller waited for this error: forgotten");
+  });
+});
+
+describe("a handler that ends the process", () => {
+  const ENDING = "the plug-in tried to end the process (exit code 7)";
+
+  it.each([
+    ["at once", "process.exit(7);"],
+    ["by an imported exit", 'const { exit } = await import("node:process"); exit(7);'],
+    ["in a timer", "setTimeout(() => process.exit(7)); await new Promise(() => {});"],
+  ])("%s fails its call, and the process is as before a second later", async (_, handler) => {
+    const { code, stdout, stderr } = await runHost({
+      handler,
+      observer: "globalThis.wasHeld ||= process.exit !== exit;",
+      after: "while (process.exit !== exit || process.emit !== emit) await turn(); console.log(globalThis.wasHeld);",
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(outcomeOf(stdout)).toMatchObject({ status: "succeeded", calls: [{ error: ENDING }] });
+    expect(stdout).toContain("true\nstill here 0 0");
+  });
+
+  it("while it is imported is unavailable", async () => {
+    const { code, stdout } = await runHost({
+      before: `
+        const { mkdirSync, writeFileSync } = await import("node:fs");
+        mkdirSync("skills/ending", { recursive: true });
+        writeFileSync("skills/ending/skill.mjs", 'process.exit(7); export default { id: "ending" };');
+        const other = await openProject({ env: {}, trust: ["ending"] });
+        const found = (await other.skills()).find(({ id }) => id === "ending");
+        console.log(JSON.stringify({ state: found.state, reason: found.reason }));`,
+    });
+    expect(code).toBe(0);
+    expect(outcomeOf(stdout)).toEqual({ state: "unavailable", reason: expect.stringContaining(ENDING) });
+  });
+
+  it("is not the host, which may end its own process during a run", async () => {
+    const { code } = await runHost({ observer: 'if (event.type === "tool:call") process.exit(5);' });
+    expect(code).toBe(5);
   });
 });
 

@@ -11,12 +11,12 @@ import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { Program } from "../../../core/engine/fold/program.ts";
 import type { State } from "../../../core/engine/fold/state.ts";
 import { ASK, type Ask, askOf, type EarlierQuestion } from "../../../core/engine/record/ask.ts";
-import { describeResult } from "../../../core/engine/result/result.ts";
+import { describeResult, type RunResult } from "../../../core/engine/result/result.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../../core/skill/skill.ts";
 import type { Workspace } from "../../host.ts";
 import { environmentRedactor } from "../../secrets.ts";
-import { type FinishedRun, startRun, type Watch } from "../drive.ts";
+import { startRun, type Watch } from "../drive.ts";
 import { type Connect, type PreparedRun, prepareRun } from "../prepare.ts";
 import { readEnded } from "./verify.ts";
 
@@ -46,15 +46,16 @@ export async function askRun(
 ): Promise<Ask> {
   const prepared = await prepareAsk(workspace, { given, question }, request);
   try {
-    return answerOf(await startRun(workspace, prepared, await watch(prepared)));
+    const { record, result } = await startRun(workspace, prepared, await watch(prepared));
+    return answerOf(record.about?.run ?? given, result);
   } finally {
     await prepared.close();
   }
 }
 
 /** Returns the answer of a finished run of kind `ask`. Throws the run's error if it has none. */
-export function answerOf({ record, state, result }: FinishedRun): Ask {
-  const answer = askOf(record, state);
+export function answerOf(of: string, result: RunResult): Ask {
+  const answer = askOf(of, result);
   if (answer) return answer;
   const { code = "node.failed", message = "the run ended without an answer", hint } = result.error ?? {};
   throw new SkillflowError(isErrorCode(code) ? code : "node.failed", message, {
@@ -219,7 +220,7 @@ function describeRun(record: RunRecord, state: State): string {
   const { status, verdict, error, degraded, unrouted, waiting, trace, plan, usage } = describeResult(record, state);
   const { run, at: started, workflow } = record;
   const planned = plan.map(({ id, skill, tool, applied }) => ({ id, skill, tool, applied: applied === true }));
-  const told = {
+  const course = {
     ...{ run, workflow: workflow.id, name: workflow.name, started, ended: state.end?.at, status, verdict },
     ...{ error, degraded, unrouted, waiting, visits: trace.steps, edges: trace.edges, planned, usage },
   };
@@ -227,7 +228,7 @@ function describeRun(record: RunRecord, state: State): string {
   const lines = calls.slice(0, MOST_CALLS).map(describeCall);
   const left = calls.length - lines.length;
   const more = left > 0 ? [`… ${left} more, up to ${calls.at(-1)?.ref}`] : [];
-  return [`How the run went: ${JSON.stringify(told)}`, "", "Its tool calls, by reference:", ...lines, ...more].join(
+  return [`How the run went: ${JSON.stringify(course)}`, "", "Its tool calls, by reference:", ...lines, ...more].join(
     "\n",
   );
 }
@@ -255,13 +256,9 @@ export async function earlierQuestions(
     if (skim?.record.kind !== "ask") continue;
     const asked = await store.read(id).catch(() => undefined);
     if (asked?.record.about?.run !== run) continue;
-    const { record } = asked;
-    found.push({
-      run: id,
-      at: record.at,
-      question: asked.record.about.question,
-      answer: askOf(record, stateOf(asked)),
-    });
+    const { about, at: askedAt } = asked.record;
+    const answer = askOf(run, describeResult(asked.record, stateOf(asked)));
+    found.push({ run: id, at: askedAt, question: about.question, answer });
   }
   return found.reverse();
 }

@@ -12,7 +12,13 @@ import {
   reviewPlan,
   skillOf,
 } from "../../../app/runs/apply.ts";
-import { applyPlan } from "../../../app/runs/apply-operations.ts";
+import {
+  applyDocument,
+  applyPlan,
+  approvedBefore,
+  exitCodeOf,
+  parseResolutions,
+} from "../../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
 import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
@@ -20,7 +26,7 @@ import { messageOf, type SkillflowError, usageError } from "../../../core/base/e
 import { plainLine } from "../../../core/base/inert.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
 import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
-import { type Approved, approvedByWord, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
+import { type Approved, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
 import { withOptions } from "../../../core/engine/result/signal-command.ts";
 import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
@@ -45,7 +51,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   checkPlaces(io, { out: undefined, reports });
   if (reports.length > 0 && said === undefined) return reportPlan(io, flags, { given, reports });
   const paint = painter(io, flags);
-  const resolved = resolutions(flags);
+  const resolved = parseResolutions(list(flags, "resolve"));
   let reviewed: ReviewedPlan | undefined;
   const workspace = await openTrusted(io, flags, async ({ skills }) => {
     reviewed = review(io, given);
@@ -61,7 +67,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   // Users must see what they approve, even with --quiet.
   const isShown = said === undefined || flags.quiet !== true;
   if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
-  const worded = said === undefined && !isDone ? wordOn(reviewed, open) : undefined;
+  const worded = said === undefined && !isDone ? approvedBefore(reviewed, open) : undefined;
   if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
   const check = checkOpen.bind(undefined, workspace, reviewed);
   const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, { open, check }, paint)));
@@ -110,7 +116,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     io.protect(prepared.redactor);
     const outcomes = await applyPlan(workspace, prepared, request);
     const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
-    if (flags.json === true) await io.out(jsonText(documentOf(run, exitCode, outcomes)));
+    if (flags.json === true) await io.out(jsonText(applyDocument(run, exitCode, outcomes)));
     await io.err(concluding(`${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`, outcomes, paint));
     io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
@@ -143,7 +149,8 @@ async function reportPlan(
   const { run } = stored.record;
   const plan = viewPlan({ ...stored, operations });
   await writeReports(io, reports, plan);
-  if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 0, unapproved(operations)), plan: operations }));
+  if (flags.json === true)
+    await io.out(jsonText({ ...applyDocument(run, 0, unapproved(operations)), plan: operations }));
   if (flags.quiet === true) return 0;
   const written = `written: ${reports.map(({ path }) => path).join(", ")}`;
   const paint = painter(io, flags);
@@ -221,17 +228,6 @@ function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
   return named.length > 0 ? parseApprovals(named, isWhole) : undefined;
 }
 
-function resolutions(flags: Flags): ReadonlyMap<string, boolean> {
-  const words = list(flags, "resolve").flatMap((given) => given.split(","));
-  return new Map(
-    words.map((word) => {
-      const [, id, applied] = /^(op-\d+)=(applied|not-applied)$/.exec(word.trim()) ?? [];
-      if (id !== undefined) return [id, applied === "applied"] as const;
-      throw usageError(`--resolve takes op-2=applied or op-2=not-applied, not "${word}"`);
-    }),
-  );
-}
-
 /** Asks the user what to apply. Returns undefined in CI or without a terminal. */
 async function askFor(
   io: Io,
@@ -252,7 +248,8 @@ async function askFor(
 async function leaveUnapproved(io: Starting, flags: Flags, { stored, operations }: ReviewedPlan): Promise<number> {
   Object.assign(io.beginning, { recorded: async () => stored, isTold: true });
   const { run } = stored.record;
-  if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 2, unapproved(operations)), plan: operations }));
+  if (flags.json === true)
+    await io.out(jsonText({ ...applyDocument(run, 2, unapproved(operations)), plan: operations }));
   throw usageError(
     "no operation was approved, and this is not a terminal",
     `approve all with --yes, or some with --approve ${operations
@@ -266,24 +263,8 @@ function unapproved(operations: readonly Operation[]): AppliedOperation[] {
   return operations.map(({ id, digest }) => ({ id, digest, status: "not_approved" }));
 }
 
-function documentOf(run: string, exitCode: number, operations: readonly AppliedOperation[]) {
-  return { schema: "skillflow.apply/1", run, exitCode, operations };
-}
-
-/** Returns the approval given during the run, if any of its operations is still open. */
-function wordOn({ stored, planned }: ReviewedPlan, open: readonly Operation[]) {
-  const word = approvedByWord(planned, stored.events);
-  return word?.operations.some(({ id }) => open.some((one) => one.id === id)) ? word : undefined;
-}
-
 function idsOf({ operations }: { readonly operations: readonly { readonly id: string }[] }): string {
   return operations.map(({ id }) => id).join(", ");
-}
-
-const GOOD: ReadonlySet<AppliedOperation["status"]> = new Set(["applied", "already_applied", "not_approved"]);
-
-function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
-  return outcomes.every(({ status }) => GOOD.has(status)) ? 0 : 1;
 }
 
 function concluding(command: string, outcomes: readonly AppliedOperation[], paint: Paint): string {

@@ -1,53 +1,7 @@
-import type { BacktestedCase, BacktestRun } from "../../../app/testing/backtest.ts";
-import { agreementOf, type Comparison, type GRADES, meanOf } from "../../../core/outward/testing/grade.ts";
+import type { BacktestDocument } from "../../../app/testing/documents.ts";
 import { oneLine } from "../../terminal/terminal.ts";
 
-/** Result of a backtest for people and programs. */
-
-/** Builds the `skillflow.backtest/1` document. */
-export function backtestDocument(
-  done: readonly BacktestedCase[],
-  about: { readonly runs: number; readonly leftOut: number },
-) {
-  const cases = done.map(({ of, workflow, model, runs }) => ({
-    ...{ id: of.id, workflow, model, as_of: of.as_of ?? null, truth: of.truth },
-    ...summaryOf(runs),
-    agreement: agreementOf(runs.map(({ answer }) => answer)),
-    unbounded: unboundedIn(runs),
-    runs: runs.map(({ unbounded: _, record: __, ...run }) => run),
-  }));
-  const agreement = meanOf(cases.map((one) => one.agreement));
-  return {
-    schema: "skillflow.backtest/1",
-    ...about,
-    cases,
-    total: { cases: cases.length, ...summaryOf(done.flatMap(({ runs }) => runs)), agreement },
-  };
-}
-
-export type BacktestDocument = ReturnType<typeof backtestDocument> & { readonly baseline?: Comparison };
-
-function summaryOf(runs: readonly BacktestRun[]) {
-  const sum = (of: (run: BacktestRun) => number) => runs.reduce((total, run) => total + of(run), 0);
-  const count = (grade: (typeof GRADES)[number]) => runs.filter((run) => run.grade === grade).length;
-  const times = runs.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
-  return {
-    score: meanOf(runs.map(({ score }) => score)),
-    ...{ right: count("right"), partly: count("partly"), wrong: count("wrong"), abstained: count("abstained") },
-    failed: runs.filter(({ error }) => error !== undefined).length,
-    decoys: sum(({ decoys }) => decoys.length),
-    tokens: { input: sum(({ tokens }) => tokens.input), output: sum(({ tokens }) => tokens.output) },
-    costUsd: runs.some(({ costUsd }) => costUsd === null) ? null : sum(({ costUsd }) => costUsd ?? 0),
-    calls: sum(({ calls }) => calls),
-    medianMs: times[Math.floor((times.length - 1) / 2)] ?? 0,
-  };
-}
-
-function unboundedIn(runs: readonly BacktestRun[]) {
-  const counts = new Map<string, number>();
-  for (const { unbounded } of runs) for (const [tool, n] of unbounded) counts.set(tool, (counts.get(tool) ?? 0) + n);
-  return [...counts].map(([tool, calls]) => ({ tool, calls }));
-}
+/** Result of a backtest for people. */
 
 const HEAD = [
   "Case",

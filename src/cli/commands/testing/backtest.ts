@@ -2,8 +2,9 @@ import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { environmentRedactor } from "../../../app/secrets.ts";
-import { type BacktestedCase, runBacktest } from "../../../app/testing/backtest.ts";
+import { BACKTEST_RUNS, type BacktestedCase, runBacktest } from "../../../app/testing/backtest.ts";
 import { type Cases, feedbackCases, loadCases } from "../../../app/testing/backtest-cases.ts";
+import { type BacktestDocument, backtestDocument } from "../../../app/testing/documents.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { parseJson } from "../../../core/base/values.ts";
@@ -13,9 +14,7 @@ import { number, projectOptions, runChoices, text } from "../../flags.ts";
 import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { writeReport } from "../../outputs.ts";
 import { jsonText } from "../../terminal/terminal.ts";
-import { type BacktestDocument, backtestDocument, backtestMarkdown, backtestTable } from "./backtest-view.ts";
-
-const RUNS = 3;
+import { backtestMarkdown, backtestTable } from "./backtest-view.ts";
 
 /** Runs `skillflow backtest`. Exit codes: 0, 1 the score fell or a run failed, 2 a case or the baseline is invalid. */
 export const backtest: Action = async (io, [place], flags) => {
@@ -30,7 +29,7 @@ export const backtest: Action = async (io, [place], flags) => {
   const baseline = readBaseline(io, text(flags, "baseline"));
   if (baseline && !cases.some(({ id }) => baseline.has(id))) throw usageError("the baseline has none of these cases");
   const signal = interruptSignal(io);
-  const runs = number(flags, "runs") ?? RUNS;
+  const runs = number(flags, "runs") ?? BACKTEST_RUNS;
   const done = await runBacktest(workspace, {
     cases,
     workflow: text(flags, "workflow"),

@@ -1,6 +1,7 @@
 import type { Workspace } from "../../../app/host.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
+import { modelOf, testDocument } from "../../../app/testing/documents.ts";
 import { openTestWorkspace, runTests, type TestedCase } from "../../../app/testing/run-tests.ts";
 import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
@@ -11,15 +12,7 @@ import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { replaceOwn } from "../../outputs.ts";
 import { confirms } from "../../terminal/person.ts";
 import { jsonText, painter } from "../../terminal/terminal.ts";
-import {
-  describeCase,
-  describeFailures,
-  describeSummary,
-  describeTable,
-  describeUpdates,
-  modelOf,
-  reportOf,
-} from "./view.ts";
+import { describeCase, describeFailures, describeSummary, describeTable, describeUpdates } from "./view.ts";
 
 /** Runs `skillflow test`. Exit codes: 0 all passed, 1 a case failed, 2 a file is invalid, 3 a model's key is missing. */
 export const test: Action = async (io, places, flags) => {
@@ -67,7 +60,7 @@ export async function runOnce(io: Io, flags: Flags, { workspace, places, signal,
   if (!isQuiet || left.length > 0) await io.err(describeSummary(tested, left, view));
   await annotate(io, left);
   await writeReports(io, flags, tested);
-  if (flags.json === true) await io.out(jsonText(reportOf(tested)));
+  if (flags.json === true) await io.out(jsonText(testDocument(tested)));
   if (signal.aborted) return 130;
   return left.length > 0 ? 1 : 0;
 }

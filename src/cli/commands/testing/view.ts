@@ -1,6 +1,7 @@
+import { modelOf } from "../../../app/testing/documents.ts";
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
-import { defined, type Json } from "../../../core/base/values.ts";
+import type { Json } from "../../../core/base/values.ts";
 import type { Update } from "../../../core/outward/testing/update.ts";
 import { amount, duration, oneLine, type Paint } from "../../terminal/terminal.ts";
 
@@ -11,10 +12,6 @@ interface View {
   /** Whether several models were tested. */
   readonly isCompared: boolean;
   readonly columns: number;
-}
-
-export function modelOf({ model, ready }: TestedCase): string | null {
-  return model.name ?? ready.workflow.model ?? null;
 }
 
 /** Formats a case as `✔ triage.test.yml > a leak is filed once 12 ms`. */
@@ -136,36 +133,4 @@ export function describeTable(tested: readonly TestedCase[], { paint }: View): s
     return index === 0 ? paint("bold", line) : line;
   });
   return `\n${lines.join("\n")}\n`;
-}
-
-/** Builds the `skillflow.tests/1` report. */
-export function reportOf(tested: readonly TestedCase[]) {
-  const files = [...new Set(tested.map(({ ready }) => ready.loaded.file))];
-  return {
-    schema: "skillflow.tests/1",
-    passed: tested.filter(({ passed }) => passed).length,
-    failed: tested.filter(({ passed }) => !passed).length,
-    files: files.map((file) => ({
-      file,
-      cases: tested.filter(({ ready }) => ready.loaded.file === file).map(caseOf),
-    })),
-  };
-}
-
-function caseOf(one: TestedCase) {
-  return {
-    name: one.name,
-    model: modelOf(one),
-    passed: one.passed,
-    runs: one.runs.length,
-    passes: one.passes,
-    failures: one.runs.flatMap(({ failures }) =>
-      failures.map(({ expected, actual, path, message }) => ({
-        expected,
-        ...defined("actual", actual),
-        path,
-        message,
-      })),
-    ),
-  };
 }

@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { checkedAs, type Fitting, lazy } from "../../base/values.ts";
 import { evidenceCountsSchema } from "../event/node-result.ts";
-import type { RunRecord } from "../event/record.ts";
-import type { State } from "../fold/state.ts";
-import { describeResult, resultSchema } from "../result/result.ts";
+import { type RunResult, resultSchema } from "../result/result.ts";
 import { plainRef } from "../tools/results.ts";
 
 /** A question about an earlier run, and its checked answer. */
@@ -29,18 +27,14 @@ export const askSchema = lazy(() =>
 );
 export type Ask = Fitting<typeof askSchema>;
 
-/** Describes the answer to a question. Undefined if the run is not about another one, or has no answer. */
-export function askOf(record: RunRecord, state: State): Ask | undefined {
-  const { evidence, results, usage, run, status } = describeResult(record, state);
+/** Describes the answer to a question about the run `of`. Undefined if the run of the question has no answer. */
+export function askOf(of: string, { evidence, results, usage, run, status }: RunResult): Ask | undefined {
   const data = results[ASK]?.data;
-  if (!record.about || !data || status !== "succeeded") return undefined;
+  if (!data || status !== "succeeded") return undefined;
   const { answer, claims } = checkedAs<Pick<Ask, "answer" | "claims">>(data);
   const { claims: count, supported, dropped } = evidence ?? { claims: 0, supported: 0, dropped: 0 };
   return {
-    schema: "skillflow.ask/1",
-    run,
-    of: record.about.run,
-    answer,
+    ...{ schema: "skillflow.ask/1", run, of, answer },
     claims: claims.map(({ claim, evidence: cites }) => ({
       claim,
       evidence: cites.map(({ ref, quote }) => ({ ref: plainRef(ref), quote })),

@@ -1,0 +1,109 @@
+import { usageError } from "../../core/base/errors.ts";
+import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
+import { type Approved, parseApprovals } from "../../core/engine/result/approval.ts";
+import { personAtWork } from "../adapters/person.ts";
+import { findRun } from "../adapters/stores.ts";
+import type { Workspace } from "../host.ts";
+import { planRecheck, prepareRecheck } from "../runs/afterwards/recheck.ts";
+import { answerRecheck, type Recheck, repeatedIn } from "../runs/afterwards/recheck-answer.ts";
+import { readEnded } from "../runs/afterwards/verify.ts";
+import { openOperations, prepareApply, reviewPlan } from "../runs/apply.ts";
+import {
+  type ApplyResult,
+  applyDocument,
+  applyPlan,
+  approvedBefore,
+  exitCodeOf,
+  parseResolutions,
+} from "../runs/apply-operations.ts";
+import { startRun } from "../runs/drive.ts";
+import { BACKTEST_RUNS, runBacktest } from "../testing/backtest.ts";
+import { loadCases } from "../testing/backtest-cases.ts";
+import { type BacktestDocument, backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";
+import { runTests } from "../testing/run-tests.ts";
+
+/** Work on recorded runs, tests and backtests, without a terminal. The results are the documents that `--json` prints. */
+
+/** Approvals of planned operations. */
+export interface ApplyOptions {
+  /** Approves all operations. */
+  readonly yes?: boolean;
+  /** Approves some operations: `op-1`, or `op-1@DIGEST`. */
+  readonly approve?: readonly string[];
+  /** Outcomes of operations in doubt: `op-2=applied` or `op-2=not-applied`. */
+  readonly resolve?: readonly string[];
+}
+
+export interface BacktestOptions {
+  /** `provider:name`. */
+  readonly model?: string;
+  /** Runs of each case. Default: 3. */
+  readonly runs?: number;
+}
+
+const ignore = () => undefined;
+const loggerFor = () => ({ debug: ignore, info: ignore, warn: ignore });
+
+export async function applyRun(
+  workspace: Workspace,
+  given: string,
+  { yes, approve, resolve = [] }: ApplyOptions,
+): Promise<ApplyResult> {
+  const { store } = workspace;
+  if (yes === true && approve) throw usageError("yes and approve cannot be used together");
+  const reviewed = reviewPlan(await store.read(await findRun(store, given)), undefined);
+  const open = openOperations(reviewed);
+  const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(approve, false);
+  const approved = said ?? (open.length === 0 ? [] : approvedBefore(reviewed, open)?.operations);
+  if (!approved) throw usageError("no operation was approved", "pass yes: true, or the operations as approve");
+  const request = {
+    ...{ approved, resolved: parseResolutions(resolve), again: false, by: personAtWork(workspace) },
+    ...{ signal: new AbortController().signal, loggerFor, onOutcome: ignore },
+  };
+  const prepared = await prepareApply(workspace, reviewed, request);
+  try {
+    const outcomes = await applyPlan(workspace, prepared, request);
+    return applyDocument(reviewed.stored.record.run, exitCodeOf(outcomes), outcomes);
+  } finally {
+    await prepared.close();
+  }
+}
+
+/** Lists the runs, newest first, without backtests and without records that cannot be read. */
+export async function listRuns({ store }: Workspace): Promise<RunSummary[]> {
+  const skims = await Promise.allSettled((await store.list()).map((run) => store.skim(run)));
+  const runs = skims.flatMap((found) => (found.status === "fulfilled" ? summarizeRun(found.value) : []));
+  return runs.filter(({ kind }) => kind !== "backtest");
+}
+
+export async function testPlaces(workspace: Workspace, paths: readonly string[]): Promise<TestResult> {
+  const { signal } = new AbortController();
+  const all = { models: [], filter: undefined, repeat: 1 };
+  return testDocument(await runTests(workspace, { ...all, paths, signal, onCase: ignore }));
+}
+
+export async function recheckRun(workspace: Workspace, given: string): Promise<Recheck> {
+  const { signal } = new AbortController();
+  const of = await readEnded(workspace, given);
+  const plan = await planRecheck(workspace, of, { now: Date.now(), window: undefined });
+  const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
+  try {
+    const watch = { observers: [], signal, onPromptChanged: ignore, loggerFor };
+    const { record, state, events } = await startRun(workspace, prepared, watch);
+    return answerRecheck(record.run, plan, repeatedIn(state, events));
+  } finally {
+    await prepared.close();
+  }
+}
+
+export async function backtestCases(
+  workspace: Workspace,
+  place: string,
+  { model, runs = BACKTEST_RUNS }: BacktestOptions,
+): Promise<BacktestDocument> {
+  if (!Number.isInteger(runs) || runs < 1) throw usageError("runs: must be a whole number from 1");
+  const { cases, leftOut } = loadCases(workspace, place);
+  const { signal } = new AbortController();
+  const how = { workflow: undefined, isStrict: false, choices: { model }, signal, onRun: ignore };
+  return backtestDocument(await runBacktest(workspace, { ...how, cases, runs }), { runs, leftOut });
+}

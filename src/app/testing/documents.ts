@@ -1,0 +1,89 @@
+import { defined } from "../../core/base/values.ts";
+import { agreementOf, type Comparison, type GRADES, meanOf } from "../../core/outward/testing/grade.ts";
+import type { BacktestedCase, BacktestRun } from "./backtest.ts";
+import type { TestedCase } from "./run-tests.ts";
+
+/** Documents that describe tests and backtests. */
+
+export function modelOf({ model, ready }: TestedCase): string | null {
+  return model.name ?? ready.workflow.model ?? null;
+}
+
+/** Builds the `skillflow.tests/1` report. */
+export function testDocument(tested: readonly TestedCase[]) {
+  const files = [...new Set(tested.map(({ ready }) => ready.loaded.file))];
+  return {
+    schema: "skillflow.tests/1",
+    passed: tested.filter(({ passed }) => passed).length,
+    failed: tested.filter(({ passed }) => !passed).length,
+    files: files.map((file) => ({
+      file,
+      cases: tested.filter(({ ready }) => ready.loaded.file === file).map(caseOf),
+    })),
+  };
+}
+
+function caseOf(one: TestedCase) {
+  return {
+    name: one.name,
+    model: modelOf(one),
+    passed: one.passed,
+    runs: one.runs.length,
+    passes: one.passes,
+    failures: one.runs.flatMap(({ failures }) =>
+      failures.map(({ expected, actual, path, message }) => ({
+        expected,
+        ...defined("actual", actual),
+        path,
+        message,
+      })),
+    ),
+  };
+}
+
+export type TestResult = ReturnType<typeof testDocument>;
+
+/** Builds the `skillflow.backtest/1` document. */
+export function backtestDocument(
+  done: readonly BacktestedCase[],
+  about: { readonly runs: number; readonly leftOut: number },
+) {
+  const cases = done.map(({ of, workflow, model, runs }) => ({
+    ...{ id: of.id, workflow, model, as_of: of.as_of ?? null, truth: of.truth },
+    ...summaryOf(runs),
+    agreement: agreementOf(runs.map(({ answer }) => answer)),
+    unbounded: unboundedIn(runs),
+    runs: runs.map(({ unbounded: _, record: __, ...run }) => run),
+  }));
+  const agreement = meanOf(cases.map((one) => one.agreement));
+  return {
+    schema: "skillflow.backtest/1",
+    ...about,
+    cases,
+    total: { cases: cases.length, ...summaryOf(done.flatMap(({ runs }) => runs)), agreement },
+  };
+}
+
+export type BacktestDocument = ReturnType<typeof backtestDocument> & { readonly baseline?: Comparison };
+
+function summaryOf(runs: readonly BacktestRun[]) {
+  const sum = (of: (run: BacktestRun) => number) => runs.reduce((total, run) => total + of(run), 0);
+  const count = (grade: (typeof GRADES)[number]) => runs.filter((run) => run.grade === grade).length;
+  const times = runs.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
+  return {
+    score: meanOf(runs.map(({ score }) => score)),
+    ...{ right: count("right"), partly: count("partly"), wrong: count("wrong"), abstained: count("abstained") },
+    failed: runs.filter(({ error }) => error !== undefined).length,
+    decoys: sum(({ decoys }) => decoys.length),
+    tokens: { input: sum(({ tokens }) => tokens.input), output: sum(({ tokens }) => tokens.output) },
+    costUsd: runs.some(({ costUsd }) => costUsd === null) ? null : sum(({ costUsd }) => costUsd ?? 0),
+    calls: sum(({ calls }) => calls),
+    medianMs: times[Math.floor((times.length - 1) / 2)] ?? 0,
+  };
+}
+
+function unboundedIn(runs: readonly BacktestRun[]) {
+  const counts = new Map<string, number>();
+  for (const { unbounded } of runs) for (const [tool, n] of unbounded) counts.set(tool, (counts.get(tool) ?? 0) + n);
+  return [...counts].map(([tool, calls]) => ({ tool, calls }));
+}
