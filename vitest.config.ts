@@ -31,6 +31,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^skillflow$/, replacement: source("./src/index.ts") },
+      { find: /^skillflow\/internal$/, replacement: source("./src/kit/internal.ts") },
       { find: /^skillflow\/testing$/, replacement: source("./src/testing.ts") },
     ],
   },

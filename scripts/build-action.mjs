@@ -31,7 +31,7 @@ const vendored = await build({
 });
 copyParts(parts);
 writeFileSync(join(parts, "vendor/zod/package.json"), `${JSON.stringify({ name: "zod", main: "index.cjs" })}\n`);
-for (const entry of ["index", "testing"]) {
+for (const entry of ["index", "internal", "testing"]) {
   writeFileSync(join(parts, `${entry}.js`), `module.exports = require("../index.js").${entry};\n`);
 }
 for (const id of skills) {
@@ -53,6 +53,7 @@ function code() {
     module.exports = {
       skill: (id) => SKILLS[id](),
       get index() { return require("./src/index.ts"); },
+      get internal() { return require("./src/kit/internal.ts"); },
       get testing() { return require("./src/testing.ts"); },
     };
     if (require.main === module) require("./src/entry/action/entry.ts").startAction();`;

@@ -11,7 +11,7 @@ const FOLDER = join("dist", "types");
 const TSC = ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.types.json", "--singleThreaded", "--noCheck"];
 execFileSync(process.execPath, TSC, { stdio: "inherit" });
 const reached = new Set();
-for (const entry of ["index.d.ts", "testing.d.ts"]) follow(join(FOLDER, entry));
+for (const entry of ["index.d.ts", "kit/internal.d.ts", "testing.d.ts"]) follow(join(FOLDER, entry));
 for (const name of readdirSync(FOLDER, { recursive: true })) {
   const path = join(FOLDER, name);
   if (name.endsWith(".d.ts") && !reached.has(path)) rmSync(path);

@@ -66,7 +66,8 @@ await build({
 });
 const { loadProgram } = createRequire(import.meta.url)("../dist/load.js");
 const { COMMANDS, main, builtin, ...entries } = loadProgram();
-for (const entry of ["index", "testing"]) writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
+for (const entry of ["index", "internal", "testing"])
+  writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
 for (const id of skills) {
   // The skill finder expects the id in plain text.
   const source = `module.exports={...require("../../load.js").loadProgram().skill("${id}"),id:"${id}"};\n`;
@@ -113,6 +114,7 @@ function parts() {
       skill,
       get COMMANDS() { return require("./src/cli/table/commands.ts").COMMANDS; },
       get index() { return require("./src/index.ts"); },
+      get internal() { return require("./src/kit/internal.ts"); },
       get testing() { return require("./src/testing.ts"); },
       get builtin() { return require("./src/loaders/registry/builtin.ts"); },
     };`;

@@ -23,7 +23,11 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 export const program = {
   define: { __VERSION__: JSON.stringify(version), "import.meta.url": "__url" },
-  alias: { skillflow: "./src/index.ts", yaml: "./node_modules/yaml/browser/index.js" },
+  alias: {
+    "skillflow/internal": "./src/kit/internal.ts",
+    skillflow: "./src/index.ts",
+    yaml: "./node_modules/yaml/browser/index.js",
+  },
 };
 
 const INTERPRETER = "@jitl/quickjs-wasmfile-release-sync";

@@ -1,11 +1,12 @@
 /// <reference types="node" preserve="true" />
 
+export type { BlobInfo, Blobs } from "./core/base/blobs.ts";
 export type { ShownDiagnostic as Diagnostic } from "./core/base/diagnostic.ts";
 export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/base/errors.ts";
 export { createRedactor, type Redactor, type Secret } from "./core/base/redact/redact.ts";
 export { type Json, type JsonObject, type JsonSchema, parseJson } from "./core/base/values.ts";
 export type { Workflow } from "./core/document/workflow/workflow.ts";
-export type { RunEvent } from "./core/engine/event/event.ts";
+export type { Entry, EventBody, RunEvent, StepKey } from "./core/engine/event/event.ts";
 export {
   type Opening,
   openingOf,
@@ -17,8 +18,26 @@ export {
   type Usage,
 } from "./core/engine/event/prompt.ts";
 export type { RunRecord } from "./core/engine/event/record.ts";
+export type { SkimmedRun } from "./core/engine/event/skim.ts";
 export type { StateEntry } from "./core/engine/event/state-entry.ts";
-export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/engine/ports.ts";
+export type {
+  Journal,
+  Model,
+  ModelCall,
+  Observer,
+  ProcessMark,
+  RecordCheck,
+  RecordProblem,
+  SkillLog,
+  StateChange,
+  StateChanges,
+  StateDelta,
+  StateLimits,
+  StateStore,
+  States,
+  Store,
+  StoredRun,
+} from "./core/engine/ports.ts";
 export type { RunResult } from "./core/engine/result/result.ts";
 export type { Lack } from "./core/skill/availability/unavailable.ts";
 export {
@@ -33,70 +52,31 @@ export {
   type ToolContext,
 } from "./core/skill/skill.ts";
 export {
+  type ApplyOptions,
+  type ApplyResult,
+  type Ask,
+  type AskOptions,
+  type BacktestOptions,
+  type BacktestResult,
   type Limits,
   openProject,
   type Project,
   type ProjectOptions,
+  type Recheck,
   type ReplayOptions,
   type ReportKind,
   type ResolvedSkills,
+  type ResultOf,
   type ResumeOptions,
   type Run,
   type RunOptions,
+  type RunRow,
   resolveSkills,
+  type SignalOptions,
   type SkillState,
+  type TestResult,
 } from "./entry/library.ts";
-export { lenient, textLike } from "./kit/fields.ts";
-export {
-  callDigest,
-  clip,
-  firstOf,
-  jsonSize,
-  linesFrom,
-  markerOf,
-  type Patience,
-  patiently,
-  plainMarkerOf,
-  type Requests,
-  requestsOf,
-  resultSchema,
-  retryAfter,
-  type Shape,
-  trim,
-  untoldPause,
-  withoutMarkers,
-} from "./kit/http.ts";
-export { endOfStream, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./kit/job-log.ts";
-export { each, pick } from "./kit/members.ts";
-export { wholePages } from "./kit/pages.ts";
-export { causeCode } from "./kit/reason.ts";
-export {
-  type Ask,
-  type Asking,
-  authorization,
-  keyOf,
-  limitAdvice,
-  type Refusal,
-  requiredKey,
-  type Service,
-  ServiceFault,
-  serviceUrl,
-  withService,
-} from "./kit/service.ts";
-export {
-  isoTime,
-  lastLines,
-  momentOf,
-  type Period,
-  type Point,
-  periodOf,
-  rounded,
-  type SeriesSummary,
-  seriesSummary,
-  summarise,
-  timeField,
-} from "./kit/telemetry.ts";
-export { describeTrace, type TraceSpan, traceShape } from "./kit/traces.ts";
+export { type Requests, requestsOf } from "./kit/http.ts";
 export { type Inside, openInside, type Refused, resolveInside } from "./loaders/folder/contain.ts";
 export { memoryStore } from "./stores/memory.ts";
 export { memoryState } from "./stores/state/memory.ts";

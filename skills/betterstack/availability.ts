@@ -1,4 +1,5 @@
-import { clip, defineTool, each, type Point, resultSchema, seriesSummary, summarise } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, type Point, resultSchema, seriesSummary, summarise } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,

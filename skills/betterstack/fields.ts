@@ -1,4 +1,4 @@
-import { lenient, resultSchema, type Shape, textLike } from "skillflow";
+import { lenient, resultSchema, type Shape, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters and response fields that several tools share. */

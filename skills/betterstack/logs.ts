@@ -1,4 +1,5 @@
-import { defineTool, resultSchema, type ToolContext, textLike } from "skillflow";
+import { defineTool, type ToolContext } from "skillflow";
+import { resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { withSql } from "./sql/api.ts";
 import { gate } from "./sql/gate.ts";

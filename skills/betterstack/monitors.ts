@@ -1,4 +1,5 @@
-import { defineTool, each, lenient, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,

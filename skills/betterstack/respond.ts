@@ -1,5 +1,6 @@
-import type { Ask } from "skillflow";
-import { callDigest, defineTool, resultSchema, ServiceFault, type ToolContext, textLike } from "skillflow";
+import { defineTool, type ToolContext } from "skillflow";
+import type { Ask } from "skillflow/internal";
+import { callDigest, resultSchema, ServiceFault, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { checkedId, incidentId } from "./fields.ts";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";

@@ -1,4 +1,5 @@
-import { type Ask, authorization, requiredKey, type Service, type ToolContext, withService } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { type Ask, authorization, requiredKey, type Service, withService } from "skillflow/internal";
 
 /**
  * Runs a tool's work on one of Better Stack's REST APIs. A request with a body counts as a write, and paths are below

@@ -1,4 +1,5 @@
-import { defineTool, each } from "skillflow";
+import { defineTool } from "skillflow";
+import { each } from "skillflow/internal";
 import * as z from "zod";
 import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
 import { withBetterStack } from "./service.ts";

@@ -1,5 +1,6 @@
-import type { Ask } from "skillflow";
-import { defineTool, each, lenient, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool } from "skillflow";
+import type { Ask } from "skillflow/internal";
+import { each, lenient, markerOf, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, isoTime, periodOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, isoTime, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 

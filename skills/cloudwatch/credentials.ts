@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { keyOf, type Lack, SkillflowError, type ToolContext } from "skillflow";
+import { type Lack, SkillflowError, type ToolContext } from "skillflow";
+import { keyOf } from "skillflow/internal";
 import type { Credentials } from "./signature.ts";
 
 const PACKAGE = "@aws-sdk/credential-providers";

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineTool, each, isoTime, lenient, periodOf, resultSchema, type ToolContext } from "skillflow";
+import { defineTool, type ToolContext } from "skillflow";
+import { each, isoTime, lenient, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
 

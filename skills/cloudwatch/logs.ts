@@ -1,4 +1,5 @@
-import { clip, defineTool, each, firstOf, isoTime, periodOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, firstOf, isoTime, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
 

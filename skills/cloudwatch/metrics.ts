@@ -1,5 +1,5 @@
+import { defineTool } from "skillflow";
 import {
-  defineTool,
   each,
   firstOf,
   isoTime,
@@ -10,7 +10,7 @@ import {
   seriesSummary,
   summarise,
   textLike,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 import { contains, dimensions, from, namedOf, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 

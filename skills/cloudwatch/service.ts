@@ -1,4 +1,5 @@
-import { type Ask, type Asking, lenient, type Service, type ToolContext, timeField, withService } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { type Ask, type Asking, lenient, type Service, timeField, withService } from "skillflow/internal";
 import * as z from "zod";
 import { credentialsOf } from "./credentials.ts";
 import { type Credentials, signed } from "./signature.ts";

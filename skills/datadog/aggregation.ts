@@ -1,5 +1,5 @@
-import type { Shape } from "skillflow";
-import { textLike } from "skillflow";
+import type { Shape } from "skillflow/internal";
+import { textLike } from "skillflow/internal";
 import * as z from "zod";
 import { number, text } from "./answers.ts";
 import { DEFAULT_LIMIT } from "./fields.ts";

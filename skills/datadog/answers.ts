@@ -1,4 +1,4 @@
-import { lenient, resultSchema, type Shape } from "skillflow";
+import { lenient, resultSchema, type Shape } from "skillflow/internal";
 import * as z from "zod";
 
 /** Fields of responses. One of an unexpected type counts as absent, so that it does not fail the whole result. */

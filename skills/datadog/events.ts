@@ -1,4 +1,5 @@
-import { defineTool, each } from "skillflow";
+import { defineTool } from "skillflow";
+import { each } from "skillflow/internal";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";

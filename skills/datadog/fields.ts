@@ -1,4 +1,4 @@
-import { momentOf, periodOf, textLike } from "skillflow";
+import { momentOf, periodOf, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */

@@ -1,4 +1,5 @@
-import { defineTool, each, lenient, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, lenient, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";

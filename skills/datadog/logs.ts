@@ -1,4 +1,5 @@
-import { defineTool, each, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";

@@ -1,15 +1,5 @@
-import {
-  clip,
-  defineTool,
-  each,
-  isoTime,
-  lenient,
-  type Point,
-  pick,
-  resultSchema,
-  summarise,
-  textLike,
-} from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, isoTime, lenient, type Point, pick, resultSchema, summarise, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { number, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";

@@ -1,4 +1,5 @@
-import { defineTool, each, isoTime, lenient, pick, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, isoTime, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";

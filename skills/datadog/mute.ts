@@ -1,4 +1,5 @@
-import { type Ask, defineTool, each, lenient, plainMarkerOf, resultSchema, ServiceFault, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, each, lenient, plainMarkerOf, resultSchema, ServiceFault, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { monitorId } from "./fields.ts";

@@ -1,3 +1,4 @@
+import type { ToolContext } from "skillflow";
 import {
   type Ask,
   type Refusal,
@@ -5,9 +6,8 @@ import {
   retryAfter,
   type Service,
   serviceUrl,
-  type ToolContext,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 
 const DATADOG: Service = {
   name: "Datadog",

@@ -1,4 +1,5 @@
-import { defineSkill, wholePages } from "skillflow";
+import { defineSkill } from "skillflow";
+import { wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { eventTools } from "./events.ts";
 import { incidentTools } from "./incidents.ts";

@@ -1,4 +1,5 @@
-import { type Ask, defineTool, each, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, each, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, firstOf, isoTime, lenient, periodOf, resultSchema, timeField } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, firstOf, isoTime, lenient, periodOf, resultSchema, timeField } from "skillflow/internal";
 import * as z from "zod";
 import { index, READ, withElasticsearch } from "./service.ts";
 

@@ -1,4 +1,5 @@
-import { type Ask, authorization, keyOf, type Service, type ToolContext, textLike, withService } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { type Ask, authorization, keyOf, type Service, textLike, withService } from "skillflow/internal";
 
 const ELASTICSEARCH: Service = {
   name: "Elasticsearch",

@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
-import { type Inside, type Lack, openInside, type RunOutlook, resolveInside, type ToolContext } from "skillflow";
+import type { Lack, RunOutlook, ToolContext } from "skillflow";
+import { type Inside, openInside, resolveInside } from "skillflow";
 import { checkOwn, elsewhere } from "./own-parts.ts";
 import { type Git, type Parts, USUAL_PATH, withGit } from "./run-git.ts";
 

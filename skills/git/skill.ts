@@ -1,4 +1,5 @@
-import { defineSkill, defineTool, each, resultSchema } from "skillflow";
+import { defineSkill, defineTool } from "skillflow";
+import { each, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";

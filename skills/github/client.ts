@@ -1,5 +1,6 @@
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
-import { type Json, patiently, requestsOf, requiredKey, serviceUrl, type ToolContext, trim } from "skillflow";
+import { type Json, requestsOf, type ToolContext } from "skillflow";
+import { patiently, requiredKey, serviceUrl, trim } from "skillflow/internal";
 import { explain, isHttpFailure, limitedFor, pauseAfter } from "./failure.ts";
 
 type Rest = Octokit["rest"];

@@ -1,4 +1,5 @@
-import { defineTool, each, linesFrom, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, linesFrom, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";

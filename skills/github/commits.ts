@@ -1,4 +1,5 @@
-import { clip, defineTool, each, pick, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
 import {

@@ -1,4 +1,5 @@
-import { defineTool, each, pick } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, pick } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient } from "./client.ts";
 import { limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";

@@ -1,4 +1,5 @@
-import { limitAdvice, refusalOf, retryAfter, untoldPause } from "skillflow";
+import { refusalOf } from "skillflow";
+import { limitAdvice, retryAfter, untoldPause } from "skillflow/internal";
 
 /** Failed request as the SDK throws it. `response` is missing if GitHub did not respond. */
 interface HttpFailure extends Error {

@@ -1,4 +1,5 @@
-import { clip, defineTool, markerOf, pick, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, markerOf, pick, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";

@@ -1,4 +1,5 @@
-import { defineTool, each, pick, resultSchema, textLike, withoutMarkers } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, pick, resultSchema, textLike, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";

@@ -1,16 +1,14 @@
+import { defineTool, type JsonObject, type ToolContext } from "skillflow";
 import {
-  defineTool,
   each,
   endOfStream,
   type JobLogInput,
-  type JsonObject,
   jobLogInput,
   pick,
   readJobLog,
   resultSchema,
-  type ToolContext,
   textLike,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";

@@ -1,4 +1,5 @@
-import { clip, defineTool, linesFrom, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, linesFrom, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { amount, limit, page, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, firstOf, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";

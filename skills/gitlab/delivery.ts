@@ -1,4 +1,5 @@
-import { defineTool, each, lenient, pick } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, lenient, pick } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";

@@ -1,4 +1,5 @@
-import { type Ask, defineTool, each, lenient, markerOf, pick, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, each, lenient, markerOf, pick, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";

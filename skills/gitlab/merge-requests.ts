@@ -1,4 +1,5 @@
-import { defineTool, each, lenient, pick, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";

@@ -1,4 +1,5 @@
-import { defineTool, each, type JsonObject, jobLogInput, jobLogShape, pick, readJobLog, resultSchema } from "skillflow";
+import { defineTool, type JsonObject } from "skillflow";
+import { each, jobLogInput, jobLogShape, pick, readJobLog, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";

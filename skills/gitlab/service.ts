@@ -1,3 +1,4 @@
+import type { ToolContext } from "skillflow";
 import {
   type Ask,
   authorization,
@@ -5,9 +6,8 @@ import {
   resultSchema,
   type Service,
   type Shape,
-  type ToolContext,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 
 const GITLAB: Service = {

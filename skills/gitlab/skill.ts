@@ -1,4 +1,5 @@
-import { defineSkill, wholePages } from "skillflow";
+import { defineSkill } from "skillflow";
+import { wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, firstOf, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { ALERTMANAGER, contains, holds, labels, NO_ALERTING, number, ownOf, text, withGrafana } from "./service.ts";
 

@@ -1,4 +1,5 @@
-import { defineTool, each, isoTime, lenient, periodOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, isoTime, lenient, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { from, number, text, to, uid, withGrafana } from "./service.ts";
 

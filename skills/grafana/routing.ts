@@ -1,4 +1,5 @@
-import { defineTool, firstOf, lenient, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { firstOf, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { contains, holds, NO_ALERTING, text, withGrafana } from "./service.ts";
 

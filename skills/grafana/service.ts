@@ -1,14 +1,14 @@
+import type { ToolContext } from "skillflow";
 import {
   type Ask,
   authorization,
   keyOf,
   lenient,
   type Service,
-  type ToolContext,
   textLike,
   timeField,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 
 const GRAFANA: Service = {

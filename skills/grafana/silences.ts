@@ -1,13 +1,5 @@
-import {
-  defineTool,
-  each,
-  firstOf,
-  plainMarkerOf,
-  resultSchema,
-  ServiceFault,
-  textLike,
-  withoutMarkers,
-} from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, plainMarkerOf, resultSchema, ServiceFault, textLike, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
 

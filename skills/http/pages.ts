@@ -1,4 +1,5 @@
-import { clip, defineTool, each, resultSchema, SkillflowError, type ToolContext, trim } from "skillflow";
+import { defineTool, SkillflowError, type ToolContext } from "skillflow";
+import { clip, each, resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
 import { getPage, type Page } from "./request.ts";
 

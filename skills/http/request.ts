@@ -1,4 +1,5 @@
-import { clip, SkillflowError, type ToolContext } from "skillflow";
+import { SkillflowError, type ToolContext } from "skillflow";
+import { clip } from "skillflow/internal";
 import { type Admitted, admit, GuardedAddress } from "./hosts.ts";
 
 /** Result of a request, after redirects within the listed hosts. */

@@ -1,4 +1,5 @@
-import { defineTool, lenient, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { lenient, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, ISSUE, readIssue } from "./issues.ts";
 import { isNamed, isSame, issueKey, type Jira, myself, type person, READS, WRITES, withJira } from "./service.ts";

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, lenient, resultSchema, withoutMarkers } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, lenient, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
 import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";

@@ -1,3 +1,4 @@
+import type { ToolContext } from "skillflow";
 import {
   type Ask,
   authorization,
@@ -5,10 +6,9 @@ import {
   lenient,
   type Service,
   serviceUrl,
-  type ToolContext,
   textLike,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 
 const JIRA: Service = {

@@ -1,4 +1,5 @@
-import { defineTool, plainMarkerOf, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { plainMarkerOf, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { documentOf, markupOf, textOf } from "./document.ts";
 import {

@@ -1,4 +1,5 @@
-import { defineTool, each, firstOf, isoTime, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, isoTime, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, text } from "./fields.ts";
 import { listOf, METADATA_LIST, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";

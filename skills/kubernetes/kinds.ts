@@ -1,4 +1,5 @@
-import { type Ask, clip, defineTool, each, firstOf, lenient, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, clip, each, firstOf, lenient, resultSchema, textLike } from "skillflow/internal";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";

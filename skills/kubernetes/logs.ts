@@ -1,4 +1,5 @@
-import { type Ask, clip, defineTool, firstOf, lastLines, resultSchema, ServiceFault } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, clip, firstOf, lastLines, resultSchema, ServiceFault } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, selector } from "./fields.ts";
 import { listOf, oneNamespace, pathOf, withKubernetes } from "./service.ts";

@@ -1,4 +1,5 @@
-import { defineTool, firstOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { firstOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { selector, text } from "./fields.ts";
 import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";

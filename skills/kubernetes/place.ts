@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { each, keyOf, type Lack, type ToolContext } from "skillflow";
+import type { Lack, ToolContext } from "skillflow";
+import { each, keyOf } from "skillflow/internal";
 import { parse } from "yaml";
 import * as z from "zod";
 

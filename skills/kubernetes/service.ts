@@ -1,4 +1,5 @@
-import { type Ask, authorization, type Service, SkillflowError, type ToolContext, withService } from "skillflow";
+import { SkillflowError, type ToolContext } from "skillflow";
+import { type Ask, authorization, type Service, withService } from "skillflow/internal";
 import * as z from "zod";
 import { number, text } from "./fields.ts";
 import { type Place, placeOf } from "./place.ts";

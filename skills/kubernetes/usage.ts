@@ -1,4 +1,5 @@
-import { type Ask, defineTool, each, firstOf, resultSchema, ServiceFault } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, each, firstOf, resultSchema, ServiceFault } from "skillflow/internal";
 import * as z from "zod";
 import { namespace, selector, text } from "./fields.ts";
 import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";

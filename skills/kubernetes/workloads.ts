@@ -1,4 +1,5 @@
-import { defineTool, each, firstOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
 import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";

@@ -1,5 +1,6 @@
 import type { LinearErrorRaw } from "@linear/sdk";
-import { createRedactor, type Json, parseJson, patiently, requestsOf, type ToolContext, trim } from "skillflow";
+import { createRedactor, type Json, parseJson, requestsOf, type ToolContext } from "skillflow";
+import { patiently, trim } from "skillflow/internal";
 import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
 /** Linear within one tool call. */

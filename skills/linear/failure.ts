@@ -1,4 +1,5 @@
-import { causeCode, clip, limitAdvice, refusalOf, retryAfter, untoldPause } from "skillflow";
+import { refusalOf } from "skillflow";
+import { causeCode, clip, limitAdvice, retryAfter, untoldPause } from "skillflow/internal";
 
 /** Error of the SDK. `type` is one of its `LinearErrorType` values. */
 interface LinearFailure extends Error {

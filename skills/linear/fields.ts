@@ -1,4 +1,4 @@
-import { resultSchema, type Shape, textLike } from "skillflow";
+import { resultSchema, type Shape, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */

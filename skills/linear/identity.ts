@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { callDigest, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { callDigest } from "skillflow/internal";
 import { isLinearFailure } from "./failure.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { defineSkill, wholePages } from "skillflow";
+import { defineSkill } from "skillflow";
+import { wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { commentTools } from "./issues/comments.ts";
 import { issueTools } from "./issues/issues.ts";

@@ -1,4 +1,5 @@
-import { defineTool, each, type ToolContext } from "skillflow";
+import { defineTool, type ToolContext } from "skillflow";
+import { each } from "skillflow/internal";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
 import { cursor, limit, nextCursor, type Page, pageSchema, paging, team } from "./fields.ts";

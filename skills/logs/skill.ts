@@ -1,4 +1,5 @@
-import { defineSkill, type defineTool, resultSchema } from "skillflow";
+import { defineSkill, type defineTool } from "skillflow";
+import { resultSchema } from "skillflow/internal";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { readAlert } from "./survey/alert.ts";

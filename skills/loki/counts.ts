@@ -1,6 +1,6 @@
+import { defineTool } from "skillflow";
 import {
   clip,
-  defineTool,
   each,
   firstOf,
   isoTime,
@@ -10,7 +10,7 @@ import {
   resultSchema,
   seriesSummary,
   summarise,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 import { from, nanoseconds, query, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, sample, stats, withLoki } from "./service.ts";

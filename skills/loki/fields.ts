@@ -1,4 +1,4 @@
-import { textLike, timeField } from "skillflow";
+import { textLike, timeField } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, isoTime, periodOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, isoTime, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, stats, withLoki } from "./service.ts";

@@ -1,4 +1,5 @@
-import { type Ask, authorization, keyOf, lenient, type Service, type ToolContext, withService } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { type Ask, authorization, keyOf, lenient, type Service, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const LOKI: Service = {

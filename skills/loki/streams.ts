@@ -1,4 +1,5 @@
-import { defineTool, each, firstOf, periodOf, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { from, nanoseconds, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, withLoki } from "./service.ts";

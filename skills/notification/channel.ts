@@ -1,4 +1,5 @@
-import { callDigest, type JsonObject, type ToolContext } from "skillflow";
+import type { JsonObject, ToolContext } from "skillflow";
+import { callDigest } from "skillflow/internal";
 import type { Notice } from "./notice.ts";
 
 export interface Channel {

@@ -1,4 +1,5 @@
-import { NothingDone, textLike } from "skillflow";
+import { NothingDone } from "skillflow";
+import { textLike } from "skillflow/internal";
 import * as z from "zod";
 import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
 

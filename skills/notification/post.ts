@@ -1,14 +1,5 @@
-import {
-  causeCode,
-  clip,
-  NothingDone,
-  parseJson,
-  patiently,
-  refusalOf,
-  retryAfter,
-  type ToolContext,
-  untoldPause,
-} from "skillflow";
+import { NothingDone, parseJson, refusalOf, type ToolContext } from "skillflow";
+import { causeCode, clip, patiently, retryAfter, untoldPause } from "skillflow/internal";
 
 export interface Post {
   /** Service name for messages. */

@@ -1,4 +1,5 @@
-import { defineTool, type JsonObject, NothingDone, refusalOf, resultSchema, type ToolContext, trim } from "skillflow";
+import { defineTool, type JsonObject, NothingDone, refusalOf, type ToolContext } from "skillflow";
+import { resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
 import type { Channel, Send } from "./channel.ts";
 import { consoleChannel } from "./channels/console.ts";

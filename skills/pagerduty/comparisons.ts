@@ -1,4 +1,5 @@
-import { defineTool, each, lenient, pick, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { id, incidentId, limit, number, READS, reference, text, withPagerDuty } from "./service.ts";
 

@@ -1,6 +1,6 @@
+import { defineTool } from "skillflow";
 import {
   clip,
-  defineTool,
   each,
   isoTime,
   lenient,
@@ -9,7 +9,7 @@ import {
   pick,
   resultSchema,
   withoutMarkers,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 import {
   from,

@@ -1,4 +1,5 @@
-import { type Ask, defineTool, plainMarkerOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { type Ask, plainMarkerOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, notesAnswer } from "./incidents.ts";
 import { incidentId, READS, withPagerDuty } from "./service.ts";

@@ -1,4 +1,5 @@
-import { type Ask, keyOf, lenient, type Service, type ToolContext, textLike, timeField, withService } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { type Ask, keyOf, lenient, type Service, textLike, timeField, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const PAGERDUTY: Service = {

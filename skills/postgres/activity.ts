@@ -1,4 +1,5 @@
-import { clip, defineTool, each, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { withPostgres } from "./session.ts";
 import { withoutValues } from "./tokens.ts";

@@ -1,4 +1,5 @@
-import { clip, createRedactor, type ToolContext } from "skillflow";
+import { createRedactor, type ToolContext } from "skillflow";
+import { clip } from "skillflow/internal";
 import { placeOf, STATEMENT_SECONDS } from "./connection.ts";
 
 /** Returns an error that explains what to change, without a cause or secrets. */

@@ -1,4 +1,5 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { admit } from "./gate.ts";
 import { hide, withHiding } from "./hidden.ts";

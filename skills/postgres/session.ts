@@ -1,4 +1,5 @@
-import { type Json, SkillflowError, type ToolContext, trim } from "skillflow";
+import { type Json, SkillflowError, type ToolContext } from "skillflow";
+import { trim } from "skillflow/internal";
 import { connect, STATEMENT_SECONDS } from "./connection.ts";
 import { explain } from "./failure.ts";
 import { rowOf, type Value } from "./values.ts";

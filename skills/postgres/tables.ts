@@ -1,4 +1,5 @@
-import { defineTool, each, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { isHidden, rulesOf } from "./hidden.ts";
 import { withPostgres } from "./session.ts";

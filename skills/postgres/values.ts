@@ -1,4 +1,4 @@
-import { clip } from "skillflow";
+import { clip } from "skillflow/internal";
 
 /** JSON value of a cell, which Postgres sends as text. */
 export type Value = string | number | boolean | null | object;

@@ -1,4 +1,5 @@
-import { defineTool, each, firstOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, text, withPrometheus } from "./service.ts";

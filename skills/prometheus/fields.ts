@@ -1,4 +1,4 @@
-import { timeField } from "skillflow";
+import { timeField } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */

@@ -1,4 +1,5 @@
-import { defineTool, each, firstOf, periodOf, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { contains, from, limit, seconds, selector, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";

@@ -1,5 +1,5 @@
+import { defineTool } from "skillflow";
 import {
-  defineTool,
   firstOf,
   isoTime,
   momentOf,
@@ -9,7 +9,7 @@ import {
   seriesSummary,
   summarise,
   timeField,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 import { from, query, seconds, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, withPrometheus } from "./service.ts";

@@ -1,4 +1,5 @@
-import { defineTool, each, firstOf, lenient, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";

@@ -1,4 +1,5 @@
-import { defineTool, markerOf, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { markerOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { issue, organization } from "./fields.ts";
 import { type Sentry, withSentry } from "./service.ts";

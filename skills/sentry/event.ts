@@ -1,4 +1,4 @@
-import { clip, pick } from "skillflow";
+import { clip, pick } from "skillflow/internal";
 import { type Exception, exceptionOf, framesOf, type Stacktrace } from "./trace.ts";
 
 /** Event as Sentry returns it. The model sees the failure first, and only the ids of users. */

@@ -1,4 +1,5 @@
-import { defineTool, each, pick, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, pick, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";

@@ -1,4 +1,4 @@
-import { each, resultSchema, type Shape, textLike } from "skillflow";
+import { each, resultSchema, type Shape, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */

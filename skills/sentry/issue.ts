@@ -1,4 +1,4 @@
-import { pick, withoutMarkers } from "skillflow";
+import { pick, withoutMarkers } from "skillflow/internal";
 
 /** Issues as Sentry returns them, and the part that the model sees. */
 

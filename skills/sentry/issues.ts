@@ -1,4 +1,5 @@
-import { defineTool, pick, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { briefOf, detailsOf, type Issue, type IssueDetails } from "./issue.ts";

@@ -1,4 +1,5 @@
-import { clip, defineTool, each, pick, resultSchema, ServiceFault } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, each, pick, resultSchema, ServiceFault } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { projectParameter, type Sentry, withSentry } from "./service.ts";

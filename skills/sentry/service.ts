@@ -1,3 +1,4 @@
+import type { ToolContext } from "skillflow";
 import {
   type Ask,
   type Asking,
@@ -6,9 +7,8 @@ import {
   requiredKey,
   type Service,
   ServiceFault,
-  type ToolContext,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 
 const SENTRY: Service = {

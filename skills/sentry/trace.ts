@@ -1,4 +1,4 @@
-import { clip } from "skillflow";
+import { clip } from "skillflow/internal";
 
 /** Exception whose stack trace is shown with the app's frames near the failure first, then the rest in short. */
 

@@ -1,4 +1,5 @@
-import { defineTool, each, resultSchema, textLike, trim } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, resultSchema, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { cursor } from "./fields.ts";

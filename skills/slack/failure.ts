@@ -1,4 +1,5 @@
-import { causeCode, clip, refusalOf, requestsOf, type ToolContext } from "skillflow";
+import { refusalOf, requestsOf, type ToolContext } from "skillflow";
+import { causeCode, clip } from "skillflow/internal";
 import { ZodError } from "zod";
 
 /** Runs a tool's work. Rethrows errors with advice, without secrets or a cause: an SDK's may contain the URL. */

@@ -1,4 +1,5 @@
-import { resultSchema, type ToolContext, textLike } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters and result fields that several tools share. */

@@ -1,4 +1,5 @@
-import { limitAdvice, patiently, retryAfter, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { limitAdvice, patiently, retryAfter } from "skillflow/internal";
 
 const UNTOLD_PAUSE_MS = 60_000;
 

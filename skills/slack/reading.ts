@@ -1,4 +1,5 @@
-import { defineTool, each, resultSchema, type ToolContext, textLike, trim } from "skillflow";
+import { defineTool, type ToolContext } from "skillflow";
+import { each, resultSchema, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";

@@ -1,4 +1,5 @@
-import { defineSkill, wholePages } from "skillflow";
+import { defineSkill } from "skillflow";
+import { wholePages } from "skillflow/internal";
 import { directoryTools } from "./directory.ts";
 import { messageTools } from "./messages.ts";
 import { readingTools } from "./reading.ts";

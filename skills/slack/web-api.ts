@@ -1,13 +1,5 @@
-import {
-  parseJson,
-  patiently,
-  requestsOf,
-  requiredKey,
-  retryAfter,
-  serviceUrl,
-  type ToolContext,
-  untoldPause,
-} from "skillflow";
+import { parseJson, requestsOf, type ToolContext } from "skillflow";
+import { patiently, requiredKey, retryAfter, serviceUrl, untoldPause } from "skillflow/internal";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
 

@@ -1,4 +1,5 @@
-import { defineTool, each, resultSchema, type ToolContext, trim } from "skillflow";
+import { defineTool, type ToolContext } from "skillflow";
+import { each, resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
 import type { ApiTable } from "./api.ts";
 import { nearNames, withSupabase } from "./client.ts";

@@ -1,5 +1,6 @@
 import type { PostgrestSingleResponse, SupabaseClient } from "@supabase/supabase-js";
-import { createRedactor, type Json, parseJson, requestsOf, requiredKey, serviceUrl, type ToolContext } from "skillflow";
+import { createRedactor, type Json, parseJson, requestsOf, type ToolContext } from "skillflow";
+import { requiredKey, serviceUrl } from "skillflow/internal";
 import { type Api, parseApi } from "./api.ts";
 import { outcome, Refusal, type Said } from "./failure.ts";
 import { patientFetch, type Wire } from "./patience.ts";

@@ -1,4 +1,4 @@
-import { clip } from "skillflow";
+import { clip } from "skillflow/internal";
 
 /** Error body of PostgREST, or of a gateway in front of it. */
 export interface Said {

@@ -1,4 +1,5 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { withSupabase } from "./client.ts";
 import { callable, functionName } from "./places.ts";

@@ -1,18 +1,17 @@
+import { defineTool, type ToolContext } from "skillflow";
 import {
   type Ask,
   authorization,
   clip,
-  defineTool,
   each,
   firstOf,
   lenient,
   requiredKey,
   resultSchema,
   type Service,
-  type ToolContext,
   textLike,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 
 /** Tools for the project itself, which use a personal access token instead of the database key. */

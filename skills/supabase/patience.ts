@@ -1,14 +1,5 @@
-import {
-  causeCode,
-  limitAdvice,
-  parseJson,
-  patiently,
-  refusalOf,
-  requestsOf,
-  retryAfter,
-  type ToolContext,
-  untoldPause,
-} from "skillflow";
+import { parseJson, refusalOf, requestsOf, type ToolContext } from "skillflow";
+import { causeCode, limitAdvice, patiently, retryAfter, untoldPause } from "skillflow/internal";
 import * as z from "zod";
 import { isUndone, outcome } from "./failure.ts";
 

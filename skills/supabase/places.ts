@@ -1,4 +1,5 @@
-import { NothingDone, type ToolContext, textLike } from "skillflow";
+import { NothingDone, type ToolContext } from "skillflow";
+import { textLike } from "skillflow/internal";
 
 /** Table, view or function in a schema. */
 export interface Place {

@@ -1,4 +1,5 @@
-import { clip, type Json, jsonSize } from "skillflow";
+import type { Json } from "skillflow";
+import { clip, jsonSize } from "skillflow/internal";
 
 const MOST_BYTES = 18_000;
 const CELL_CAPS = [12_000, 4_000, 1_500, 500, 150] as const;

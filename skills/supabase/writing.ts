@@ -1,4 +1,5 @@
-import { defineTool, type Json, NothingDone, resultSchema } from "skillflow";
+import { defineTool, type Json, NothingDone } from "skillflow";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type Answer, onTable, type Supabase } from "./client.ts";
 import { Refusal } from "./failure.ts";

@@ -1,14 +1,5 @@
-import {
-  defineTool,
-  each,
-  firstOf,
-  isoTime,
-  periodOf,
-  resultSchema,
-  seriesSummary,
-  summarise,
-  textLike,
-} from "skillflow";
+import { defineTool } from "skillflow";
+import { each, firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise, textLike } from "skillflow/internal";
 import * as z from "zod";
 import {
   answered,

@@ -1,3 +1,4 @@
+import type { ToolContext } from "skillflow";
 import {
   type Ask,
   authorization,
@@ -6,10 +7,9 @@ import {
   type Period,
   periodOf,
   type Service,
-  type ToolContext,
   timeField,
   withService,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 
 const TEMPO: Service = {

@@ -1,6 +1,6 @@
+import { defineTool } from "skillflow";
 import {
   clip,
-  defineTool,
   describeTrace,
   each,
   isoTime,
@@ -9,7 +9,7 @@ import {
   type TraceSpan,
   textLike,
   traceShape,
-} from "skillflow";
+} from "skillflow/internal";
 import * as z from "zod";
 import {
   answered,

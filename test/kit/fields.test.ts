@@ -1,4 +1,4 @@
-import { lenient, textLike } from "skillflow";
+import { lenient, textLike } from "skillflow/internal";
 import { expect, it } from "vitest";
 import * as z from "zod";
 

@@ -9,7 +9,7 @@ import {
   retryAfter,
   trim,
   withoutMarkers,
-} from "skillflow";
+} from "skillflow/internal";
 import { describe, expect, it } from "vitest";
 
 const { signal } = new AbortController();

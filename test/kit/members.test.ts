@@ -1,4 +1,4 @@
-import { each, pick } from "skillflow";
+import { each, pick } from "skillflow/internal";
 import { describe, expect, expectTypeOf, it } from "vitest";
 
 describe("members named in one string", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { defineTool, type JsonObject, trim } from "skillflow";
+import { defineTool, type JsonObject } from "skillflow";
+import { trim } from "skillflow/internal";
 import { sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { expect, test } from "vitest";
 import * as z from "zod";

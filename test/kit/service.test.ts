@@ -1,4 +1,5 @@
-import { type Asking, authorization, type Service, SkillflowError, withService } from "skillflow";
+import { SkillflowError } from "skillflow";
+import { type Asking, authorization, type Service, withService } from "skillflow/internal";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";

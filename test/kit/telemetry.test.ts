@@ -1,4 +1,4 @@
-import { momentOf, periodOf, summarise } from "skillflow";
+import { momentOf, periodOf, summarise } from "skillflow/internal";
 import { expect, it } from "vitest";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");

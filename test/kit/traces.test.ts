@@ -1,4 +1,4 @@
-import { describeTrace, type TraceSpan } from "skillflow";
+import { describeTrace, type TraceSpan } from "skillflow/internal";
 import { describe, expect, it } from "vitest";
 
 const span = (id: string, parent: string | undefined, start: number, duration: number, more: Partial<TraceSpan> = {}) =>

@@ -199,7 +199,7 @@ function circles(files: readonly SourceFile[]): string[] {
 /** The rooms that the public entries reach, directly or not. */
 function publicViolations(files: readonly SourceFile[]): string[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
-  const reached = new Set(["src/index.ts", "src/testing.ts"]);
+  const reached = new Set(["src/index.ts", "src/kit/internal.ts", "src/testing.ts"]);
   for (const path of reached) {
     for (const { target, kind } of importsOf(texts.get(path) ?? "")) {
       const other = targetOf(path, target);
@@ -230,7 +230,11 @@ function longFiles(files: readonly SourceFile[]): string[] {
 }
 
 function isForSkills(target: string): boolean {
-  return ["skillflow", "zod", "yaml"].includes(target) || target.startsWith("node:") || LAZY_PACKAGES.test(target);
+  return (
+    ["skillflow", "skillflow/internal", "zod", "yaml"].includes(target) ||
+    target.startsWith("node:") ||
+    LAZY_PACKAGES.test(target)
+  );
 }
 
 function purityViolations({ path, text }: SourceFile): string[] {

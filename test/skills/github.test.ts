@@ -1,4 +1,5 @@
-import { type JsonObject, markerOf, refusalOf, type ToolContext } from "skillflow";
+import { type JsonObject, refusalOf, type ToolContext } from "skillflow";
+import { markerOf } from "skillflow/internal";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import github from "../../skills/github/skill.ts";

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { type Json, type JsonObject, jsonSize } from "skillflow";
+import type { Json, JsonObject } from "skillflow";
+import { jsonSize } from "skillflow/internal";
 import { toolContext } from "skillflow/testing";
 import { describe, expect, it } from "vitest";
 import { callable, isReadable, isWritable, namesLike, readable, writable } from "../../skills/supabase/places.ts";

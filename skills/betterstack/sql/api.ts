@@ -1,15 +1,5 @@
-import {
-  authorization,
-  clip,
-  type Json,
-  keyOf,
-  parseJson,
-  type Refusal,
-  type Service,
-  ServiceFault,
-  type ToolContext,
-  withService,
-} from "skillflow";
+import { type Json, parseJson, type ToolContext } from "skillflow";
+import { authorization, clip, keyOf, type Refusal, type Service, ServiceFault, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const SQL_API: Service = {

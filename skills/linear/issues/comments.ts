@@ -1,4 +1,5 @@
-import { defineTool, each, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { each, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";

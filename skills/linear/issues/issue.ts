@@ -1,5 +1,5 @@
-import type { Shape } from "skillflow";
-import { each, pick } from "skillflow";
+import type { Shape } from "skillflow/internal";
+import { each, pick } from "skillflow/internal";
 
 /** Fields of an issue: those requested from Linear and those returned to the model. */
 

@@ -1,4 +1,5 @@
-import { clip, defineTool, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { clip, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import * as fields from "../fields.ts";

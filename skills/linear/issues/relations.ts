@@ -1,4 +1,5 @@
-import { defineTool, resultSchema, textLike } from "skillflow";
+import { defineTool } from "skillflow";
+import { resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { issue } from "../fields.ts";

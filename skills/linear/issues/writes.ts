@@ -1,5 +1,6 @@
 import type { LinearDocument } from "@linear/sdk";
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool } from "skillflow";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { findDestination } from "../destination.ts";

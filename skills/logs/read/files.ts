@@ -1,6 +1,7 @@
 import { type Dirent, promises } from "node:fs";
 import { join } from "node:path";
-import { type Inside, openInside, resolveInside, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
+import { type Inside, openInside, resolveInside } from "skillflow";
 import { type Layout, layoutOf, readRows } from "../rows/rows.ts";
 import { type Block, blocksOf, type Fill, readPieces, readPlain, unpacked } from "./blocks.ts";
 import { globBase, isGlob, matchesGlob } from "./glob.ts";

@@ -1,4 +1,5 @@
-import { clip, parseJson } from "skillflow";
+import { parseJson } from "skillflow";
+import { clip } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import type { Channel } from "../channel.ts";
 import { heading, type Notice, type Severity } from "../notice.ts";

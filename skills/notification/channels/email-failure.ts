@@ -1,5 +1,5 @@
 import type { NodemailerError } from "nodemailer";
-import { clip } from "skillflow";
+import { clip } from "skillflow/internal";
 
 /**
  * Returns true if the server has not accepted the message: it replied with a refusal, or was not reached. The error's

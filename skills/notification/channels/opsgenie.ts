@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { clip, parseJson } from "skillflow";
+import { parseJson } from "skillflow";
+import { clip } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
 import { bodyText, type Notice, type Severity } from "../notice.ts";

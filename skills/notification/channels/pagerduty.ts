@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { clip } from "skillflow";
+import { clip } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
 import { heading, type Notice } from "../notice.ts";

@@ -1,4 +1,4 @@
-import { clip, jsonSize } from "skillflow";
+import { clip, jsonSize } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import type { Channel } from "../channel.ts";
 import { heading, type Notice, type Severity } from "../notice.ts";

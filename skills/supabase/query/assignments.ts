@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, jsonSize, NothingDone } from "skillflow";
+import { type Json, type JsonObject, NothingDone } from "skillflow";
+import { jsonSize } from "skillflow/internal";
 import * as z from "zod";
 import { parseName } from "./columns.ts";
 

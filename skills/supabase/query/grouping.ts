@@ -1,4 +1,5 @@
-import { defineTool, type Json, resultSchema } from "skillflow";
+import { defineTool, type Json } from "skillflow";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { onTable, type Supabase } from "../client.ts";
 import { Refusal } from "../failure.ts";

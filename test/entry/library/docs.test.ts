@@ -24,9 +24,12 @@ const PRINTED = [
   /^interrupted 130 interrupted \(not needed any more\)\n$/,
   /^error MISSING_ENTRY entry /,
   /^script\.exhausted\nsucceeded\nsucceeded\n(?:---|flowchart|graph)/,
+  /^waiting SHOP-14\nsucceeded\nSHOP-14\. r1\nnot_held\napplied \[ 'The checkout is down\.' \]\nrecheck succeeded\nask succeeded\nrun succeeded\n$/,
+  /^1 0 1\n$/,
   /logs available null null\n[\s\S]*0 PAGER_TOKEN is not set \[ 'PAGER_TOKEN' \]\n$/,
   /^workflow\.invalid 2 absent\.yml cannot be run there is no file absent\.yml\n$/,
   /^$/,
+  /^succeeded \[ 'w' \] workflow:end\n$/,
   /^$/,
   /^$/,
 ];

@@ -1,4 +1,14 @@
-import { defineSkill, defineTool, type Json, type JsonObject, type JsonSchema, type Skill } from "skillflow";
+import {
+  defineSkill,
+  defineTool,
+  type Json,
+  type JsonObject,
+  type JsonSchema,
+  type Project,
+  type Run,
+  type Skill,
+  type Workflow,
+} from "skillflow";
 import { describe, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
@@ -98,5 +108,37 @@ describe("a handler's input", () => {
       ],
     };
     expectTypeOf(defineSkill(pager)).toEqualTypeOf<Skill>();
+  });
+});
+
+describe("the results of a run", () => {
+  const run = (project: Project) =>
+    project.run({
+      id: "w",
+      name: "W",
+      entry: "a",
+      nodes: {
+        a: {
+          name: "A",
+          instruction: "A",
+          output: { type: "object", properties: { verdict: { enum: ["yes", "no"] } }, required: ["verdict"] },
+        },
+        b: { name: "B", instruction: "B" },
+      },
+      edges: [{ from: "a", to: "b" }],
+    });
+  type Results = Awaited<ReturnType<typeof run>["result"]>["results"];
+
+  it("have the types of the output schemas of a workflow that is written in place", () => {
+    expectTypeOf<NonNullable<Results["a"]>["data"]>().toEqualTypeOf<{ readonly verdict: "yes" | "no" }>();
+    expectTypeOf<NonNullable<Results["b"]>["data"]>().toEqualTypeOf<JsonObject>();
+    // @ts-expect-error a node that the workflow does not have
+    expectTypeOf<Results["c"]>();
+  });
+
+  it("are those of any node for a path, and for a workflow that is not literal", () => {
+    const ofAny = (project: Project, workflow: Workflow) => [project.run("w.yml"), project.run(workflow)] as const;
+    expectTypeOf<ReturnType<typeof ofAny>[0]>().toExtend<Run>();
+    expectTypeOf<ReturnType<typeof ofAny>[1]>().toExtend<Run>();
   });
 });

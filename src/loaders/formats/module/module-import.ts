@@ -10,7 +10,7 @@ import { loadTypescript, typescriptFolder } from "../../programs/typescript.ts";
 
 /**
  * Runs a TypeScript or JavaScript module and returns its default export, or undefined. The module gets this program's
- * `skillflow` and `skillflow/testing`, and its own `zod` or else ours. Each call runs the files' current content again.
+ * `skillflow`, `skillflow/internal` and `skillflow/testing`, and its own `zod` or else ours. Each call runs the files' current content again.
  */
 export async function importDefault(file: string, verify?: Verify): Promise<unknown> {
   const [{ createJiti }, source, virtualModules] = await Promise.all([
@@ -53,9 +53,11 @@ const transformed = new Map<string, TransformResult>();
 const MOST_TEXTS = 100;
 
 async function publicEntries(): Promise<Record<string, unknown>> {
-  const load = (name: string): Promise<unknown> => import(pathToFileURL(ownPath(`${name}.js`, `src/${name}.ts`)).href);
-  const [index, testing] = await Promise.all([load("index"), load("testing")]);
-  return { skillflow: index, "skillflow/testing": testing };
+  const load = (name: string, source = `src/${name}.ts`): Promise<unknown> =>
+    import(pathToFileURL(ownPath(`${name}.js`, source)).href);
+  const entries = [load("index"), load("internal", "src/kit/internal.ts"), load("testing")];
+  const [index, internal, testing] = await Promise.all(entries);
+  return { skillflow: index, "skillflow/internal": internal, "skillflow/testing": testing };
 }
 
 function hasPackage(name: string, directory: string): boolean {

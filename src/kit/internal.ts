@@ -1,0 +1,53 @@
+/// <reference types="node" preserve="true" />
+
+/** What the built-in skills share. It may change with any version. */
+
+export { lenient, textLike } from "./fields.ts";
+export {
+  callDigest,
+  clip,
+  firstOf,
+  jsonSize,
+  linesFrom,
+  markerOf,
+  type Patience,
+  patiently,
+  plainMarkerOf,
+  resultSchema,
+  retryAfter,
+  type Shape,
+  trim,
+  untoldPause,
+  withoutMarkers,
+} from "./http.ts";
+export { endOfStream, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./job-log.ts";
+export { each, pick } from "./members.ts";
+export { wholePages } from "./pages.ts";
+export { causeCode } from "./reason.ts";
+export {
+  type Ask,
+  type Asking,
+  authorization,
+  keyOf,
+  limitAdvice,
+  type Refusal,
+  requiredKey,
+  type Service,
+  ServiceFault,
+  serviceUrl,
+  withService,
+} from "./service.ts";
+export {
+  isoTime,
+  lastLines,
+  momentOf,
+  type Period,
+  type Point,
+  periodOf,
+  rounded,
+  type SeriesSummary,
+  seriesSummary,
+  summarise,
+  timeField,
+} from "./telemetry.ts";
+export { describeTrace, type TraceSpan, traceShape } from "./traces.ts";
