@@ -1,11 +1,11 @@
-import { usageError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import { answerRecheck, type Recheck } from "../../core/engine/recheck/answer.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
 import { type Approved, parseApprovals } from "../../core/engine/result/approval.ts";
 import { personAtWork } from "../adapters/person.ts";
 import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { planRecheck, prepareRecheck } from "../runs/afterwards/recheck.ts";
-import { answerRecheck, type Recheck, repeatedIn } from "../runs/afterwards/recheck-answer.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
 import { openOperations, prepareApply, reviewPlan } from "../runs/apply.ts";
 import {
@@ -89,8 +89,9 @@ export async function recheckRun(workspace: Workspace, given: string): Promise<R
   const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
   try {
     const watch = { observers: [], signal, onPromptChanged: ignore, loggerFor };
-    const { record, state, events } = await startRun(workspace, prepared, watch);
-    return answerRecheck(record.run, plan, repeatedIn(state, events));
+    const answer = answerRecheck(await startRun(workspace, prepared, watch));
+    if (answer) return answer;
+    throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
   } finally {
     await prepared.close();
   }
