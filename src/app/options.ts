@@ -61,7 +61,7 @@ export const OPTIONS = {
   ...inGroup("model", {
     model: [
       "--model <provider:name>",
-      "Set the default model (anthropic:, openai:, openai-compatible:, replay:FILE, script:FILE)",
+      "Set the default model (anthropic:, openai:, openai-compatible:, bedrock:, vertex:, azure:, replay:FILE, script:FILE); A,B asks B if A cannot answer",
       { variable: true, config: "model", library: "model" },
     ],
     "max-cost": [

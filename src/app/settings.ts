@@ -9,7 +9,7 @@ import {
   type Declared,
 } from "../core/engine/settings/bounds.ts";
 import { chooseSettings, type RunChoices } from "../core/engine/settings/settings.ts";
-import { ownPrefixes, refuseModel } from "./adapters/models.ts";
+import { modelAccess, ownPrefixes, refuseModel } from "./adapters/models.ts";
 import type { Workspace } from "./host.ts";
 import { configFiles } from "./workspace.ts";
 
@@ -24,8 +24,8 @@ export function boundsFor(workspace: Workspace, choices: BoundChoices, documents
 /** Returns the settings of a new run. The notes describe what policies changed. */
 export function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices) {
   const { contextMode } = workspace.choices;
-  const { env, policies = [] } = workspace.host;
-  const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace) };
+  const { policies = [] } = workspace.host;
+  const said = { ...modelAccess(workspace), files: configFiles(workspace) };
   const { clamped: settings, notes } = clampBounds(
     chooseSettings({ ...choices, contextMode }, workflow, said),
     policies,

@@ -1,4 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
+import type { BaseAnthropic } from "@anthropic-ai/sdk";
 import { checkedAs, isObject, type Json } from "../core/base/values.ts";
 import {
   answerText,
@@ -25,13 +26,16 @@ import {
   exchange,
   type Fields,
   fieldsOf,
+  type Line,
   listOf,
   NO_SDK_TIMEOUT,
   stringOf,
   writtenToCache,
 } from "./wire.ts";
 
-const PROVIDER = "anthropic";
+/** Providers of Claude. Each accepts the reasoning that another one signed. */
+export type ClaudeProvider = "anthropic" | "bedrock" | "vertex";
+const PROVIDERS: readonly string[] = ["anthropic", "bedrock", "vertex"] satisfies readonly ClaudeProvider[];
 
 /** Required output limit, including thinking. All current models accept this value. */
 const MAX_TOKENS = 32_000;
@@ -46,11 +50,31 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
 export function anthropicModel(options: ServiceOptions): Model {
   const keyName = "ANTHROPIC_API_KEY";
   const service = serviceOf(options, { name: "Anthropic", baseURL: "https://api.anthropic.com", keyName });
+  return claudeModel("anthropic", service, async (current, line) => {
+    const { default: Client } = await import("@anthropic-ai/sdk");
+    return new Client({ ...credentialOf(current), ...plainOptions(current, line) });
+  });
+}
+
+/** Creates the SDK's client for one exchange. */
+export type OpenClient = (service: Service, line: Line) => Promise<Pick<BaseAnthropic, "post">>;
+
+/** Creates a model that uses the Messages API. The client decides where requests go and how they are authenticated. */
+export function claudeModel(provider: ClaudeProvider, service: Service, open: OpenClient): Model {
   return {
-    provider: PROVIDER,
-    reply: (prompt, call) =>
-      concede(wishesOf(prompt), REFUSALS, async (wishes) => ask(await keyed(service), prompt, call, wishes)),
+    provider,
+    async reply(prompt, call) {
+      const asked = await concede(wishesOf(prompt), REFUSALS, async (wishes) =>
+        ask([await keyed(service), open], prompt, call, wishes),
+      );
+      return { ...asked, parts: asked.parts.map((part) => (part.type === "opaque" ? { ...part, provider } : part)) };
+    },
   };
+}
+
+/** Returns the client options of all Claude services. The SDK itself neither retries, logs nor times out. */
+export function plainOptions({ baseURL }: Service, { fetch }: Line) {
+  return { baseURL, fetch, maxRetries: 0, timeout: NO_SDK_TIMEOUT, logLevel: "off" } as const;
 }
 
 function wishesOf({ output, turns }: Prompt): readonly Wish[] {
@@ -60,17 +84,14 @@ function wishesOf({ output, turns }: Prompt): readonly Wish[] {
   ];
 }
 
-async function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly Wish[]): Promise<Reply> {
+async function ask(
+  [service, open]: readonly [Service, OpenClient],
+  prompt: Prompt,
+  call: ModelCall,
+  wishes: readonly Wish[],
+): Promise<Reply> {
   return exchange(service, call, async (line) => {
-    const { default: Client } = await import("@anthropic-ai/sdk");
-    const client = new Client({
-      ...credentialOf(service),
-      baseURL: service.baseURL,
-      fetch: line.fetch,
-      maxRetries: 0,
-      timeout: NO_SDK_TIMEOUT,
-      logLevel: "off",
-    });
+    const client = await open(service, line);
     const body = await requestOf(prompt, call, wishes);
     // messages.create would print deprecation warnings to the console.
     const response = await client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
@@ -172,6 +193,11 @@ function messageOf(turn: Turn, sights: Sights): Message {
   }
 }
 
+/** Returns a call's id as the API accepts it. Another provider may have given it in the same visit. */
+function plainId(id: string): string {
+  return id.replace(/[^\w-]/g, "_");
+}
+
 function textBlock(text: string): Anthropic.TextBlockParam {
   return { type: "text", text };
 }
@@ -184,7 +210,12 @@ function resultBlock(answer: ToolAnswer, sights: Sights): Anthropic.ToolResultBl
   const text = answerText(answer);
   const images = seenOf(answer.images, sights).map(imageBlock);
   const content = images.length === 0 ? text : [textBlock(text), ...images];
-  return { type: "tool_result", tool_use_id: answer.id, content, ...(answer.failed ? { is_error: true } : {}) };
+  return {
+    type: "tool_result",
+    tool_use_id: plainId(answer.id),
+    content,
+    ...(answer.failed ? { is_error: true } : {}),
+  };
 }
 
 /** Converts a part to blocks. The API rejects blank text and arguments that are not objects. */
@@ -193,11 +224,13 @@ function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
     case "text":
       return part.text.trim() === "" ? [] : [textBlock(part.text)];
     case "call":
-      return [{ type: "tool_use", id: part.id, name: part.tool, input: isObject(part.input) ? part.input : {} }];
+      return [
+        { type: "tool_use", id: plainId(part.id), name: part.tool, input: isObject(part.input) ? part.input : {} },
+      ];
     case "broken_call":
-      return [{ type: "tool_use", id: part.id, name: part.tool, input: {} }];
+      return [{ type: "tool_use", id: plainId(part.id), name: part.tool, input: {} }];
     case "opaque":
-      return part.provider === PROVIDER ? [checkedAs<Anthropic.ThinkingBlockParam>(part.value)] : [];
+      return PROVIDERS.includes(part.provider) ? [checkedAs<Anthropic.ThinkingBlockParam>(part.value)] : [];
   }
 }
 
@@ -298,7 +331,7 @@ function partsOf(block: Block): Part[] {
 }
 
 function opaque(value: Json): Part {
-  return { type: "opaque", provider: PROVIDER, value };
+  return { type: "opaque", provider: "anthropic", value };
 }
 
 function stopOf(reason: string): Reply["stop"] {

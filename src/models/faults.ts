@@ -13,6 +13,8 @@ export interface Service {
   readonly fetch: typeof fetch;
   /** Longest silence in milliseconds. */
   readonly idleMs: number;
+  /** Returns the error of a request that was not sent, such as one that could not be signed. */
+  readonly unsent?: ((service: Service, error: unknown) => SkillflowError) | undefined;
 }
 
 /** Options of a model. Those that are missing are the service's own. */
@@ -21,9 +23,9 @@ export type ServiceOptions = { readonly [Key in Exclude<keyof Service, "name">]?
 const IDLE_MS = 120_000;
 
 export function serviceOf(options: ServiceOptions, usual: Pick<Service, "name" | "baseURL" | "keyName">): Service {
-  const { apiKey, baseURL, shortLived, idleMs = IDLE_MS, keyName = usual.keyName } = options;
+  const { apiKey, baseURL, shortLived, unsent, idleMs = IDLE_MS, keyName = usual.keyName } = options;
   const place = { name: usual.name, keyName, baseURL: baseURL || usual.baseURL };
-  return { ...place, apiKey: apiKey?.trim(), shortLived, fetch: options.fetch ?? fetch, idleMs };
+  return { ...place, apiKey: apiKey?.trim(), shortLived, unsent, fetch: options.fetch ?? fetch, idleMs };
 }
 
 /** Returns the service with its current key. */
@@ -61,7 +63,7 @@ const QUOTA = /insufficient_quota|billing|spend_limit|insufficient_balance|insuf
 const QUOTA_WORDS = /credit balance is too low|exceeded your current quota|insufficient (quota|balance|credits)/i;
 const UNKNOWN_WORDS = /\b(invalid|unknown) model\b|\bmodel\b.{0,120}\b(not found|does not exist)/i;
 const BUSY = /rate_limit|overloaded|server_error|api_error|timeout/;
-const INVALID = /invalid|not_found|too_large|policy|prompt|image/;
+const INVALID = /invalid|not_found|too_large|policy|prompt|image|validation/;
 
 function codeOf({ status = 0, kinds, message }: Fault): ErrorCode {
   if (status === 402 || QUOTA.test(kinds) || QUOTA_WORDS.test(message)) return "model.quota";
@@ -126,6 +128,12 @@ export function unreachable(service: Service, error: unknown): SkillflowError {
       repeatable: {},
     },
   );
+}
+
+/** Returns the error of a request for which a vendor's SDK found no credentials. */
+export function unsigned({ name, keyName }: Service, error: unknown): SkillflowError {
+  const message = `${name} cannot be asked without credentials: ${reasonOf(error)}`;
+  return new SkillflowError("model.auth", message, { hint: `Check ${keyName}.`, cause: error });
 }
 
 function reasonOf(error: unknown): string {

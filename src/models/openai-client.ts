@@ -2,10 +2,15 @@ import type OpenAI from "openai";
 import type { Service } from "./faults.ts";
 import { type Line, NO_SDK_TIMEOUT } from "./wire.ts";
 
-/** Creates the SDK's client for one exchange. It reads no environment variables, and sends no key if there is none. */
-export async function openaiClient({ apiKey, baseURL }: Service, line: Line): Promise<OpenAI> {
+/** Creates the SDK's client for one exchange. */
+export async function openaiClient(service: Service, line: Line): Promise<OpenAI> {
   const { default: Client } = await import("openai");
-  return new Client({
+  return new Client(plainClient(service, line));
+}
+
+/** Returns options with which a client reads no environment variables, and sends no key if there is none. */
+export function plainClient({ apiKey, baseURL }: Service, line: Line) {
+  return {
     apiKey: apiKey ?? "none",
     adminAPIKey: null,
     organization: null,
@@ -17,5 +22,5 @@ export async function openaiClient({ apiKey, baseURL }: Service, line: Line): Pr
     timeout: NO_SDK_TIMEOUT,
     logLevel: "off",
     ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
-  });
+  } as const;
 }

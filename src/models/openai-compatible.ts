@@ -30,8 +30,6 @@ import {
   writtenToCache,
 } from "./wire.ts";
 
-const PROVIDER = "openai-compatible";
-
 /**
  * Optional features of a request. `usage`: token counts at the end of the stream. `system`: instructions in a separate
  * message, which some chat templates do not support.
@@ -44,20 +42,40 @@ const REFUSALS: Readonly<Record<Wish, RegExp>> = {
   shape: /response_format|json_schema|structured|schema|grammar/i,
 };
 
+const PROVIDER = "openai-compatible";
+
 /** Creates a model for any server with a Chat Completions API, such as Ollama, vLLM, llama.cpp or a gateway. */
 export function compatibleModel(options: ServiceOptions): Model {
   const usual = { name: "The model server", baseURL: "", keyName: "the server's API key" };
   // Many servers need no key.
   const service = serviceOf({ ...options, apiKey: options.apiKey?.trim() || undefined }, usual);
+  return chatModel(PROVIDER, service, openaiClient);
+}
+
+/** Creates a model that uses the Chat Completions API. The client decides where requests go. */
+export function chatModel(provider: string, service: Service, open: typeof openaiClient): Model {
   return {
-    provider: PROVIDER,
-    reply(prompt, call) {
-      const opening = openingOf(prompt);
-      return concede(wishesOf(prompt, opening), REFUSALS, (wishes) =>
-        ask(service, { model: call.model, ...requestOf(prompt, opening, wishes) }, call),
+    provider,
+    async reply(asked, call) {
+      const turns = asked.turns.map((turn) =>
+        turn.role === "assistant" ? { ...turn, parts: retagged(turn.parts, provider, PROVIDER) } : turn,
       );
+      const prompt = { ...asked, turns };
+      const opening = openingOf(prompt);
+      const reply = await concede(wishesOf(prompt, opening), REFUSALS, (wishes) =>
+        ask([service, open], { model: call.model, ...requestOf(prompt, opening, wishes) }, call),
+      );
+      return { ...reply, parts: retagged(reply.parts, PROVIDER, provider) };
     },
   };
+}
+
+/** Changes the provider of reasoning. A server may refuse another one's fields, so the rest is removed. */
+function retagged(parts: readonly Part[], from: string, to: string): Part[] {
+  return parts.flatMap((part): Part[] => {
+    if (part.type !== "opaque") return [part];
+    return part.provider === from ? [{ ...part, provider: to }] : [];
+  });
 }
 
 /** With tools, asks for the shape in the prompt: many servers never call tools once a response format is set. */
@@ -74,9 +92,13 @@ function plainOpening(prompt: Prompt): Opening {
   return { instructions: "", messages: openingTexts(prompt) };
 }
 
-function ask(service: Service, request: OpenAI.ChatCompletionCreateParamsStreaming, call: ModelCall): Promise<Reply> {
+function ask(
+  [service, open]: readonly [Service, typeof openaiClient],
+  request: OpenAI.ChatCompletionCreateParamsStreaming,
+  call: ModelCall,
+): Promise<Reply> {
   return exchange(service, call, async (line) => {
-    const client = await openaiClient(service, line);
+    const client = await open(service, line);
     const response = await client.chat.completions.create(request, { signal: line.signal }).asResponse();
     const answer = await line.open(response);
     return answer.kind === "stream" ? readStream(answer, answer.events, call) : readWhole(answer, answer.body, call);

@@ -16,7 +16,11 @@ export interface ReplayOptions {
 
 /** Creates a model that replays the recorded replies by step, even if the prompt has changed. */
 export function replayModel({ recording, resumed, digest, onChanged }: ReplayOptions): Model {
-  const stepOf = (key: StepKey) => (resumed === "each" ? key : key.replace(/~\d+$/, ""));
+  const stepOf = (key: StepKey) => {
+    // A call after a model switch answers the same step.
+    const asked = key.replace(/@\d+(?=~\d+$|$)/, "");
+    return resumed === "each" ? asked : asked.replace(/~\d+$/, "");
+  };
   const answers = new Map<StepKey, Answer>();
   for (const event of recording.events) {
     if (event.type === "model:reply" || event.type === "model:error") answers.set(stepOf(event.key), event);

@@ -44,7 +44,7 @@ export async function exchange<T>(service: Service, call: ModelCall, talk: (line
   try {
     return await Promise.race([watch.stopped, talk({ fetch: checked.fetch, signal: watch.signal, open })]);
   } catch (error) {
-    const reason = watch.signal.aborted ? watch.signal.reason : (checked.failure() ?? error);
+    const reason = watch.signal.aborted ? watch.signal.reason : (checked.failure() ?? unsentOf(service, error));
     watch.hangUp(reason);
     throw reason;
   } finally {
@@ -160,6 +160,10 @@ function checkedFetch(service: Service, model: string) {
     }
   };
   return { fetch: checked, failure: () => failure };
+}
+
+function unsentOf(service: Service, error: unknown): unknown {
+  return ownError(error) ?? service.unsent?.(service, error) ?? error;
 }
 
 function ownError(error: unknown): SkillflowError | undefined {

@@ -1,6 +1,7 @@
 import { xmlText } from "../core/base/inert.ts";
 import { cutText } from "../core/base/preview.ts";
 import { nodePath, placeOf } from "../core/document/inner/place.ts";
+import { modelText } from "../core/document/model-list.ts";
 import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
 import type { Report } from "./model/report.ts";
@@ -95,7 +96,7 @@ function properties({ result, record }: Report): string[] {
     ...(result.verdict === undefined ? {} : { verdict: result.verdict }),
     ...(result.unrouted === undefined ? {} : { unrouted: result.unrouted.node }),
     exitCode: result.exitCode,
-    model: record.settings.model,
+    model: modelText(record.settings.model),
     costUsd: result.usage.costUsd ?? "unknown",
     ...Object.fromEntries(
       result.degraded.map(({ skill, node, reason }) => [["degraded", node, skill].filter(Boolean).join("."), reason]),

@@ -1,5 +1,6 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { modelText } from "../core/document/model-list.ts";
 import { holds } from "../core/engine/finding/claims.ts";
 import { doctorCommand } from "../core/engine/result/signal-command.ts";
 import { markdownOf } from "./markdown-writer.ts";
@@ -255,7 +256,7 @@ function spent({ result, record, answeredBy, recordingCost }: Account): string {
     words`${formatCount(usage.inputTokens)} tokens in, ${formatCount(usage.outputTokens)} out`,
     words`${cost}`,
     words`${formatDuration(usage.durationMs)}`,
-    words`${shortText(record.settings.model, 120)}`,
+    words`${shortText(modelText(record.settings.model), 120)}`,
   ]);
   return `---\n\n${markdownOf([text(told)])}`;
 }

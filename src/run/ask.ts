@@ -1,5 +1,5 @@
 import type { BlobInfo } from "../core/base/blobs.ts";
-import { type ErrorCode, SkillflowError } from "../core/base/errors.ts";
+import { type ErrorCode, isOutage, SkillflowError } from "../core/base/errors.ts";
 import { defined } from "../core/base/values.ts";
 import type { EventBody } from "../core/engine/event/event.ts";
 import type { Usage } from "../core/engine/event/prompt.ts";
@@ -54,6 +54,11 @@ export function createAsk(options: AskOptions): Ask {
           const { code, message, hint } = error;
           const told = { node, code, message, ...(hint ? { hint } : {}) };
           if (ENDS_RUN.has(code)) return { type: "run:fail", ...told, ...afterRejection(step, message) };
+          const { fallback: to, model: from, visit } = step;
+          if (to !== undefined && isOutage(code)) {
+            options.onProgress(node, `${message}; asking ${to} instead`);
+            return { type: "model:switch", node, visit, from, to, reason: message, code, purpose };
+          }
           return { type: "model:error", ...told, purpose, model: step.model };
         }
         const seconds = (wait / 1000).toFixed(1);

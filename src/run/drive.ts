@@ -245,6 +245,7 @@ type Decision = Extract<SingleStep, { kind: "decide" }>;
 function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
   return bodies.map((body) => {
     const said = redactOutcome(body, redactor);
+    if (said.type === "model:switch") return { ...said, reason: cutMiddle(said.reason, MOST_SAID) };
     const isMessage = said.type === "model:error" || said.type === "run:fail" || said.type === "warning";
     return isMessage ? { ...said, message: cutMiddle(said.message, MOST_SAID) } : said;
   });

@@ -48,6 +48,8 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
     if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return known;
     // Use the state at the time of the recording, not the current one.
     if (known.some((body) => body.type === "map:start" && body.state !== undefined)) return known;
+    // The replayed model cannot fail as the recorded one did, and settings of the run may have named the list.
+    if (step.kind === "ask" && known[0]?.type === "model:switch") return known;
     if (step.kind === "examine" && tools === "recorded" && known.length > 0) return known;
     if (step.kind === "reach" && tools === "recorded") return known.length > 0 ? known : [unknownReach(step)];
     // A replay has no working copy.

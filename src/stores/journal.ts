@@ -96,7 +96,7 @@ function durabilityOf(entries: readonly Entry[], isRepeatable: boolean, reads: S
   for (const entry of entries) {
     const { type } = entry;
     if (type === "tool:call" && isRepeatable) reads.add(entry.id);
-    else if (type === "model:reply" || (type === "tool:result" && reads.delete(entry.id))) {
+    else if (type === "model:reply" || type === "model:switch" || (type === "tool:result" && reads.delete(entry.id))) {
       if (most === "none") most = "start";
     } else if (isFinal(entry)) most = "wait";
   }

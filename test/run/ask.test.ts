@@ -5,7 +5,16 @@ import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
 import { type AskOptions, type Clock, createAsk } from "../../src/run/ask.ts";
 
 const PROMPT: Prompt = { text: "hello", turns: [], tools: [] };
-const STEP = { kind: "ask", key: "1:a/0/0", purpose: "work", node: "a", model: "vendor:m", prompt: PROMPT } as const;
+const STEP = {
+  kind: "ask",
+  key: "1:a/0/0",
+  purpose: "work",
+  node: "a",
+  model: "vendor:m",
+  fallback: undefined,
+  visit: "1:a",
+  prompt: PROMPT,
+} as const;
 const REPLY: Reply = {
   parts: [{ type: "text", text: "hi" }],
   stop: "end",

@@ -4,7 +4,13 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { createRedactor } from "../../core/base/redact/redact.ts";
 import { checkedAs, toJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
-import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../../core/document/model-name.ts";
+import {
+  type ModelAccess,
+  type Provider,
+  parseModel,
+  requireKey,
+  type ShortLivedKeys,
+} from "../../core/document/model-name.ts";
 import { forbidsModel, fullName } from "../../core/document/policy.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedPrompt, Part, Reply } from "../../core/engine/event/prompt.ts";
@@ -12,6 +18,7 @@ import type { Model, StoredRun } from "../../core/engine/ports.ts";
 import type { Script } from "../../core/outward/testing/script.ts";
 import { isWithin } from "../../files/files.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
+import { hasPackage } from "../../models/packages.ts";
 import type { Resumed } from "../../models/replay.ts";
 import { digestPrompt } from "../../run/digest.ts";
 import { readRecording } from "../../stores/file/run-lines.ts";
@@ -26,14 +33,20 @@ interface ModelSetup {
   readonly model: string;
   readonly serving: Serving | undefined;
   readonly fetch: typeof fetch;
+  readonly offline: boolean | undefined;
   /** Events of the run before a resume. */
   readonly past: readonly RunEvent[];
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
 }
 
 /** Returns the prefixes of models that the calling program provides. */
-export function ownPrefixes({ models }: Workspace): ReadonlySet<string> {
+export function ownPrefixes({ models }: Pick<Workspace, "models">): ReadonlySet<string> {
   return new Set(models.keys());
+}
+
+/** Returns what decides whether this process can ask a model. */
+export function modelAccess(workspace: Pick<Workspace, "host" | "models">): ModelAccess {
+  return { env: workspace.host.env, own: ownPrefixes(workspace), hasPackage };
 }
 
 /** Finds the model for a name. Sets up each provider once and loads its SDK on first use. */
@@ -68,7 +81,7 @@ async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {
   if (own) return guardModel(prefix, own);
   const { env, keys = {} } = workspace.host;
   const provider = prefix as Provider;
-  requireKey(provider, env);
+  requireKey(provider, modelAccess(workspace));
   const used = new Set<string>();
   const model = await ADAPTERS[provider]({ ...setup, env, keys: noting(keys, used), common: { fetch } });
   return { provider: model.provider, reply: async (prompt, call) => forget(used, await model.reply(prompt, call)) };
@@ -116,6 +129,18 @@ const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>>
     const { compatibleModel } = await import("../../models/openai-compatible.ts");
     const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL } = env;
     return compatibleModel({ ...common, apiKey, keyName: "OPENAI_API_KEY", baseURL });
+  },
+  async bedrock({ env, offline, common }) {
+    const { bedrockModel } = await import("../../models/claude-clouds.ts");
+    return bedrockModel({ ...common, env, offline });
+  },
+  async vertex({ env, offline, common }) {
+    const { vertexModel } = await import("../../models/claude-clouds.ts");
+    return vertexModel({ ...common, env, offline });
+  },
+  async azure({ env, common }) {
+    const { azureModel } = await import("../../models/azure.ts");
+    return azureModel({ ...common, env });
   },
   async replay({ serving, onPromptChanged }) {
     if (serving?.provider !== "replay") throw notServing("replay");

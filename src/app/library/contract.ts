@@ -59,8 +59,8 @@ export interface ProjectOptions {
 
 /** Settings of a run that override its workflow, the project and `env`. */
 export interface RunSettings {
-  /** `provider:name`. */
-  readonly model?: string;
+  /** `provider:name`, or several in order. The next is asked if one is overloaded, unavailable or out of quota. */
+  readonly model?: string | readonly string[];
   /** Policy for tools that write. */
   readonly writes?: "allow" | "plan" | "deny";
   /** Each given limit replaces the declared one. Amounts are in US dollars; `timeout` is in seconds, or like "10m". */

@@ -2,7 +2,16 @@ import { statSync } from "node:fs";
 import { type Diagnostic, isDiagnostic, shownFinding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { createRedactor, type Secret } from "../../core/base/redact/redact.ts";
-import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/base/values.ts";
+import {
+  defined,
+  isObject,
+  type Json,
+  type JsonObject,
+  nearest,
+  parseDuration,
+  toJson,
+} from "../../core/base/values.ts";
+import { checkedModels, modelText } from "../../core/document/model-list.ts";
 import { workflowLimitsSchema } from "../../core/document/workflow/limits.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Model } from "../../core/engine/ports.ts";
@@ -294,7 +303,10 @@ function idOf(workspace: Workspace, given: ReturnType<typeof documentOf>): strin
 }
 
 function choicesOf({ model, writes, limits = {} }: RunSettings) {
-  if (model !== undefined && typeof model !== "string") throw usageError("model: write PROVIDER:NAME");
+  const models = typeof model === "object" ? checkedModels(model) : model;
+  if (models !== undefined && [models].flat().some((name) => typeof name !== "string")) {
+    throw usageError("model: write PROVIDER:NAME, or a list of such names");
+  }
   const checked = workflowLimitsSchema().safeParse(limits);
   if (!checked.success) {
     const [issue] = checked.error.issues;
@@ -304,7 +316,15 @@ function choicesOf({ model, writes, limits = {} }: RunSettings) {
   }
   const { max_cost_usd: maxCost, max_tokens: maxTokens, max_steps: maxSteps, timeout, per_day } = checked.data;
   const day = { dayCostUsd: per_day?.max_cost_usd, dayRuns: per_day?.max_runs };
-  return { model, writes, maxCost, maxTokens, maxSteps, timeout: parseDuration(timeout), ...day };
+  return {
+    ...defined("model", models && modelText(models)),
+    writes,
+    maxCost,
+    maxTokens,
+    maxSteps,
+    timeout: parseDuration(timeout),
+    ...day,
+  };
 }
 
 const LIMITS = Object.keys(workflowLimitsSchema().shape);

@@ -4,7 +4,7 @@ import { usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
 import { deepEqual, defined } from "../../core/base/values.ts";
-import { isOffline } from "../../core/document/model-name.ts";
+import { firstOf, isOffline } from "../../core/document/model-name.ts";
 import { linkProgram } from "../../core/engine/decide/link.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
@@ -296,9 +296,10 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
   let changes = 0;
   const findModel = modelFinder({
     workspace,
-    model: settings.model,
+    model: firstOf(settings.model),
     serving: prepared.serving,
     fetch: modelFetch(host.env, choices.offline),
+    offline: choices.offline,
     past: opened.events,
     onPromptChanged: (changed) => {
       changes += 1;

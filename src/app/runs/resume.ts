@@ -1,6 +1,7 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { deepEqual, defined, didYouMean, toJson } from "../../core/base/values.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import { checkModels } from "../../core/document/model-name.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedSkills, SkillRecord } from "../../core/engine/event/record.ts";
@@ -13,7 +14,7 @@ import { changedSettings, type RunChoices, recordedSettings } from "../../core/e
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
+import { modelAccess, openServing, type Serving } from "../adapters/models.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { refuseModels } from "../settings.ts";
@@ -64,11 +65,12 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   const settings = { ...recordedSettings(record.settings, events), ...changed };
   const { model, limits } = settings;
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, settings);
-  checkModels(model, workflow, host.env, ownPrefixes(workspace));
+  checkModels(model, workflow, { ...modelAccess(workspace), judge: settings.judge_model });
   const inside = [...wanted.inner.values()].map((each) => each.workflow);
   if (!request.serving) refuseModels(workspace, settings, [workflow, ...inside]);
-  const open = () => openServing(model, workspace);
-  const serving = request.serving ?? (await (changed.model === undefined ? unquoted(model, open) : open()));
+  const named = modelText(model);
+  const open = () => openServing(named, workspace);
+  const serving = request.serving ?? (await (changed.model === undefined ? unquoted(named, open) : open()));
   const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };
   const opened = await openServers(host, opening, request);
   const notes = notesOf(workspace, choices, stored);
@@ -179,8 +181,8 @@ export function changedSkills(
 }
 
 export function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
-  const { env, policies = [] } = workspace.host;
-  const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace), policies };
+  const { policies = [] } = workspace.host;
+  const said = { ...modelAccess(workspace), files: configFiles(workspace), policies };
   return changedSettings(choices, recordedSettings(record.settings, events), said);
 }
 

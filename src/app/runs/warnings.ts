@@ -1,14 +1,18 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { likeSources } from "../../core/document/check/sources.ts";
-import { isOffline, parseModel } from "../../core/document/model-name.ts";
+import { modelsOf } from "../../core/document/model-list.ts";
+import { fallbackLacks, isOffline, parseModel } from "../../core/document/model-name.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
+import { namedModel } from "../../core/engine/settings/settings.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { priceOf } from "../../models/prices.ts";
-import { type Host, hintText } from "../host.ts";
+import { modelAccess } from "../adapters/models.ts";
+import { type Host, hintText, type Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
+import { configFiles } from "../workspace.ts";
 
 export function describeLikeSources(input: JsonObject, host: Pick<Host, "writeOption">): string[] {
   const fields = likeSources(input);
@@ -49,11 +53,18 @@ export function plannableWarnings(entries: SkillEntries): string[] {
 
 export function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
   if (limits.max_cost_usd === undefined) return [];
-  const names = new Set([model, workflow.model, ...Object.values(workflow.nodes).map((node) => node.model)]);
-  return [...names].flatMap((name) => {
-    if (name === undefined || isOffline(model) || priceOf(parseModel(name).name, ONE_TOKEN) !== null) return [];
+  const choices = [model, workflow.model ?? [], ...Object.values(workflow.nodes).map((node) => node.model ?? [])];
+  return [...new Set(choices.flatMap(modelsOf))].flatMap((name) => {
+    if (isOffline(model) || priceOf(parseModel(name).name, ONE_TOKEN) !== null) return [];
     return [`the price of ${name} is unknown: max_cost_usd cannot count its calls`];
   });
+}
+
+/** Warns about models of lists that cannot be asked here, so that the run has fewer to fall back to. */
+export function fallbackWarnings(workspace: Workspace, workflow: Workflow, settings?: Settings): string[] {
+  const access = modelAccess(workspace);
+  const named = settings?.model ?? namedModel({}, { ...access, files: configFiles(workspace) });
+  return fallbackLacks(named ?? workflow.model ?? [], workflow, { ...access, judge: settings?.judge_model });
 }
 
 const ONE_TOKEN = { inputTokens: 1, cachedTokens: 0, outputTokens: 1 };

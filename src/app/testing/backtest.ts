@@ -2,6 +2,7 @@ import { chmodSync, cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rea
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { usageError } from "../../core/base/errors.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
@@ -65,7 +66,7 @@ export async function runBacktest(workspace: Workspace, request: BacktestRequest
     let names = { workflow: "", model: "" };
     for (let n = 1; n <= request.runs && !request.signal.aborted; n++) {
       const { finished, record } = await runCase(workspace, { of, document, serving: serving(of, n) }, request);
-      names = { workflow: finished.record.workflow.id, model: finished.record.settings.model };
+      names = { workflow: finished.record.workflow.id, model: modelText(finished.record.settings.model) };
       const run = describeRun(of, finished, record);
       runs.push(run);
       request.onRun(of, run);

@@ -1,4 +1,5 @@
 import { defined } from "../../core/base/values.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import { agreementOf, type Comparison, type GRADES, meanOf } from "../../core/outward/testing/grade.ts";
 import type { BacktestedCase, BacktestRun } from "./backtest.ts";
 import type { TestedCase } from "./run-tests.ts";
@@ -6,7 +7,8 @@ import type { TestedCase } from "./run-tests.ts";
 /** Documents that describe tests and backtests. */
 
 export function modelOf({ model, ready }: TestedCase): string | null {
-  return model.name ?? ready.workflow.model ?? null;
+  const { model: own } = ready.workflow;
+  return model.name ?? (own === undefined ? null : modelText(own));
 }
 
 /** Builds the `skillflow.tests/1` report. */

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { modelText } from "../../core/document/model-list.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { nodePlaces } from "../../loaders/documents/workflow-file.ts";
 import type { PlanView } from "../../reports/model/plan.ts";
@@ -21,7 +22,7 @@ export function completeReport(host: Host, report: Report): Report {
 
 /** Returns undefined if the run was not a replay, or its recording no longer exists. */
 function recordingCost(host: Host, { record, events }: Report): number | null | undefined {
-  const path = /^replay:(.*)$/s.exec(recordedSettings(record.settings, events).model)?.[1];
+  const path = /^replay:(.*)$/s.exec(modelText(recordedSettings(record.settings, events).model))?.[1];
   if (path === undefined) return undefined;
   try {
     const replies = readRecording(resolve(host.cwd, path)).events.filter((event) => event.type === "model:reply");

@@ -68,6 +68,19 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(EXIT_CODES, code);
 }
 
+/** Codes after which the next model of a list is asked: another provider may answer the same request. */
+const OUTAGES: ReadonlySet<ErrorCode> = new Set([
+  "model.overloaded",
+  "model.unreachable",
+  "model.quota",
+  // The provider has no key or package here, which the start of the run has reported.
+  "config.missing",
+]);
+
+export function isOutage(code: ErrorCode): boolean {
+  return OUTAGES.has(code);
+}
+
 /** Error codes of failed tool calls, and whether a write with that code may have had an effect. */
 const CALLS = {
   "tool.failed": "unknown",

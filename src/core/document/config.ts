@@ -7,6 +7,7 @@ import { optional } from "../skill/field.ts";
 import { mcpServerSchema } from "../skill/mcp-server.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
 import { INSTANCE_NAME } from "../skill/skill-reference.ts";
+import { modelChoice } from "./model-list.ts";
 import { workflowLimitsSchema } from "./workflow/limits.ts";
 
 /** Environment variables of the process, or injected ones. */
@@ -119,7 +120,8 @@ export const projectConfigSchema = lazy(() =>
       z.union([extensionSchema(), z.array(extensionSchema())]),
       "Files with shared settings, which those in this file override. Only in a project's file.",
     ),
-    model: optional(z.string().min(1), "Default model, PROVIDER:NAME, as in --model"),
+    model: optional(modelChoice(), "Default model, PROVIDER:NAME, as in --model, or a list of models"),
+    judge_model: optional(modelChoice(), "Default model for judges, or a list of models"),
     writes: optional(
       z.enum(["allow", "plan", "deny"]),
       "Same as --writes. The strictest value of the files and the workflow applies.",

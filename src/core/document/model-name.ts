@@ -2,9 +2,19 @@ import { SkillflowError } from "../base/errors.ts";
 import { nearest } from "../base/values.ts";
 import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
+import { checkedModels, type ModelChoice, modelsOf } from "./model-list.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
-export const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
+export const PROVIDERS = [
+  "anthropic",
+  "openai",
+  "openai-compatible",
+  "bedrock",
+  "vertex",
+  "azure",
+  "replay",
+  "script",
+] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 /** Providers with short-lived keys. The function returns the current key and is called before each model call. */
@@ -34,17 +44,22 @@ export function nearProvider(text: string, own: OwnPrefixes = NONE): string | un
   return near === undefined ? undefined : `${near}${text.slice(end)}`;
 }
 
-export function isOffline(model: string): boolean {
-  return ["replay", "script"].includes(parseModel(model).provider ?? "");
+export function isOffline(model: ModelChoice): boolean {
+  return ["replay", "script"].includes(parseModel(firstOf(model)).provider ?? "");
+}
+
+/** Returns the first model of a list. Its provider serves bare names. */
+export function firstOf(model: ModelChoice): string {
+  return modelsOf(model)[0] ?? "";
 }
 
 const DEFAULT_MODELS = { anthropic: "anthropic:claude-sonnet-4-5", openai: "openai:gpt-5" };
 
 /** Chooses the default model. `named` is the workflow's own model, used if no provider has a key. */
-export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes): string {
+export function defaultModel(env: Environment, named?: ModelChoice, own?: OwnPrefixes): ModelChoice {
   if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
   if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
-  if (named !== undefined && parseModel(named, own).provider !== undefined) return named;
+  if (named !== undefined && parseModel(firstOf(named), own).provider !== undefined) return named;
   throw new SkillflowError("config.missing", "no model is configured", {
     hint: [
       "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: ",
@@ -57,10 +72,15 @@ export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes
 
 const DEFAULT_JUDGE = "claude-haiku-4-5";
 
-/** Chooses the default judge: the run's own model if its provider has no Claude. */
-export function defaultJudge(model: string, own: OwnPrefixes = NONE): string {
-  const { provider = "" } = parseModel(model, own);
-  return own.has(provider) || provider.startsWith("openai") ? model : DEFAULT_JUDGE;
+/** Chooses the default judges, one for each model: the model itself if its provider has no model of that name. */
+export function defaultJudge(model: ModelChoice, own: OwnPrefixes = NONE): ModelChoice {
+  if (typeof model === "string") return judgeFor(model, own, DEFAULT_JUDGE);
+  return [...new Set(model.map((name) => judgeFor(name, own, `anthropic:${DEFAULT_JUDGE}`)))];
+}
+
+function judgeFor(model: string, own: OwnPrefixes, judge: string): string {
+  const { provider = "anthropic" } = parseModel(model, own);
+  return !own.has(provider) && ["anthropic", "replay", "script"].includes(provider) ? judge : model;
 }
 
 /** Checks whether a workflow asks a model: not if it has only steps and approvals, and edges without `when`. */
@@ -69,18 +89,44 @@ export function asksModel({ nodes, edges }: Pick<Workflow, "nodes" | "edges">): 
   return isAsking || edges.some(({ when }) => when?.trim());
 }
 
-/** Checks before a run that every provider the workflow needs has a key. */
-export function checkModels(model: string, workflow: Workflow, env: Environment, own: OwnPrefixes = NONE): void {
-  const serving = checkModel(model, own);
-  if (isOffline(model) || !asksModel(workflow)) return;
+/** Models that this process can ask. */
+export interface ModelAccess {
+  readonly env: Environment;
+  readonly own?: OwnPrefixes | undefined;
+  /** Returns true if an optional package is installed. Default: all are. */
+  readonly hasPackage?: ((name: string) => boolean) | undefined;
+  /** Judges of nodes that name none. */
+  readonly judge?: ModelChoice | undefined;
+}
+
+/** Checks before a run that each of its lists has a model that can be asked. */
+export function checkModels(model: ModelChoice, workflow: Workflow, access: ModelAccess): void {
+  for (const name of checkedModels(modelsOf(model))) checkModel(name, access.own);
+  for (const lacks of lacksOf(model, workflow, access)) {
+    const [first] = lacks;
+    if (first?.lack && lacks.every(({ lack }) => lack)) throw lackError(first.provider, first.lack);
+  }
+}
+
+/** Describes the models of lists that cannot be asked here. Other models of the same lists can. */
+export function fallbackLacks(model: ModelChoice, workflow: Workflow, access: ModelAccess): string[] {
+  const found = lacksOf(model, workflow, access).flatMap((lacks) => (lacks.length > 1 ? lacks : []));
+  return [...new Set(found.flatMap(({ name, lack }) => (lack ? [`${name} cannot be asked: ${lack.reason}`] : [])))];
+}
+
+/** Returns what each model lacks, for each list that a run uses. */
+function lacksOf(model: ModelChoice, workflow: Workflow, { own = NONE, judge, ...access }: ModelAccess) {
+  if (isOffline(model) || !asksModel(workflow)) return [];
   const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
-  const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
-  const used = [...named, ...judges.map((judge) => (judge.kind === "judge" ? judge.model : undefined))];
-  const providers = new Set([
-    serving,
-    ...used.flatMap((name) => (name ? [parseModel(name, own).provider ?? serving] : [])),
-  ]);
-  for (const provider of providers) if (!own.has(provider)) requireKey(provider as Provider, env);
+  const evaluators = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
+  const judges = evaluators.flatMap((each) => (each.kind === "judge" ? [each.model ?? judge] : []));
+  const serving = parseModel(firstOf(model), own).provider;
+  return [model, ...named, ...judges].map((choice = []) =>
+    modelsOf(choice).map((name) => {
+      const provider = (parseModel(name, own).provider ?? serving ?? "anthropic") as Provider;
+      return { name, provider, lack: own.has(provider) ? undefined : lackOf(provider, access) };
+    }),
+  );
 }
 
 /** Returns the provider of the run's model. Throws if the name has none. */
@@ -94,46 +140,105 @@ export function checkModel(model: string, own: OwnPrefixes = NONE): string {
   });
 }
 
-export function requireKey(provider: Provider, env: Environment): void {
-  const lack = lackOf(provider, env);
-  if (!lack) return;
-  const { name, isMissing, reason, fix } = lack;
-  if (!isMissing) throw new SkillflowError("config.invalid", reason, { hint: fix });
-  const hint = name === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${name}=…`;
-  throw new SkillflowError("config.missing", `${provider} needs ${name}, which is not set`, { hint });
+export function requireKey(provider: Provider, access: ModelAccess): void {
+  const lack = lackOf(provider, access);
+  if (lack) throw lackError(provider, lack);
+}
+
+function lackError(provider: Provider, { needs, reason, fix, hint = fix }: ProviderLack): SkillflowError {
+  if (needs === undefined) return new SkillflowError("config.invalid", reason, { hint });
+  return new SkillflowError("config.missing", `${provider} needs ${needs}`, { hint });
 }
 
 const ADDRESS: ConfigForm = { format: "base_url" };
 const KEY: ConfigForm = { format: "token" };
 
-/** Variables of the providers with their forms. The first one is required. */
-const VARIABLES = {
-  anthropic: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
-  openai: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
-  "openai-compatible": { OPENAI_BASE_URL: ADDRESS, OPENAI_API_KEY: KEY },
-} as const;
+interface ProviderNeeds {
+  /** Variables with their forms. */
+  readonly variables: Readonly<Record<string, ConfigForm | undefined>>;
+  /** Variables that must be set. One of an inner list is enough. */
+  readonly required?: readonly (readonly string[])[];
+  readonly package?: string;
+}
 
-/** Finds a variable of the provider that is malformed or missing. */
-function lackOf(provider: Provider, env: Environment) {
-  const forms: readonly [string, ConfigForm][] =
-    provider === "replay" || provider === "script" ? [] : Object.entries(VARIABLES[provider]);
-  const malformed = forms.find(([name, form]) => env[name] && !hasForm(env[name], form, () => "none"));
-  const [required = ""] = forms[0] ?? [];
-  const [name, form] = malformed ?? [required];
-  if (!malformed && (required === "" || env[required])) return undefined;
-  const reason = form ? `${name} is not ${wantedOf(form)}` : `${name} is not set`;
-  return { name, isMissing: !form, reason, fix: form ? `set ${name} to ${wantedOf(form)}` : `set ${name}` };
+/** What each provider needs. The clouds find their credentials themselves. */
+const NEEDS: Readonly<Partial<Record<Provider, ProviderNeeds>>> = {
+  anthropic: {
+    variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
+    required: [["ANTHROPIC_API_KEY"]],
+  },
+  openai: { variables: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS }, required: [["OPENAI_API_KEY"]] },
+  "openai-compatible": {
+    variables: { OPENAI_BASE_URL: ADDRESS, OPENAI_API_KEY: KEY },
+    required: [["OPENAI_BASE_URL"]],
+  },
+  bedrock: {
+    variables: { AWS_BEARER_TOKEN_BEDROCK: KEY, ANTHROPIC_BEDROCK_BASE_URL: ADDRESS },
+    package: "@anthropic-ai/bedrock-sdk",
+  },
+  vertex: {
+    variables: { ANTHROPIC_VERTEX_BASE_URL: ADDRESS },
+    required: [["CLOUD_ML_REGION"]],
+    package: "@anthropic-ai/vertex-sdk",
+  },
+  azure: {
+    variables: { AZURE_OPENAI_ENDPOINT: ADDRESS, AZURE_OPENAI_API_KEY: KEY, AZURE_OPENAI_AD_TOKEN: KEY },
+    required: [["AZURE_OPENAI_ENDPOINT"], ["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"]],
+  },
+};
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  OPENAI_BASE_URL: "for example http://localhost:11434/v1 for Ollama",
+  AZURE_OPENAI_ENDPOINT: "for example https://NAME.openai.azure.com",
+  CLOUD_ML_REGION: "for example us-east5, or global",
+};
+
+interface ProviderLack {
+  /** What is missing. Undefined if a variable is malformed. */
+  readonly needs: string | undefined;
+  readonly reason: string;
+  readonly fix: string;
+  /** Longer advice for the error of a run. */
+  readonly hint?: string;
+}
+
+/** Finds what a provider lacks: its package, or a variable that is malformed or missing. */
+function lackOf(provider: Provider, { env, hasPackage = () => true }: ModelAccess): ProviderLack | undefined {
+  const { variables = {}, required = [], package: name } = NEEDS[provider] ?? {};
+  if (name !== undefined && !hasPackage(name)) {
+    const needs = `the package ${name}, which is not installed`;
+    return { needs, reason: `the package ${name} is not installed`, fix: `npm install ${name}` };
+  }
+  for (const [variable, form] of Object.entries(variables)) {
+    if (!form || !env[variable] || hasForm(env[variable], form, () => "none")) continue;
+    return {
+      needs: undefined,
+      reason: `${variable} is not ${wantedOf(form)}`,
+      fix: `set ${variable} to ${wantedOf(form)}`,
+    };
+  }
+  const missing = required.find((names) => !names.some((each) => env[each]));
+  if (!missing) return undefined;
+  const names = missing.join(" or ");
+  const [first = ""] = missing;
+  const verb = missing.length > 1 ? "are" : "is";
+  return {
+    needs: `${names}, which ${verb} not set`,
+    reason: `${names} ${verb} not set`,
+    fix: `set ${names}`,
+    hint: EXAMPLES[first] ?? `export ${first}=…`,
+  };
 }
 
 interface ModelAvailability {
   readonly id: Provider;
-  /** Reason why the provider cannot be used, and the fix. Undefined if its variables are set and valid. */
+  /** Reason why the provider cannot be used, and the fix. Undefined if its package and variables are there. */
   readonly lack: { readonly reason: string; readonly fix: string } | undefined;
 }
 
-export function modelAvailability(env: Environment): ModelAvailability[] {
-  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
-    const lack = lackOf(id, env);
+export function modelAvailability(access: ModelAccess): ModelAvailability[] {
+  return (Object.keys(NEEDS) as Provider[]).map((id) => {
+    const lack = lackOf(id, access);
     return { id, lack: lack && { reason: lack.reason, fix: lack.fix } };
   });
 }

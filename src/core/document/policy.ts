@@ -3,7 +3,8 @@ import { type Fitting, lazy, matchesPattern } from "../base/values.ts";
 import { flag, optional, text } from "../skill/field.ts";
 import type { McpServerConfig } from "../skill/skill.ts";
 import { instanceOf } from "../skill/skill-reference.ts";
-import { asksModel, isOffline, type OwnPrefixes, parseModel } from "./model-name.ts";
+import { type ModelChoice, modelsOf } from "./model-list.ts";
+import { asksModel, firstOf, isOffline, type OwnPrefixes, parseModel } from "./model-name.ts";
 import { workflowLimitsSchema } from "./workflow/limits.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
@@ -63,13 +64,13 @@ function fits(patterns: readonly string[], names: readonly string[]): boolean {
 }
 
 interface Asked {
-  readonly model: string;
-  readonly judge_model: string;
+  readonly model: ModelChoice;
+  readonly judge_model: ModelChoice;
 }
 
 /** Returns the models that a workflow asks, each with its provider. */
 export function modelsAsked({ model, judge_model }: Asked, workflow: Workflow, own?: OwnPrefixes): readonly string[] {
-  if (isOffline(model)) return [model];
+  if (isOffline(model)) return modelsOf(model);
   if (!asksModel(workflow)) return [];
   const nodes = Object.values(workflow.nodes);
   const judges = nodes.flatMap((node) =>
@@ -77,7 +78,7 @@ export function modelsAsked({ model, judge_model }: Asked, workflow: Workflow, o
       each.kind === "judge" ? [each.model ?? node.judge_model ?? workflow.judge_model ?? judge_model] : [],
     ),
   );
-  const { provider: usual } = parseModel(model, own);
+  const { provider: usual } = parseModel(firstOf(model), own);
   const names = [...nodes.map((node) => node.model ?? workflow.model ?? model), ...judges];
   return [...new Set(names.flat())].map((text) => fullName(text, usual, own));
 }

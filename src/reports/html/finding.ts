@@ -1,4 +1,5 @@
 import { formatCost, formatCount, formatDuration, formatTime, shortText } from "../../core/base/preview.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import type { Account, RunState } from "../model/account.ts";
 import { paidWords } from "../model/account.ts";
 import type { Failure } from "../model/failure.ts";
@@ -109,7 +110,7 @@ function spentHtml({ result, record, answeredBy, recordingCost, isUnderWay }: Ac
     ["Took", formatDuration(usage.durationMs)],
     ["Cost", cost],
     ["Tokens", `${formatCount(usage.inputTokens)} in (${cached} % cached), ${formatCount(usage.outputTokens)} out`],
-    ["Model", record.settings.model],
+    ["Model", modelText(record.settings.model)],
     ["Writes", record.settings.writes],
     ...(isUnderWay ? [] : [["Exit code", String(result.exitCode)] as [string, string]]),
   ];

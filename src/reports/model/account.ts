@@ -1,4 +1,5 @@
 import { formatCost, plural } from "../../core/base/preview.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import type { RunStatus } from "../../core/engine/event/end.ts";
 import { type Finding, findingOf } from "../../core/engine/finding/finding.ts";
 import { nameOfNode } from "../../core/engine/fold/documents.ts";
@@ -102,7 +103,7 @@ export function paidWords(answeredBy: NonNullable<Account["answeredBy"]>, cost: 
 }
 
 function answeredBy({ record, events }: Report): Account["answeredBy"] {
-  const { model } = recordedSettings(record.settings, events);
+  const model = modelText(recordedSettings(record.settings, events).model);
   if (record.kind === "replay" || model.startsWith("replay:")) return "recording";
   return model.startsWith("script:") ? "script" : undefined;
 }

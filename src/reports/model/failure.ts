@@ -1,4 +1,5 @@
 import { nodePath } from "../../core/document/inner/place.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import { parseModel } from "../../core/document/model-name.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
 import type { FailureCause } from "../../core/engine/event/node-result.ts";
@@ -110,7 +111,7 @@ function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
     return [{ text: "continue once the provider answers", command: resumeCommand(report) }];
   if (code === "replay.missing") return [{ text: "record it again with a live model" }];
   if (code === "replay.changed") {
-    const recording = shellWord(parseModel(report.record.settings.model).name);
+    const recording = shellWord(parseModel(modelText(report.record.settings.model)).name);
     const command = `replay ${recording} --allow-changes`;
     return [{ text: "record it again with a live model, or accept the changes", command }];
   }

@@ -65,6 +65,11 @@ export interface InnerRun {
   readonly visits: Visit[];
 }
 
+/** Describes a switch to the next model of a list. */
+export function switchText({ from, to, reason }: EventOf<"model:switch">): string {
+  return `${from} could not answer, so ${to} is asked until the end of the visit: ${reason}`;
+}
+
 /** Model call with its tool calls, or a message between two model calls. */
 export type VisitTurn = Asked | { readonly kind: "told" | "retry" | "limit" | "warning"; readonly text: string };
 

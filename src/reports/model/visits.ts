@@ -7,6 +7,7 @@ import { shortfallText } from "../../core/engine/result/degraded.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
+import { switchText } from "./visit.ts";
 
 /**
  * Builds the visits of a run. Inner runs are nested in the visits of their nodes. `every` lists all visits in the order they
@@ -231,6 +232,8 @@ function remarkOf(event: RunEvent): Remark | undefined {
       return { kind: "limit", text: event.message };
     case "reply:rejected":
       return { kind: "rejected", text: event.reason };
+    case "model:switch":
+      return { kind: "warning", text: switchText(event) };
     case "model:error":
       return { kind: "model error", text: event.hint ? `${event.message} (${event.hint})` : event.message };
     default:

@@ -44,6 +44,7 @@ const TEXTS: Texts = {
     return `${purpose} ${model} ${spent}${why === undefined ? "" : ` because ${why}`}`;
   },
   "model:error": ({ purpose, code, message }) => `${purpose} ${code}: ${message}`,
+  "model:switch": ({ purpose, from, to, reason }) => `${purpose} ${from} -> ${to}: ${reason}`,
   "node:retry": ({ attempt, reason }) => `attempt=${attempt} ${reason}`,
   "reply:rejected": ({ reason }) => reason,
   "node:exit": ({ stopped, result }) => {

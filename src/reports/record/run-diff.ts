@@ -1,6 +1,7 @@
 import { diffArrays } from "diff";
 import { deepEqual, defined, isObject, type Json } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
+import { modelText } from "../../core/document/model-list.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { NodeResult } from "../../core/engine/event/node-result.ts";
 import type { Prompt } from "../../core/engine/event/prompt.ts";
@@ -76,12 +77,14 @@ export function diffRuns(a: Report, b: Report): RunDiff {
 }
 
 function comparedRun({ record, events, result }: Report): ComparedRun {
-  const resumed = events.flatMap((event) => (event.type === "run:resume" ? (event.settings.model ?? []) : []));
+  const resumed = events.flatMap((event) =>
+    event.type === "run:resume" ? (event.settings.model === undefined ? [] : [event.settings.model]) : [],
+  );
   return {
     id: record.run,
     status: result.status,
     verdict: result.verdict ?? null,
-    model: resumed.at(-1) ?? record.settings.model,
+    model: modelText(resumed.at(-1) ?? record.settings.model),
     costUsd: result.usage.costUsd,
     tokens: result.usage.inputTokens + result.usage.outputTokens,
   };

@@ -3,6 +3,7 @@ import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { openingOf, type Part, type Prompt, resultText, textOf } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Report } from "../model/report.ts";
+import { switchText } from "../model/visit.ts";
 
 /** Converts a run to the Agent Trajectory Interchange Format (ATIF), with an agent step for each model reply. */
 
@@ -53,6 +54,7 @@ function stepsOf({ record, events }: Pick<Report, "record" | "events">): Step[] 
   for (const event of events) {
     if (event.type === "node:enter") visits.set(event.at, event);
     if (event.type === "reply:rejected") steps.push(said("user", event, event.reason));
+    if (event.type === "model:switch") steps.push(said("system", event, switchText(event)));
     if (event.type === "model:error") steps.push(said("system", event, `the model failed: ${event.message}`));
     if (event.type !== "model:reply") continue;
     const prompt = promptOf(event);

@@ -1,4 +1,4 @@
-import { parseModel } from "../../core/document/model-name.ts";
+import { firstOf, parseModel } from "../../core/document/model-name.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { Part } from "../../core/engine/event/prompt.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
@@ -58,7 +58,7 @@ function usageOf(usage: CallUsage | null): Attributes {
 
 /** Returns the model's provider, or the default model's if the name has none. */
 function providerOf(model: string, { settings }: RunRecord): string {
-  return parseModel(model).provider ?? settings.model.split(":")[0] ?? "";
+  return parseModel(model).provider ?? firstOf(settings.model).split(":")[0] ?? "";
 }
 
 function finishReason({ stop, parts }: { readonly stop: string; readonly parts: readonly Part[] }): string {

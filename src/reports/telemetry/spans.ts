@@ -65,6 +65,9 @@ function take(walk: Walk, event: RunEvent): void {
     case "model:error":
       takeAnswer(walk, event);
       break;
+    case "model:switch":
+      takeAnswer(walk, { ...event, type: "model:error", model: event.from, message: event.reason });
+      break;
     case "tool:call":
       walk.open.set(event.id, openCall(walk, event));
       break;

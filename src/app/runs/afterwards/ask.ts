@@ -1,6 +1,7 @@
 import { isErrorCode, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { formatCount, shortText } from "../../../core/base/preview.ts";
 import { checkedAs, defined, type JsonObject, toJson } from "../../../core/base/values.ts";
+import { modelText } from "../../../core/document/model-list.ts";
 import { isOffline } from "../../../core/document/model-name.ts";
 import { linkProgram } from "../../../core/engine/decide/link.ts";
 import { toolsAt } from "../../../core/engine/decide/offer.ts";
@@ -125,7 +126,8 @@ export async function prepareAsk(
 
 /** Returns the model of the earlier run. Undefined if a file answered, which has nothing to say to other questions. */
 function modelOf({ workflow, settings }: RunRecord): string | undefined {
-  return workflow.model ?? (isOffline(settings.model) ? undefined : settings.model);
+  const model = workflow.model ?? (isOffline(settings.model) ? undefined : settings.model);
+  return model === undefined ? undefined : modelText(model);
 }
 
 /** Returns the facts about a call's tool, as the earlier run recorded them. */

@@ -1,9 +1,11 @@
 import { fileURLToPath } from "node:url";
+import { modelAccess } from "../../../app/adapters/models.ts";
 import { sandboxName } from "../../../app/adapters/sandboxes.ts";
 import { openQueue } from "../../../app/adapters/stores.ts";
 import { readWorkflow } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
 import { readInner } from "../../../app/runs/inner.ts";
+import { fallbackWarnings } from "../../../app/runs/warnings.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../../app/secrets.ts";
 import { boundsFor } from "../../../app/settings.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, type SkillEntries } from "../../../app/skills/entries.ts";
@@ -32,7 +34,7 @@ export const doctor: Action = async (io, [file], flags) => {
     examineSkill({ skill, entry, nodes: nodesListing(workflow, skill) }, io.host),
   );
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
-  const models = modelAvailability(io.host.env).map(({ id, lack }): SkillState => {
+  const models = modelAvailability(modelAccess(workspace)).map(({ id, lack }): SkillState => {
     if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", ...lack, nodes: [] };
   });
@@ -44,7 +46,8 @@ export const doctor: Action = async (io, [file], flags) => {
   const unsearched = unsearchedFindings(workspace, entries, workflow);
   const installed = installFindings(fileURLToPath(import.meta.url));
   const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
-  for (const found of [...installed, ...about, ...findings, ...unsearched])
+  const fallbacks = workflow ? fallbackFindings(workspace, workflow) : [];
+  for (const found of [...installed, ...about, ...findings, ...unsearched, ...fallbacks])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     const policies = policiesOf(workspace).map(({ path, policy }) => ({ path, ...policy }));
@@ -140,6 +143,13 @@ function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflo
   const secrets = secretsOf(workspace.host.env, entries.values(), workspace);
   return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
     return { severity: "warning", code: "secret.not_searched", path: [], message };
+  });
+}
+
+/** Warns about models of lists that a run could not ask. */
+function fallbackFindings(workspace: Workspace, workflow: Workflow): Diagnostic[] {
+  return fallbackWarnings(workspace, workflow).map((message) => {
+    return { severity: "warning", code: "MODEL_UNAVAILABLE", path: [], message };
   });
 }
 

@@ -19,6 +19,7 @@ import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { quoteTheirs } from "../../../core/base/voice.ts";
+import { modelText } from "../../../core/document/model-list.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { ChangedPrompt } from "../../../core/engine/event/prompt.ts";
@@ -294,7 +295,7 @@ function openProgress(
     return { ...plainProgress(write), close: () => undefined };
   }
   const redraw = (lines: string) => void io.redraw(lines);
-  const model = choices.model ?? record.settings.model;
+  const model = choices.model ?? modelText(record.settings.model);
   const paint = painter(io, flags);
   return liveProgress({ record, model, write, redraw, paint, columns: io.columns, now: Date.now, resumedAt });
 }

@@ -5,6 +5,7 @@ import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
 import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
 import { shortfallText } from "../../../core/engine/result/degraded.ts";
+import { switchText } from "../../../reports/model/visit.ts";
 import { answerText } from "../../../reports/model/waiting.ts";
 import { amount, duration, type Format, oneLine, type Paint } from "../terminal.ts";
 import { type Present, scopeOf } from "./present.ts";
@@ -57,6 +58,8 @@ function noteOf(event: RunEvent): readonly [Format, mark: string, text: string] 
       return ["yellow", `↺ attempt ${event.attempt + 1}:`, event.reason];
     case "model:error":
       return ["red", "✗ model:", event.message];
+    case "model:switch":
+      return ["yellow", "! model:", switchText(event)];
     case "warning":
       return ["yellow", "!", event.message];
     case "approval:asked":

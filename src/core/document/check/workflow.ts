@@ -4,6 +4,7 @@ import { deepEqual, groupBy, isObject, type JsonSchema, nearest } from "../../ba
 import { type KnownSkills, parseRemote } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
+import { type ModelChoice, modelsOf } from "../model-list.ts";
 import { nearProvider } from "../model-name.ts";
 import type { Edge, WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
@@ -226,10 +227,10 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
 
 /** Warns about model names that nearly start with a provider. Names without a known prefix are valid. */
 function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
-  const named: [Diagnostic["path"], string | undefined][] = [
+  const named: [Diagnostic["path"], ModelChoice | undefined][] = [
     [["model"], model],
     [["judge_model"], judge_model],
-    ...Object.entries(nodes).flatMap(([id, node]): [Diagnostic["path"], string | undefined][] => [
+    ...Object.entries(nodes).flatMap(([id, node]): [Diagnostic["path"], ModelChoice | undefined][] => [
       [["nodes", id, "model"], node.model],
       [["nodes", id, "judge_model"], node.judge_model],
       ...(node.eval ?? []).map((evaluator, index): [Diagnostic["path"], string | undefined] => [
@@ -238,11 +239,15 @@ function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
       ]),
     ]),
   ];
-  return named.flatMap(([path, name]) => {
-    const near = name === undefined ? undefined : nearProvider(name);
-    const message = `"${name}" has no provider, so it is sent unchanged to the run's provider`;
-    return near === undefined ? [] : [warning("UNKNOWN_PROVIDER", path, message, `did you mean "${near}"?`)];
-  });
+  return named.flatMap(([path, choice = []]) =>
+    modelsOf(choice).flatMap((name, index) => {
+      const near = nearProvider(name);
+      if (near === undefined) return [];
+      const place = typeof choice === "string" ? path : [...path, index];
+      const message = `"${name}" has no provider, so it is sent unchanged to the run's provider`;
+      return [warning("UNKNOWN_PROVIDER", place, message, `did you mean "${near}"?`)];
+    }),
+  );
 }
 
 /** Rejects evaluators that need a model's answer at nodes that run workflows or steps. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { durationSchema, optional, pathSchema } from "../../skill/field.ts";
+import { modelChoice } from "../model-list.ts";
 import { conditionSchema } from "../workflow/rule.ts";
 
 /** Configuration of `skillflow listen` (`listen.yml`): type, validator and published schema. */
@@ -120,7 +121,7 @@ export const listenFileSchema = lazy(() =>
     host: optional(text(), "Address to listen on (default 127.0.0.1)"),
     port: optional(z.int().min(0).max(65_535), "Port to listen on (default 8080). 0 selects a free port."),
     max_body: optional(size(), "Maximum size of a request body (default 1MiB)"),
-    model: optional(text(), "Default model, PROVIDER:NAME, as in --model"),
+    model: optional(modelChoice(), "Default model, PROVIDER:NAME, as in --model, or a list of models"),
     writes: optional(
       z.enum(["allow", "plan", "deny"]),
       "Same as --writes. The strictest value of the files and the workflow applies.",

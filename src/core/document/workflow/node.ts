@@ -12,6 +12,7 @@ import {
   strings,
   text,
 } from "../../skill/field.ts";
+import { modelChoice } from "../model-list.ts";
 import { evaluator, retry } from "./evaluator.ts";
 import { workflowLimitsSchema } from "./limits.ts";
 import { checkKind, kindsMeta } from "./node-kind.ts";
@@ -147,8 +148,8 @@ const plainNode = lazy(() =>
     ),
     output: optional(schemaObject(), "JSON Schema of the result data"),
     max_turns: optional(positive(), "Maximum number of turns of one attempt"),
-    model: optional(text(), "Model for this node. Defaults to the workflow's model."),
-    judge_model: optional(text(), "Model for this node's judges. Defaults to the workflow's judge_model."),
+    model: optional(modelChoice(), "Model for this node, or a list of models. Defaults to the workflow's model."),
+    judge_model: optional(modelChoice(), "Model for this node's judges. Defaults to the workflow's judge_model."),
     disallowed_tools: optional(z.array(text()), "Built-in tools of the executor that this node does not offer"),
     workspace: optional(workspaceField(), "Limits of the skill workspace at this node"),
     tools: optional(toolFilter(), "Filter for the tools of the node's skills (default: all tools)"),

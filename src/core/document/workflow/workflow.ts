@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { durationSchema, optional, pathSchema, positive, text } from "../../skill/field.ts";
 import { mcpServerSchema } from "../../skill/mcp-server.ts";
+import { modelChoice } from "../model-list.ts";
 import { inputField } from "./input.ts";
 import { workflowLimitsSchema } from "./limits.ts";
 import { edge, node } from "./node.ts";
@@ -88,12 +89,12 @@ export const workflowSchema = lazy(() =>
       context: optional(sources(), "Background knowledge for every node"),
       workflow_type: optional(z.enum(WORKFLOW_TYPES), "Workflow category for catalogs (default generic)"),
       model: optional(
-        text(),
-        "Model for the nodes. Default: --model, the config, or a model of the provider whose key is set.",
+        modelChoice(),
+        "Model for the nodes, or a list in order of preference. Default: --model, the config, or a model of the provider whose key is set.",
       ),
       judge_model: optional(
-        text(),
-        "Model for judges. Defaults to claude-haiku-4-5, or to the run's model if its provider has no Claude.",
+        modelChoice(),
+        "Model for judges, or a list. Defaults to claude-haiku-4-5, or to the run's model if its provider has no such model.",
       ),
       judge_budget: optional(
         z.int().min(0),

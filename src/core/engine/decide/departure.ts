@@ -28,7 +28,7 @@ import {
   routingView,
   viewContext,
 } from "./route.ts";
-import { sceneOf } from "./scene.ts";
+import { modelsFor, sceneOf } from "./scene.ts";
 import { describeUnrouted } from "./unrouted.ts";
 
 /** Steps after a visit: a route, or the end of the run. */
@@ -104,10 +104,10 @@ function askRoute(
   const key = `${leaving.key}/route/${leaving.answers.length}`;
   const warned = warnOnce(state, { key: `${key}/warn`, node: undefined }, missing);
   if (warned) return warned;
-  const model = program.node(leaving.node).model ?? program.workflow.model ?? state.run.settings.model;
   const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
   const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
-  return ask(program, state, { key, purpose: "route", node: leaving.node, model, prompt });
+  const models = modelsFor(program, state, leaving.node);
+  return ask(program, state, { key, purpose: "route", node: leaving.node, models, prompt });
 }
 
 /** Ends a run successfully before it enters a node. */

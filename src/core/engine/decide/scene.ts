@@ -1,3 +1,4 @@
+import type { ModelChoice } from "../../document/model-list.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Program, ToolSet } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
@@ -20,9 +21,9 @@ export function toolsHere({ program, state, visit }: Scene): ToolSet {
   return program.tools(visit.node, offeringOf(program, state));
 }
 
-/** Returns the model for the node's work. */
-export function modelHere({ program, state, node }: Scene): string {
-  return node.model ?? program.workflow.model ?? state.run.settings.model;
+/** Returns the models for the node's work, its routing and its diagnoses. */
+export function modelsFor(program: Program, state: State, node: string): ModelChoice {
+  return program.node(node).model ?? program.workflow.model ?? state.run.settings.model;
 }
 
 /** Returns the node's turn limit. The correction of claims may be one turn beyond it. */

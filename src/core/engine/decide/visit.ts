@@ -4,7 +4,7 @@ import { defined, isObject, type Json } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventBody } from "../event/event.ts";
 import { closingTurns, type Prompt, sectioned } from "../event/prompt.ts";
-import { ask } from "../fold/limits.ts";
+import { ask, nextModels } from "../fold/limits.ts";
 import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Visit } from "../fold/visit.ts";
@@ -16,7 +16,7 @@ import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
 import { unmetRequirement } from "./requirement.ts";
 import { parseAnswer } from "./route.ts";
-import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
+import { modelsFor, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import { carryOut } from "./turn-calls.ts";
 
 /** Steps inside a visit: requirements, turns and the answer. */
@@ -42,7 +42,7 @@ function askTurn(scene: Scene): SingleStep {
     key,
     purpose: "work",
     node: visit.node,
-    model: modelHere(scene),
+    models: modelsFor(program, state, visit.node),
     prompt: workPrompt(scene),
     ...defined("rejected", visit.rejected),
   });
@@ -124,13 +124,13 @@ function leaveAtTurnLimit(scene: Scene): SingleStep {
 
 /** Records silence as the model's error, which has its own exit code and leaves the run open to resume. */
 function noteSilence(scene: Scene): SingleStep {
-  const { visit } = scene;
+  const { program, state, visit } = scene;
   const message = "the model's answer was empty";
   const body: EventBody = {
     type: "model:error",
     node: visit.node,
     purpose: "work",
-    model: modelHere(scene),
+    model: nextModels(modelsFor(program, state, visit.node), visit.down).model,
     code: "model.silent",
     message,
   };

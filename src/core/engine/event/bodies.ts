@@ -205,6 +205,16 @@ const modelEvents = lazy(
         message: z.string(),
         hint: z.string().optional(),
       }),
+      z.object({
+        type: z.literal("model:switch"),
+        node: z.string(),
+        visit: z.string().describe("Step key of the visit, such as 3:assess. The switch holds until the visit ends."),
+        from: z.string().describe("Model that could not answer"),
+        to: z.string().describe("Next model of the list"),
+        reason: z.string().describe("Why the model could not answer"),
+        code: z.string().describe("Error code of the failed call"),
+        purpose: purpose(),
+      }),
     ] as const,
 );
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
+import { modelChoice } from "../../document/model-list.ts";
 import { optional } from "../../skill/field.ts";
 
 const limitsSchema = lazy(() =>
@@ -16,8 +17,8 @@ const limitsSchema = lazy(() =>
 /** Recorded settings of a run, which `resume` can change. Durations are in milliseconds. */
 export const settingsSchema = lazy(() =>
   z.object({
-    model: z.string().describe("Model, provider:name"),
-    judge_model: z.string(),
+    model: modelChoice().describe("Model, provider:name, or a list of models"),
+    judge_model: modelChoice(),
     writes: z.enum(["allow", "plan", "deny"]),
     limits: limitsSchema(),
     max_turns: z.int(),

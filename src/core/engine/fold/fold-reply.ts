@@ -59,7 +59,7 @@ function judgeOf(visit: Visit, event: Envelope): (string | undefined)[] {
 
 /** Returns an evaluator's index from the step key, such as `3:assess/0/judge/2/1` or `3:assess/0/evidence/0`. */
 export function evaluatorOf({ key }: Envelope): number {
-  return Number(/\/(?:judge\/(\d+)\/\d+|evidence\/(\d+))(?:~\d+)?$/.exec(key)?.slice(1).find(Boolean) ?? 0);
+  return Number(/\/(?:judge\/(\d+)\/\d+|evidence\/(\d+))(?:@\d+)?(?:~\d+)?$/.exec(key)?.slice(1).find(Boolean) ?? 0);
 }
 
 export function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
@@ -75,6 +75,12 @@ export function foldModelError(state: State, event: EventOf<"model:error"> & Env
   if (event.purpose === "reflect") visit.reflection = null;
   if (event.purpose !== "work") return;
   visit.failure = { message, code, ...(hint ? { hint } : {}) };
+}
+
+/** Notes that a model could not answer. The rest of the visit asks the next ones of its lists. */
+export function foldSwitch({ visit, leaving }: State, { from }: EventOf<"model:switch">): void {
+  const asking = visit ?? leaving;
+  if (asking) Object.assign(asking, { down: [...asking.down, from] });
 }
 
 export function foldRejection({ visit }: State, { reason, problems, claims }: EventOf<"reply:rejected">): void {

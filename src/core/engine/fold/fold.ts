@@ -8,7 +8,7 @@ import { noteActive } from "./active.ts";
 import { degradedInside, placed } from "./degraded-in.ts";
 import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
-import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
+import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply, foldSwitch } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import { begin, outermost, prefixOf, type State, withOuter } from "./state.ts";
 import type { Lesson, Visit } from "./visit.ts";
@@ -34,6 +34,7 @@ const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<
   "node:enter": foldEnter,
   "model:reply": foldReply,
   "model:error": foldModelError,
+  "model:switch": foldSwitch,
   "tool:call": foldCall,
   "tool:result": foldResult,
   "tool:audience": foldAudience,
@@ -103,7 +104,8 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
   state.upcoming = undefined;
-  state.visit = { key, node, iteration, recorded: [], items: undefined, asked: undefined, ...freshAttempt(state, 0) };
+  const fresh = { recorded: [], items: undefined, asked: undefined, ...freshAttempt(state, 0) };
+  state.visit = { key, node, iteration, down: [], ...fresh };
 }
 
 /** Records which skills had changed when a node was last visited. */
@@ -174,6 +176,7 @@ function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<
     node,
     failed: result.status === "failed",
     key: visit.key,
+    down: visit.down,
     answers: [],
     error: exitError(visit, result),
     routeError: undefined,

@@ -1,4 +1,5 @@
 import { parseDuration } from "../../base/values.ts";
+import { type ModelChoice, modelsOf } from "../../document/model-list.ts";
 import type { EventBody, StepKey } from "../event/event.ts";
 import type { InnerLimits, Program } from "./program.ts";
 import { outermost, type State } from "./state.ts";
@@ -8,15 +9,27 @@ import type { AskStep, SingleStep } from "./step.ts";
 
 type Reached = Extract<EventBody, { type: "limit:reached" }>;
 
-/** Asks a model, unless a limit of the run or an enclosing inner run is reached. */
-export function ask(program: Program, state: State, step: Omit<AskStep, "kind">): SingleStep {
+type Question = Omit<AskStep, "kind" | "model" | "fallback" | "visit"> & { readonly models: ModelChoice };
+
+/** Asks the first model that has not failed in this visit, unless a limit of an enclosing run is reached. */
+export function ask(program: Program, state: State, { models, ...question }: Question): SingleStep {
+  const { key: visit, down } = state.visit ?? state.leaving ?? { key: "", down: [] };
+  // Each switch needs a new key, because the failed call has recorded its own.
+  const key = down.length === 0 ? question.key : `${question.key}@${down.length}`;
   const late = dayReached(state);
-  if (late) return limitStep(outermost(state), step.key, late);
+  if (late) return limitStep(outermost(state), key, late);
   for (const level of levels(program, state)) {
     const reached = spent(level);
-    if (reached) return limitStep(level.state, step.key, reached);
+    if (reached) return limitStep(level.state, key, reached);
   }
-  return { kind: "ask", ...step };
+  return { kind: "ask", ...question, ...nextModels(models, down), key, visit };
+}
+
+/** Returns the model to ask now, and the one after it. If all have failed, the last one is asked. */
+export function nextModels(models: ModelChoice, down: readonly string[]) {
+  const all = modelsOf(models);
+  const [model = all.at(-1) ?? "", fallback] = all.filter((name) => !down.includes(name));
+  return { model, fallback };
 }
 
 /** Returns the step for a limit that prevents entering a node. */

@@ -31,6 +31,10 @@ type Taken =
       readonly purpose: Purpose;
       readonly node: string;
       readonly model: string;
+      /** Model to ask next if this one cannot answer. Undefined if it is the last of its list. */
+      readonly fallback: string | undefined;
+      /** Step key of the visit. */
+      readonly visit: string;
       readonly prompt: Prompt;
       /** Problems of the previous answer, which was rejected. */
       readonly rejected?: readonly string[];

@@ -13,6 +13,8 @@ export interface Visit {
   readonly key: string;
   readonly node: string;
   readonly iteration: number;
+  /** Models that could not answer in this visit, in order. */
+  readonly down: readonly string[];
   /** 0 for the first attempt. */
   attempt: number;
   /** Value of activeMs when the attempt began. */
@@ -169,6 +171,8 @@ export interface Leaving {
   readonly failed: boolean;
   /** Key of the visit, such as `3:assess`. */
   readonly key: string;
+  /** Models that could not answer in this visit. */
+  readonly down: readonly string[];
   /** Routing answers since the last resume. Undefined if a call failed. */
   answers: (string | undefined)[];
   /** Error of the node, if it failed. */

@@ -76,6 +76,8 @@ export function redactOutcome(body: EventBody, { text, value }: Redactor): Event
     case "model:error":
     case "run:fail":
       return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
+    case "model:switch":
+      return withField(body, "reason", text(body.reason));
     case "warning":
       return { ...body, message: text(body.message) };
     case "tool:result":

@@ -1,3 +1,4 @@
+import { modelText } from "../../document/model-list.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { Skimmed, SkimmedRun } from "../event/skim.ts";
 import { addUsage } from "../fold/fold-reply.ts";
@@ -50,7 +51,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     verdict: end?.verdict ?? null,
     unrouted: end?.unrouted?.node ?? null,
     degraded: end?.degraded ?? [],
-    model,
+    model: modelText(model),
     costUsd: costOf(usage),
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,

@@ -1,13 +1,14 @@
 import { variableOf } from "../../base/options.ts";
 import { deepEqual, defined } from "../../base/values.ts";
-import type { Environment, ProjectConfig } from "../../document/config.ts";
+import type { ProjectConfig } from "../../document/config.ts";
+import { checkedModels, type ModelChoice, modelsOf, parseModels } from "../../document/model-list.ts";
 import {
   asksModel,
   checkModel,
   checkModels,
   defaultJudge,
   defaultModel,
-  type OwnPrefixes,
+  type ModelAccess,
 } from "../../document/model-name.ts";
 import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
@@ -17,6 +18,7 @@ import { type BoundChoices, chooseBounds, clampBounds, resumeBounds } from "./bo
 
 /** Settings of a run that the command line can set. */
 export interface RunChoices extends BoundChoices {
+  /** One model, or several as in `--model A,B`. */
   readonly model?: string | undefined;
   readonly offline?: boolean | undefined;
   readonly fileRoot?: string | undefined;
@@ -39,11 +41,9 @@ export interface RunChoices extends BoundChoices {
 }
 
 /** Sources of settings besides the command line and the document. */
-interface Said {
-  readonly env: Environment;
+interface Said extends Omit<ModelAccess, "judge"> {
   /** Nearest file first. */
   readonly files: readonly ProjectConfig[];
-  readonly own?: OwnPrefixes;
   /** Bounds that nothing loosens. */
   readonly policies?: readonly LoadedPolicy[];
 }
@@ -55,16 +55,17 @@ const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
 /** Chooses a new run's settings: first flags, then variables, then files. Limits: see `chooseBounds`. */
-export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, files, own }: Said): Settings {
-  const named = choices.model ?? env[variableOf("model")] ?? first(files, (file) => file.model);
+export function chooseSettings(choices: RunChoices, workflow: Workflow, said: Said): Settings {
+  const { env, files, own } = said;
   const fallback = asksModel(workflow) ? workflow.model : UNASKED_MODEL;
-  const model = named ?? defaultModel(env, fallback, own);
-  if (choices.detach) checkModel(model, own);
-  else checkModels(model, workflow, env, own);
+  const model = namedModel(choices, said) ?? defaultModel(env, fallback, own);
+  const judge = judgeOf(said, model);
+  if (choices.detach) for (const name of checkedModels(modelsOf(model))) checkModel(name, own);
+  else checkModels(model, workflow, { ...said, judge });
   const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
   return {
     model,
-    judge_model: defaultJudge(model, own),
+    judge_model: judge,
     writes,
     limits: { max_steps: DEFAULT_MAX_STEPS, ...limits },
     max_turns: DEFAULT_MAX_TURNS,
@@ -73,6 +74,17 @@ export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, f
     context_mode: choices.contextMode ?? "full",
     ...(choices.allowPublic ? { allow_public: true } : {}),
   };
+}
+
+/** Returns the run's model as a flag, a variable or a file names it. */
+export function namedModel(choices: Pick<RunChoices, "model">, { env, files }: Said): ModelChoice | undefined {
+  const given = choices.model ?? env[variableOf("model")];
+  return given === undefined ? first(files, (file) => file.model) : parseModels(given);
+}
+
+/** Returns the judges of nodes that name none. */
+function judgeOf({ files, own }: Pick<Said, "files" | "own">, model: ModelChoice): ModelChoice {
+  return first(files, (file) => file.judge_model) ?? defaultJudge(model, own);
 }
 
 function first<Value>(
@@ -96,11 +108,12 @@ export function settingChanges(events: readonly EventBody[]): Partial<Settings> 
 
 /** Returns the settings that a resume changes: given flags, and bounds that files or variables tighten. */
 export function changedSettings(choices: RunChoices, recorded: Settings, said: Said): Partial<Settings> {
-  const { env, files, own, policies = [] } = said;
+  const { env, files, policies = [] } = said;
+  const model = choices.model === undefined ? undefined : parseModels(choices.model);
   const bounds = resumeBounds(choices, env, { recorded, declared: files });
   const { writes = recorded.writes, limits } = clampBounds(bounds, policies).clamped;
   return {
-    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, own) }),
+    ...(model === undefined ? {} : { model, judge_model: judgeOf(said, model) }),
     ...(writes === recorded.writes ? {} : { writes }),
     ...defined("node_timeout_ms", choices.nodeTimeout),
     ...defined("tool_timeout_ms", choices.toolTimeout),

@@ -15,7 +15,7 @@ import { CODE } from "../../tools/code.ts";
 import { TOOL_MAKER } from "../../tools/tool-maker.ts";
 import { leave } from "../leave.ts";
 import { toolsAt } from "../offer.ts";
-import { modelHere, type Scene, toolsHere } from "../scene.ts";
+import { modelsFor, type Scene, toolsHere } from "../scene.ts";
 import { readAnswer } from "./answer.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
@@ -194,11 +194,11 @@ function askJudge(scene: Scene, data: JsonObject, index: number): SingleStep {
   const { program, state, visit, node } = scene;
   const evaluator = node.eval?.[index];
   const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
-  const model = own ?? node.judge_model ?? program.workflow.judge_model ?? state.run.settings.judge_model;
+  const models = own ?? node.judge_model ?? program.workflow.judge_model ?? state.run.settings.judge_model;
   const tries = visit.judged.get(index)?.length ?? 0;
   const key = `${checkKey(visit)}/judge/${index}/${tries}`;
   const prompt = judgePrompt(rubric, data, shownToJudge(scene, index), pass_when ?? "yes");
-  return ask(program, state, { key, purpose: "judge", node: visit.node, model, prompt });
+  return ask(program, state, { key, purpose: "judge", node: visit.node, models, prompt });
 }
 
 /** Returns the node's calls. After an evidence check, the judge sees excerpts of the cited calls instead. */
@@ -248,7 +248,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
       key: `${visit.key}/${visit.attempt}/reflect`,
       purpose: "reflect",
       node: visit.node,
-      model: modelHere(scene),
+      models: modelsFor(program, state, visit.node),
       prompt,
     });
   }
