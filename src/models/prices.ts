@@ -20,9 +20,13 @@ const MODELS: Readonly<Record<string, Price>> = prices.models;
 /** Surcharge for writing an input token to the five-minute cache, as a fraction of its price. */
 const CACHE_WRITE_SURCHARGE = 0.25;
 
+/** What Amazon Bedrock adds to a model's name: `eu.anthropic.claude-…-v1:0`. */
+const CLOUD = /^(?:[a-z]+\.)?anthropic\.|-v\d+(?::\d+)?$/g;
+
 /** Computes the list price of a call in USD. Returns null if the model's price is unknown. */
 export function priceOf(model: string, usage: Usage): number | null {
-  const name = [model, model.replace(DATE, "")].find((known) => Object.hasOwn(MODELS, known));
+  const plain = model.replace(CLOUD, "").replace("@", "-");
+  const name = [model, plain, plain.replace(DATE, "")].find((known) => Object.hasOwn(MODELS, known));
   const price = MODELS[name ?? ""];
   if (price === undefined) return null;
   const { input, cachedInput, output } = price.long && usage.inputTokens > price.long.above ? price.long : price;

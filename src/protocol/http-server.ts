@@ -192,7 +192,11 @@ function handlerOf(request: IncomingMessage, { handlers = new Map() }: HttpOptio
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
 /** Detects requests from other sites, by the Origin header, and DNS rebinding, by the Host header. */
-function isForeign(host: string | undefined, origin: string | undefined, { host: own }: HttpOptions): boolean {
+export function isForeign(
+  host: string | undefined,
+  origin: string | undefined,
+  { host: own }: Pick<HttpOptions, "host">,
+): boolean {
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host) return true;
   return isLoopback(own) && !LOOPBACK.test(host ?? "");
 }

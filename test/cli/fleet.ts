@@ -20,6 +20,8 @@ export interface Fleet {
   replace(): Promise<void>;
   /** Ends all workers as an orchestrator would. */
   stop(): Promise<void>;
+  /** What each living worker tells Prometheus. */
+  metrics(): Promise<readonly string[]>;
   /** Resolves once nothing waits in the queue, and nothing is under way. */
   idle(): Promise<void>;
   /** How each of the runs ended. */
@@ -41,8 +43,9 @@ export function openFleet({ cwd, url, env, concurrency, patienceMs }: Place): Fl
   const host = { ...processHost(), cwd, env: { SKILLFLOW_DATABASE_URL: url, ...env } };
   const store = openDbosStore(url, host.self);
   const workers: ChildProcess[] = [];
+  const scraped = new Map<ChildProcess, string>();
   const start = async () => {
-    const command = programCommand(["worker", "--quiet", "--concurrency", String(concurrency)]);
+    const command = programCommand(["worker", "--quiet", "--concurrency", String(concurrency), "--metrics-port", "0"]);
     const child = spawn(command.command, command.args, { cwd, env: { ...command.env, ...host.env } });
     workers.push(child);
     let said = "";
@@ -55,6 +58,7 @@ export function openFleet({ cwd, url, env, concurrency, patienceMs }: Place): Fl
       },
       { timeout: 60_000 },
     );
+    scraped.set(child, /^metrics on (http:\S+)$/m.exec(said)?.[1] ?? "");
   };
   const end = async (worker: ChildProcess | undefined, signal: NodeJS.Signals) => {
     if (!worker || worker.exitCode !== null || worker.signalCode !== null) return;
@@ -78,6 +82,7 @@ export function openFleet({ cwd, url, env, concurrency, patienceMs }: Place): Fl
     async stop() {
       await Promise.all(workers.splice(0).map((worker) => end(worker, "SIGTERM")));
     },
+    metrics: () => Promise.all(workers.map(async (worker) => (await fetch(scraped.get(worker) ?? "")).text())),
     async idle() {
       const isIdle = async () => {
         const { queued, underWay } = await store.examine();

@@ -5,6 +5,7 @@ import type { RunSummary } from "../../src/core/engine/record/run-summary.ts";
 import { LONG, longer } from "../harness/long.ts";
 import { SECRET, send, signed } from "../protocol/webhooks/listening.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
+import { valuesIn } from "../services/prometheus-text.ts";
 import { runHere } from "./in-process.ts";
 import { killListening, type Process, start } from "./listening-process.ts";
 import { makeProject, readEvents, removeProjects } from "./program.ts";
@@ -98,9 +99,12 @@ describe("the process", () => {
 
   it("says where it listens, and ends with 0 when it is told to", async () => {
     const cwd = makeProject(FILES);
-    const { child, url, said, ended } = await start(cwd);
+    const { child, url, said, ended, until } = await start(cwd);
     expect((await send(url, signed({ n: 1 }))).status).toBe(202);
     expect((await send(url, { body: "{}" })).status).toBe(401);
+    await until(() => /✔/.test(said()));
+    const { status, text } = await send(url, { method: "GET", path: "/metrics" });
+    expect([status, valuesIn(text, "skillflow_runs_total")]).toEqual([200, { "small succeeded": 1 }]);
     child.kill("SIGTERM");
     expect(await ended).toBe(0);
     expect(said()).toMatch(/POST \/hook \(generic\) starts small\.yml/);

@@ -3,6 +3,7 @@ import { openDatabase } from "../../src/stores/dbos/database.ts";
 import { LONG } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
+import { valuesIn } from "../services/prometheus-text.ts";
 import { type Fleet, openFleet, workingAnswer } from "./fleet.ts";
 import { FLOW } from "./flows.ts";
 import { linesOf, makeProject } from "./program.ts";
@@ -97,6 +98,8 @@ describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (sk
       const runs = await fleet.enqueue("rated", 2);
       await Promise.all([fleet.start(), fleet.start()]);
       await fleet.idle();
+      const ended = (await fleet.metrics()).map((text) => valuesIn(text, "skillflow_runs_total")["flow succeeded"] ?? 0);
+      expect(ended.reduce((sum, count) => sum + count)).toBe(2);
       await fleet.stop();
       expect([...(await fleet.statuses(runs)).values()]).toEqual(["succeeded", "succeeded"]);
       expect({ most, requests: requests() }).toEqual({ most: 1, requests: 2 * ASKED });

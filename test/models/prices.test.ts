@@ -24,6 +24,13 @@ describe("the price of a call", () => {
     expect(priceOf("claude-haiku-5-5", { ...short, inputTokens: 200_000 })).toBeCloseTo(0.1, 9);
   });
 
+  it.each(["eu.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"])(
+    "of %s is that of the vendor's own model",
+    (model) => {
+      expect(priceOf(model, usage)).toBe(priceOf("claude-sonnet-4-5", usage));
+    },
+  );
+
   it.each(["llama3.3:70b", "gpt-5-miniature", "", "constructor", "claude-sonnet-4-5-2025"])(
     "of %j is unknown",
     (model) => {

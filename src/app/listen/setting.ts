@@ -68,9 +68,10 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
   const workflows = readWorkflows(workspace, new Set(starters.map(({ said }) => documentOf(said))));
   const missing = [
     ...sources.flatMap(([name, { secret }]) =>
-      noVariable(env, secret, { at: ["sources", name, "secret"], from: name }),
+      noVariable(env, secret, { at: ["sources", name, "secret"], from: `webhooks from ${name}` }),
     ),
-    ...(file.slack ? SLACK_VARIABLES.flatMap((name) => noVariable(env, name, { at: ["slack"], from: "Slack" })) : []),
+    ...(file.metrics ? noVariable(env, file.metrics.token, { at: ["metrics", "token"], from: "requests for metrics" }) : []),
+    ...(file.slack ? SLACK_VARIABLES.flatMap((name) => noVariable(env, name, { at: ["slack"], from: "webhooks from Slack" })) : []),
   ];
   const found = starters.flatMap(({ at, said, isSlack }) => {
     const read = workflows.get(documentOf(said));
@@ -147,7 +148,7 @@ function noVariable(
   { at, from }: { readonly at: readonly string[]; readonly from: string },
 ): readonly { readonly name: string; readonly found: Diagnostic }[] {
   if (env[name]?.trim()) return [];
-  const message = `${name} is not set: it ${name === "SLACK_BOT_TOKEN" ? "sends messages to" : "authenticates webhooks from"} ${from}`;
+  const message = `${name} is not set: it ${name === "SLACK_BOT_TOKEN" ? "sends messages to Slack" : `authenticates ${from}`}`;
   return [{ name, found: { severity: "error", code: "VARIABLE_MISSING", path: at, message } }];
 }
 

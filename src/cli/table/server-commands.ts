@@ -41,6 +41,11 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       ["--concurrency <n>", "Drive this many runs at a time (default: 4)", { form: "count" }],
       "database-url",
       ["--engine <name>", "Set the engine (default: dbos, the one with a queue)", { choices: ["dbos"] }],
+      [
+        "--metrics-port <n>",
+        "Serve Prometheus metrics on 127.0.0.1 at this port (0 for a free one)",
+        { form: "whole" },
+      ],
       "frozen",
       ...PROJECT,
       "writable-workdir",

@@ -4,6 +4,7 @@ import type { Setting, Source } from "../../app/listen/setting.ts";
 import { nearest, parseJson } from "../../core/base/values.ts";
 import { parseSize } from "../../core/document/listen/listen-file.ts";
 import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
+import { answerMetrics, type MetricsSite } from "../metrics.ts";
 import { type ApprovalPages, answerApproval } from "./approval.ts";
 import { type Headers, isBearer, isRecent, KINDS, type Kind } from "./kinds.ts";
 import { readEvent, readInteraction, SLACK, SLACK_PATHS } from "./slack.ts";
@@ -19,6 +20,7 @@ interface WebhookOptions {
   readonly host: string;
   readonly port: number;
   readonly pages: ApprovalPages;
+  readonly metrics: MetricsSite;
   readonly onEvent: (event: WebhookTold) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -39,7 +41,7 @@ const FAULT_AFTER_S = 30;
 export async function openWebhooks(
   setting: Setting,
   listener: Listener,
-  { host, port, pages, onEvent, onFault }: WebhookOptions,
+  { host, port, pages, metrics, onEvent, onFault }: WebhookOptions,
 ): Promise<WebhookServer> {
   const { file, sources } = setting;
   let isDraining = false;
@@ -47,6 +49,7 @@ export async function openWebhooks(
   const answerTo = async (request: Request, asked: Asked): Promise<Response> => {
     const path = new URL(request.url).pathname;
     if (path === "/health") return health(request, isDraining);
+    if (path === "/metrics") return answerMetrics(request, metrics);
     if (path.startsWith("/approve/")) {
       return answerApproval(request, asked, { links: listener.links, pages });
     }

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import type { Host } from "../../../src/app/host.ts";
 import { type Link, type ListenerOptions, openListener } from "../../../src/app/listen/listener.ts";
 import { readSetting } from "../../../src/app/listen/setting.ts";
+import { openMetrics } from "../../../src/app/metrics.ts";
 import type { Watch } from "../../../src/app/runs/drive.ts";
 import { openWorkspace } from "../../../src/app/workspace.ts";
 import type { Model } from "../../../src/core/engine/ports.ts";
@@ -66,10 +67,15 @@ export async function startListening(
     for (const one of looks) one();
   };
   const setting = readSetting(workspaceAt(cwd, around), "listen.yml", { ...CHOICES, ...choices });
+  const { workspace, file } = setting;
+  const queued = async () => (await workspace.intake?.waiting()) ?? 0;
+  const metrics = await openMetrics({ workspace, choices: { ...CHOICES, ...choices }, queued });
   const listener = openListener(setting, {
     choices: { ...CHOICES, ...choices },
-    watch: () => WATCH,
-    onEnd: ({ record, result }) => {
+    watch: (prepared) => ({ ...WATCH, observers: [metrics.start(prepared)] }),
+    onEnd: (finished) => {
+      const { record, result } = finished;
+      metrics.end(record.run, finished);
       ended.push(`${record.run} ${result.status}`);
       look();
     },
@@ -86,6 +92,11 @@ export async function startListening(
     host: "127.0.0.1",
     port: 0,
     pages: { ask: ({ link, stored }) => approvalPage({ ...link, stored }), tell: toldPage },
+    metrics: {
+      ...metrics,
+      host: file.host ?? "127.0.0.1",
+      token: file.metrics && workspace.host.env[file.metrics.token],
+    },
     onEvent: (event) => told.push(event),
     onFault: (error) => faults.push(error),
   });

@@ -1,5 +1,6 @@
 import { type Link, openListener } from "../../../app/listen/listener.ts";
 import { readSetting, type Setting } from "../../../app/listen/setting.ts";
+import { openMetrics } from "../../../app/metrics.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { signalCommands } from "../../../core/engine/result/signal-command.ts";
@@ -22,24 +23,36 @@ export const listen: Action = async (io, _args, flags) => {
   const setting = readSetting(workspace, text(flags, "config") ?? USUAL_FILE, choices);
   const { file } = setting;
   const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
+  const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
+  const queued = async () => (await workspace.intake?.waiting()) ?? 0;
+  const metrics = await openMetrics({ workspace: setting.workspace, choices, queued });
   let address = "";
   const listener = openListener(setting, {
     choices,
-    watch: (prepared) => ({ ...watchOf(io, watched, prepared), tellsContent: flags.otlpContent === true }),
+    watch(prepared) {
+      const watch = watchOf(io, watched, prepared);
+      const observers = [...watch.observers, metrics.start(prepared)];
+      return { ...watch, observers, tellsContent: flags.otlpContent === true };
+    },
     loggerFor: (skill) => skillLogger(io, watched, skill),
     onSlackFault: teller.onFault,
-    onEnd: (finished) => void (flags.quiet === true ? undefined : io.err(describeEnd(io, flags, finished))),
+    onEnd(finished) {
+      metrics.end(finished.record.run, finished);
+      if (flags.quiet !== true) void io.err(describeEnd(io, flags, finished));
+    },
     onLink: (link) => void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
     onGivenUp(run, error) {
+      metrics.end(run, undefined);
       // Another process is driving the run.
       if (error instanceof SkillflowError && error.code === "store.locked") return;
       void io.err(`${plainLine(run)} resumes at the next start\n${describeFailure(error, flags, io)}`);
     },
   });
   const server = await openWebhooks(setting, listener, {
-    host: text(flags, "host") ?? file.host ?? "127.0.0.1",
+    host,
     port: portOf(flags, String(file.port ?? USUAL_PORT)),
     pages: { ask: ({ link, stored }) => approvalPage({ ...link, stored }), tell: toldPage },
+    metrics: { ...metrics, host, token: file.metrics && workspace.host.env[file.metrics.token] },
     onEvent: (event) => void (flags.quiet === true ? undefined : io.err(describeEvent(io, flags, event))),
     onFault: teller.onFault,
   });

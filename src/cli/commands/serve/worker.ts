@@ -1,9 +1,12 @@
+import { type Metrics, openMetrics } from "../../../app/metrics.ts";
 import type { FinishedRun } from "../../../app/runs/drive.ts";
 import type { PreparedRun } from "../../../app/runs/prepare.ts";
 import { takeRun } from "../../../app/runs/queued.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
+import { openHttpServer } from "../../../protocol/http-server.ts";
+import { answerMetrics } from "../../../protocol/metrics.ts";
 import { accountOf } from "../../../reports/model/account.ts";
 import { number, runChoices } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
@@ -27,22 +30,45 @@ export const worker: Action = async (io, _args, flags) => {
     stop.abort();
   });
   const choices = runChoices(flags);
+  const metrics = await openMetrics({ workspace, choices, queued: async () => (await queue.examine()).queued });
+  const server = await serveMetrics(io, flags, metrics);
   const connect = { signal: new AbortController().signal };
   const drive = async (run: string) => {
     try {
-      const watch = (prepared: PreparedRun) => watchOf(io, flags, prepared);
+      const watch = (prepared: PreparedRun) => {
+        const own = watchOf(io, flags, prepared);
+        return { ...own, observers: [...own.observers, metrics.start(prepared)] };
+      };
       const finished = await takeRun(workspace, run, { choices, connect, watch });
+      metrics.end(run, finished);
       if (finished && flags.quiet !== true) await io.err(describeEnd(io, flags, finished));
     } catch (error) {
+      metrics.end(run, undefined);
       // Another process is driving the run.
       if (error instanceof SkillflowError && error.code === "store.locked") return;
       await io.err(`${plainLine(run)} could not be driven\n${describeFailure(error, flags, io)}`);
     }
   };
   const ready = `ready: ${amount(concurrency, "run")} at a time\n`;
-  await queue.work({ concurrency, drive }, stop.signal, () => void io.err(ready));
+  try {
+    await queue.work({ concurrency, drive }, stop.signal, () => void io.err(ready));
+  } finally {
+    await server?.close(0);
+  }
   return 0;
 };
+
+/** Serves the metrics on this machine, if a port is given. */
+async function serveMetrics(io: Io, flags: Flags, metrics: Metrics) {
+  const port = number(flags, "metricsPort");
+  if (port === undefined) return undefined;
+  if (port > 65_535) throw usageError(`--metrics-port takes a number up to 65535, not ${port}`);
+  const host = "127.0.0.1";
+  const handler = (request: Request) => answerMetrics(request, { ...metrics, host });
+  const server = await openHttpServer({ host, port, mostBytes: 0, handlers: new Map([["/metrics", handler]]) });
+  await io.err(`metrics on ${server.url}/metrics\n`);
+  return server;
+}
 
 /** Prints one line per event, prefixed with the run's id. */
 export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedRun) {

@@ -13,8 +13,8 @@ const text = lazy(() => z.string().min(1));
 const count = lazy(() => z.int().min(1));
 
 /** Name of a source. It is a URL path and a prefix of run ids, so it must differ from our own paths. */
-const SOURCE_NAME = /^(?!(?:health|approve)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-const NAMING = "is not a source name: use up to 64 letters, digits, _ and -, but not health or approve";
+const SOURCE_NAME = /^(?!(?:health|metrics|approve)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const NAMING = "is not a source name: use up to 64 letters, digits, _ and -, but not health, metrics or approve";
 
 const sourceName = lazy(() => z.string().regex(SOURCE_NAME, NAMING));
 
@@ -37,13 +37,12 @@ const size = lazy(() =>
     }, "must be between 1 and 64MiB"),
 );
 
+const variable = lazy(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is not a variable name"));
+
 const source = lazy(() =>
   z.strictObject({
     kind: z.enum(WEBHOOK_KINDS).describe("Sender of the webhooks. Decides how requests are authenticated."),
-    secret: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is not a variable name")
-      .describe("Name of the variable that holds the secret or the token, never the value itself"),
+    secret: variable().describe("Name of the variable that holds the secret or the token, never the value itself"),
     workflow: text().describe("Workflow file, relative to the folder of this file"),
     input: optional(
       z.record(z.string(), z.json()),
@@ -135,6 +134,10 @@ export const listenFileSchema = lazy(() =>
     ),
     slack: optional(slack(), "Mentions, buttons and approvals in Slack"),
     limits: optional(limits(), "Limits for all runs together"),
+    metrics: optional(
+      z.strictObject({ token: variable().describe("Name of the variable that holds the token of GET /metrics") }),
+      "Access to the metrics from other machines",
+    ),
     approvals: optional(approvals(), "One-time links for runs that wait for an approval"),
   }),
 );
