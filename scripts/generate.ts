@@ -70,6 +70,9 @@ const MODELS = `# Variables that skillflow reads. All are optional: a skill with
 #OPENAI_API_KEY=
 # Another server that speaks Chat Completions, for --model openai-compatible:NAME
 #OPENAI_BASE_URL=
+# Azure OpenAI, for --model azure:DEPLOYMENT. Bedrock and Vertex AI: docs/models.md, "Clouds"
+#AZURE_OPENAI_ENDPOINT=
+#AZURE_OPENAI_API_KEY=
 # The default model, as in --model
 #SKILLFLOW_MODEL=
 # Limits of a run, as in --writes, --max-cost, --max-tokens, --max-steps and --timeout

@@ -20,7 +20,7 @@ const MODELS: Readonly<Record<string, Price>> = prices.models;
 /** Surcharge for writing an input token to the five-minute cache, as a fraction of its price. */
 const CACHE_WRITE_SURCHARGE = 0.25;
 
-/** What Amazon Bedrock adds to a model's name: `eu.anthropic.claude-…-v1:0`. */
+/** Parts that Amazon Bedrock adds to a model's name: `eu.anthropic.claude-…-v1:0`. */
 const CLOUD = /^(?:[a-z]+\.)?anthropic\.|-v\d+(?::\d+)?$/g;
 
 /** Computes the list price of a call in USD. Returns null if the model's price is unknown. */

@@ -1,4 +1,4 @@
-import type { Metrics } from "../app/metrics.ts";
+import type { Metrics } from "../app/adapters/metrics.ts";
 import { bearerOf, isForeign, isLoopback, isSame } from "./http-server.ts";
 
 /** Serves metrics to Prometheus. Without a token, only to this machine. */

@@ -98,7 +98,9 @@ describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (sk
       const runs = await fleet.enqueue("rated", 2);
       await Promise.all([fleet.start(), fleet.start()]);
       await fleet.idle();
-      const ended = (await fleet.metrics()).map((text) => valuesIn(text, "skillflow_runs_total")["flow succeeded"] ?? 0);
+      const ended = (await fleet.metrics()).map(
+        (text) => valuesIn(text, "skillflow_runs_total")["flow succeeded"] ?? 0,
+      );
       expect(ended.reduce((sum, count) => sum + count)).toBe(2);
       await fleet.stop();
       expect([...(await fleet.statuses(runs)).values()]).toEqual(["succeeded", "succeeded"]);

@@ -4,6 +4,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { createRedactor } from "../../core/base/redact/redact.ts";
 import { checkedAs, toJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
+import { type ModelChoice, modelText } from "../../core/document/model-list.ts";
 import {
   type ModelAccess,
   type Provider,
@@ -159,8 +160,8 @@ export type Serving =
   | { readonly provider: "replay"; readonly recording: StoredRun; readonly resumed: Resumed }
   | { readonly provider: "script"; readonly script: Script };
 
-export async function openServing(model: string, workspace: Workspace): Promise<Serving | undefined> {
-  const { provider, name } = parseModel(model, ownPrefixes(workspace));
+export async function openServing(model: ModelChoice, workspace: Workspace): Promise<Serving | undefined> {
+  const { provider, name } = parseModel(modelText(model), ownPrefixes(workspace));
   if (provider !== "script" && provider !== "replay") return undefined;
   const path = resolve(workspace.host.cwd, name);
   if (!existsSync(path)) {

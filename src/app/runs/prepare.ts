@@ -8,7 +8,6 @@ import { defined } from "../../core/base/values.ts";
 import { checkOutputSchemas } from "../../core/document/check/output-schemas.ts";
 import { checkInput } from "../../core/document/check/workflow.ts";
 import { isDryRun } from "../../core/document/inputs.ts";
-import { modelText } from "../../core/document/model-list.ts";
 import type { CoolDown, Workflow } from "../../core/document/workflow/workflow.ts";
 import { type ChangedSkills, RUN_SCHEMA, type RunRecord } from "../../core/engine/event/record.ts";
 import type { Settings } from "../../core/engine/event/settings.ts";
@@ -126,8 +125,7 @@ interface Connected extends OpenedServers {
 async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest): Promise<Connected> {
   const { choices, cooling, stage } = request;
   const { settings, redactor } = given;
-  const serving =
-    request.serving ?? (choices.detach ? undefined : await openServing(modelText(settings.model), workspace));
+  const serving = request.serving ?? (choices.detach ? undefined : await openServing(settings.model, workspace));
   const sources = await readSources(workspace, given, request);
   const innerRecord = await pinInner(workspace, given, request);
   const remembers = !stage && !request.recorded && !isDryRun(given.input);

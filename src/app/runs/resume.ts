@@ -68,9 +68,8 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   checkModels(model, workflow, { ...modelAccess(workspace), judge: settings.judge_model });
   const inside = [...wanted.inner.values()].map((each) => each.workflow);
   if (!request.serving) refuseModels(workspace, settings, [workflow, ...inside]);
-  const named = modelText(model);
-  const open = () => openServing(named, workspace);
-  const serving = request.serving ?? (await (changed.model === undefined ? unquoted(named, open) : open()));
+  const open = () => openServing(model, workspace);
+  const serving = request.serving ?? (await (changed.model === undefined ? unquoted(modelText(model), open) : open()));
   const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };
   const opened = await openServers(host, opening, request);
   const notes = notesOf(workspace, choices, stored);

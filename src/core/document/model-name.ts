@@ -161,7 +161,7 @@ interface ProviderNeeds {
   readonly package?: string;
 }
 
-/** What each provider needs. The clouds find their credentials themselves. */
+/** Packages and variables that each provider needs. The clouds find their credentials themselves. */
 const NEEDS: Readonly<Partial<Record<Provider, ProviderNeeds>>> = {
   anthropic: {
     variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
@@ -194,7 +194,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 interface ProviderLack {
-  /** What is missing. Undefined if a variable is malformed. */
+  /** Missing package or variable. Undefined if a variable is malformed. */
   readonly needs: string | undefined;
   readonly reason: string;
   readonly fix: string;

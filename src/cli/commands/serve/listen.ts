@@ -1,6 +1,6 @@
+import { openMetrics } from "../../../app/adapters/metrics.ts";
 import { type Link, openListener } from "../../../app/listen/listener.ts";
 import { readSetting, type Setting } from "../../../app/listen/setting.ts";
-import { openMetrics } from "../../../app/metrics.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { signalCommands } from "../../../core/engine/result/signal-command.ts";

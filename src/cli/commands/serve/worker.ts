@@ -1,4 +1,4 @@
-import { type Metrics, openMetrics } from "../../../app/metrics.ts";
+import { type Metrics, openMetrics } from "../../../app/adapters/metrics.ts";
 import type { FinishedRun } from "../../../app/runs/drive.ts";
 import type { PreparedRun } from "../../../app/runs/prepare.ts";
 import { takeRun } from "../../../app/runs/queued.ts";

@@ -16,7 +16,7 @@ import { blobInfoSchema, CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref, tex
 import { operationSchema } from "./operation.ts";
 import { changeSchema } from "./patch.ts";
 import { changedSkillsSchema } from "./record.ts";
-import { part, purpose, stop, usageSchema } from "./reply.ts";
+import { modelEvents } from "./reply.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";
 import { toolDescriptorSchema } from "./tool.ts";
@@ -179,41 +179,6 @@ const waitEvents = lazy(
         ),
         unrouted: optional(unroutedSchema(), "Node at which the run ended because no edge applied"),
         error: runErrorSchema().optional(),
-      }),
-    ] as const,
-);
-
-const modelEvents = lazy(
-  () =>
-    [
-      z.object({
-        type: z.literal("model:reply"),
-        node: z.string(),
-        purpose: purpose(),
-        model: z.string(),
-        parts: z.array(part()),
-        stop: stop(),
-        usage: usageSchema().nullable(),
-        prompt: z.string().describe("First 16 hexadecimal digits of the prompt's sha256"),
-      }),
-      z.object({
-        type: z.literal("model:error"),
-        node: z.string(),
-        purpose: purpose(),
-        model: z.string(),
-        code: z.string(),
-        message: z.string(),
-        hint: z.string().optional(),
-      }),
-      z.object({
-        type: z.literal("model:switch"),
-        node: z.string(),
-        visit: z.string().describe("Step key of the visit, such as 3:assess. The switch holds until the visit ends."),
-        from: z.string().describe("Model that could not answer"),
-        to: z.string().describe("Next model of the list"),
-        reason: z.string().describe("Why the model could not answer"),
-        code: z.string().describe("Error code of the failed call"),
-        purpose: purpose(),
       }),
     ] as const,
 );

@@ -1,15 +1,16 @@
-import { attempt } from "../core/base/errors.ts";
-import { type ModelChoice, modelsOf } from "../core/document/model-list.ts";
-import type { RunEvent } from "../core/engine/event/event.ts";
-import type { RunRecord } from "../core/engine/event/record.ts";
-import type { Observer } from "../core/engine/ports.ts";
-import type { RunChoices } from "../core/engine/settings/settings.ts";
-import { exposedName } from "../core/skill/tool-names.ts";
-import { readWorkflow } from "./documents.ts";
-import type { Workspace } from "./host.ts";
-import type { FinishedRun } from "./runs/drive.ts";
-import { type PreparedRun, settingsOf } from "./runs/prepare.ts";
-import type { SkillEntries } from "./skills/entries.ts";
+import { attempt } from "../../core/base/errors.ts";
+import { type ModelChoice, modelsOf } from "../../core/document/model-list.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { Observer } from "../../core/engine/ports.ts";
+import type { RunChoices } from "../../core/engine/settings/settings.ts";
+import { exposedName } from "../../core/skill/tool-names.ts";
+import { readWorkflow } from "../documents.ts";
+import type { Workspace } from "../host.ts";
+import type { FinishedRun } from "../runs/drive.ts";
+import type { PreparedRun } from "../runs/prepare.ts";
+import { settingsOf } from "../settings.ts";
+import type { SkillEntries } from "../skills/entries.ts";
 
 /** Prometheus metrics of the runs that this process drives. Labels contain only names from the operator's files. */
 
@@ -106,7 +107,7 @@ function namesOf(
   if (workflow?.id !== record.workflow.id) {
     return { workflow: OTHER, model: () => OTHER, tool: () => ({ skill: OTHER, tool: OTHER }) };
   }
-  const settings = attempt(() => settingsOf(workspace, workflow, choices));
+  const settings = attempt(() => settingsOf(workspace, workflow, choices).settings);
   const nodes = Object.values(workflow.nodes);
   const judges = nodes
     .flatMap((node) => node.eval ?? [])
