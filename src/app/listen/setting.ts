@@ -70,8 +70,12 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
     ...sources.flatMap(([name, { secret }]) =>
       noVariable(env, secret, { at: ["sources", name, "secret"], from: `webhooks from ${name}` }),
     ),
-    ...(file.metrics ? noVariable(env, file.metrics.token, { at: ["metrics", "token"], from: "requests for metrics" }) : []),
-    ...(file.slack ? SLACK_VARIABLES.flatMap((name) => noVariable(env, name, { at: ["slack"], from: "webhooks from Slack" })) : []),
+    ...(file.metrics
+      ? noVariable(env, file.metrics.token, { at: ["metrics", "token"], from: "requests for metrics" })
+      : []),
+    ...(file.slack
+      ? SLACK_VARIABLES.flatMap((name) => noVariable(env, name, { at: ["slack"], from: "webhooks from Slack" }))
+      : []),
   ];
   const found = starters.flatMap(({ at, said, isSlack }) => {
     const read = workflows.get(documentOf(said));

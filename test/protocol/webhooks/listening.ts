@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { hostname } from "node:os";
+import { openMetrics } from "../../../src/app/adapters/metrics.ts";
 import type { Host } from "../../../src/app/host.ts";
 import { type Link, type ListenerOptions, openListener } from "../../../src/app/listen/listener.ts";
 import { readSetting } from "../../../src/app/listen/setting.ts";
-import { openMetrics } from "../../../src/app/adapters/metrics.ts";
 import type { Watch } from "../../../src/app/runs/drive.ts";
 import { openWorkspace } from "../../../src/app/workspace.ts";
 import type { Model } from "../../../src/core/engine/ports.ts";
