@@ -75,6 +75,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "workflow",
     "config.ts",
     "model-name.ts",
+    "policy.ts",
     "condition.ts",
     "value-rule.ts",
     "fill.ts",

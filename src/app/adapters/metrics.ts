@@ -9,7 +9,7 @@ import { readWorkflow } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import type { FinishedRun } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
-import { settingsOf } from "../settings.ts";
+import { settingsOf } from "../checks/settings.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 
 /** Prometheus metrics of the runs that this process drives. Labels contain only names from the operator's files. */

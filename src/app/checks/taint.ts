@@ -10,9 +10,9 @@ import { instanceOf } from "../../core/skill/skill-reference.ts";
 import { declareSkill } from "../../loaders/registry/declared.ts";
 import type { Workspace } from "../host.ts";
 import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
-import { boundsFor } from "../settings.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import type { InlineSkills } from "../workspace.ts";
+import { boundsFor } from "./settings.ts";
 
 /** Computes the taint of a workflow with the installed skills, without connecting their servers. */
 export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise<Taint> {

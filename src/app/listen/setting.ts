@@ -9,9 +9,9 @@ import type { ListenFile, ListenSource } from "../../core/document/listen/listen
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
+import { refuseModels, settingsOf } from "../checks/settings.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
-import { refuseModels, settingsOf } from "../settings.ts";
 
 export interface Setting {
   readonly workspace: Workspace;

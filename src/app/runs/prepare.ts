@@ -23,6 +23,7 @@ import type { Replaying } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
+import { refuseModels, settingsOf } from "../checks/settings.ts";
 import {
   readWorkflow,
   recordedSkills,
@@ -34,7 +35,6 @@ import {
 } from "../documents.ts";
 import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
-import { refuseModels, settingsOf } from "../settings.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { requireSkills } from "../skills/required.ts";
 import { configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";

@@ -17,11 +17,11 @@ import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts
 import { exposedName } from "../../core/skill/tool-names.ts";
 import { bodyOf, type Recall } from "../../run/recall.ts";
 import type { Serving } from "../adapters/models.ts";
+import { boundsFor } from "../checks/settings.ts";
 import type { Workspace } from "../host.ts";
 import { type FinishedRun, resumeRun, startRun, type Watch } from "../runs/drive.ts";
 import { recalledIn } from "../runs/memory.ts";
 import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
-import { boundsFor } from "../settings.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
 import { type Props, stageSkills } from "./stage.ts";
 

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import { boundsFor } from "../../app/checks/settings.ts";
 import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { type FinishedRun, holdLarge, startRun } from "../../app/runs/drive.ts";
 import { prepareRun } from "../../app/runs/prepare.ts";
-import { boundsFor } from "../../app/settings.ts";
 import { gatherSkills } from "../../app/skills/entries.ts";
 import type { InlineSkills } from "../../app/workspace.ts";
 import type { Blobs } from "../../core/base/blobs.ts";

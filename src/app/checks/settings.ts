@@ -1,17 +1,17 @@
-import { modelsAsked } from "../core/document/policy.ts";
-import type { Workflow } from "../core/document/workflow/workflow.ts";
-import type { Settings } from "../core/engine/event/settings.ts";
+import { modelsAsked } from "../../core/document/policy.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
+import type { Settings } from "../../core/engine/event/settings.ts";
 import {
   type BoundChoices,
   type Bounds,
   chooseBounds,
   clampBounds,
   type Declared,
-} from "../core/engine/settings/bounds.ts";
-import { chooseSettings, type RunChoices } from "../core/engine/settings/settings.ts";
-import { modelAccess, ownPrefixes, refuseModel } from "./adapters/models.ts";
-import type { Workspace } from "./host.ts";
-import { configFiles } from "./workspace.ts";
+} from "../../core/engine/settings/bounds.ts";
+import { chooseSettings, type RunChoices } from "../../core/engine/settings/settings.ts";
+import { modelAccess, ownPrefixes, refuseModel } from "../adapters/models.ts";
+import type { Workspace } from "../host.ts";
+import { configFiles } from "../workspace.ts";
 
 /** Settings and bounds of runs, within the policies of the machine. */
 
