@@ -17,6 +17,8 @@ export interface ProgramOptions {
   readonly onStart?: (child: ChildProcess) => void;
   /** What starts the program in its place: `prlimit --fsize=…`. */
   readonly through?: readonly string[];
+  /** What reads the file. Node by default. */
+  readonly command?: readonly string[];
 }
 
 export interface Ended {
@@ -40,7 +42,12 @@ export function runProgram(args: readonly string[], options: ProgramOptions): Pr
 
 /** Another installation of the program. */
 export function runAt(bin: string, args: readonly string[], options: ProgramOptions): Promise<Ended> {
-  const [command = "", ...rest] = [...(options.through ?? []), process.execPath, bin, ...args];
+  const [command = "", ...rest] = [
+    ...(options.through ?? []),
+    ...(options.command ?? [process.execPath]),
+    bin,
+    ...args,
+  ];
   return new Promise((resolve, reject) => {
     const child = spawn(command, rest, { cwd: options.cwd, env: { PATH: process.env.PATH, ...options.env } });
     const streams = { stdout: "", stderr: "" };

@@ -53,7 +53,7 @@ export function withoutInputs(env: Environment): Environment {
 }
 
 function variableOf(name: string): string {
-  return `INPUT_${name.toUpperCase()}`;
+  return `INPUT_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
 /** Task of the step: run a workflow or apply a plan. */

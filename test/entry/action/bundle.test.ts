@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -8,16 +8,29 @@ import { outputsOf } from "../../../src/cli/ci/github.ts";
 import { INPUT_NAMES } from "../../../src/entry/action/inputs.ts";
 import { makeProject, runFile } from "../../cli/program.ts";
 import { LONG } from "../../harness/long.ts";
-import { FLOW, RUN, readOutputs, runStep } from "./step.ts";
+import { FLOW, RUN, readOutputs, runStep, type Told } from "./step.ts";
 
 /** The action as a release publishes it: built from the sources into a folder, with nothing installed around it. */
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
 let folder: string;
+/** What the step of a commit without the built action left. The folder that it built is the one that the other tests use. */
+let fromSource: Told;
 beforeAll(async () => {
-  folder = await buildAction();
+  folder = makeProject({ ".git": "", "parts/of-an-earlier-build.js": "" });
+  fromSource = await runStep(ROOT, { path: makeTools(folder) });
 }, 120_000);
+
+/** Programs in place of npm, which would fetch packages, and of mktemp: the build finds the installed packages. */
+function makeTools(built: string): string {
+  const tools = makeProject({
+    npm: `#!/bin/sh\n[ "$1" = ci ] && echo "npm $*" && exit 0\n[ "$1 $2 $3 $4" = "run --silent build:action --" ] || exit 9\nexec node scripts/build-action.mjs "$5"\n`,
+    mktemp: `#!/bin/sh\necho '${built}'\n`,
+  });
+  for (const name of ["npm", "mktemp"]) chmodSync(join(tools, name), 0o755);
+  return tools;
+}
 
 async function buildAction(): Promise<string> {
   const built = makeProject({ ".git": "", "parts/of-an-earlier-build.js": "" });
@@ -25,13 +38,31 @@ async function buildAction(): Promise<string> {
   return built;
 }
 
+describe("an action without its build", () => {
+  it("builds it from source, says so, and then runs", () => {
+    expect(fromSource.code, fromSource.stderr).toBe(0);
+    expect(fromSource.stdout).toMatch(
+      /^This commit has no built action\. Building it from source takes about 30 seconds\.\nnpm ci --include=dev --ignore-scripts /,
+    );
+    expect(fromSource.outputs).toMatchObject({ status: "succeeded" });
+  });
+
+  it("runs nothing, with the exit code of an outside failure, if packages cannot be installed", async () => {
+    const path = makeProject({ npm: "#!/bin/sh\necho offline >&2; exit 1\n" });
+    chmodSync(join(path, "npm"), 0o755);
+    const told = await runStep(ROOT, { path });
+    expect([told.code, told.outputs]).toEqual([4, {}]);
+    expect(told.stderr).toContain("offline");
+  });
+});
+
 describe("the built action", () => {
   it("is all that the branch needs, and replaces an earlier build in a checkout of that branch", () => {
     const names = [".git", "LICENSE", "LICENSES.txt", "action.yml", "index.js", "package.json", "parts"];
     expect(readdirSync(folder).sort()).toEqual(names);
     expect(existsSync(join(folder, "parts/of-an-earlier-build.js"))).toBe(false);
     const { runs } = parse(readFileSync(join(folder, "action.yml"), "utf8"));
-    expect(runs).toEqual({ using: "node24", main: "index.js" });
+    expect(runs.using).toBe("composite");
     expect(readFileSync(join(folder, "LICENSES.txt"), "utf8")).toContain("@anthropic-ai/sdk");
     expect(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).toEqual({ type: "commonjs" });
   });
@@ -39,6 +70,7 @@ describe("the built action", () => {
   it("runs a workflow, writes to the folders of its inputs, and sets the outputs", async () => {
     const told = await runStep(folder, { inputs: { ...RUN, out: "out", store: "runs" } });
     expect(told.code, told.stderr).toBe(0);
+    expect(told.stdout).not.toContain("from source");
     expect(told.outputs).toMatchObject({
       status: "succeeded",
       "result-file": "out/result.json",
@@ -90,7 +122,7 @@ describe("the built action", () => {
 });
 
 describe("action.yml", () => {
-  const { inputs, outputs } = parse(readFileSync(join(ROOT, "action.yml"), "utf8"));
+  const { inputs, outputs, runs } = parse(readFileSync(join(ROOT, "action.yml"), "utf8"));
 
   it("names the inputs that the action reads, and requires none of them", () => {
     expect(Object.keys(inputs)).toEqual(INPUT_NAMES);
@@ -100,9 +132,20 @@ describe("action.yml", () => {
     }
   });
 
+  it("passes each input as a variable, with its name as the program reads it", () => {
+    const { env } = runs.steps[0];
+    const passed = INPUT_NAMES.map((name) => [
+      `INPUT_${name.toUpperCase().replaceAll("-", "_")}`,
+      `\${{ inputs.${name} }}`,
+    ]);
+    expect(Object.entries(env)).toEqual(passed);
+  });
+
   it("names the outputs that the program sets", () => {
     const told = readOutputs(outputsOf({ run: "", status: "refused", planCount: 0 }, "END"));
     expect(Object.keys(outputs)).toEqual(Object.keys(told));
+    for (const [name, { value }] of Object.entries<{ value: string }>(outputs))
+      expect(value).toBe(`\${{ steps.run.outputs.${name} }}`);
   });
 });
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parse } from "yaml";
 import { runAction } from "../../../src/entry/action/run.ts";
 import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";
@@ -77,7 +77,7 @@ export function prepareStep({
     RUNNER_TEMP: files,
     ...(github ? { GITHUB_API_URL: github.url, GITHUB_GRAPHQL_URL: `${github.url}/graphql` } : {}),
     ...env,
-    ...Object.fromEntries(given.map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])),
+    ...Object.fromEntries(given.map(([name, value]) => [`INPUT_${name.toUpperCase().replaceAll("-", "_")}`, value])),
   };
   const left = () => {
     const outputs = readOutputs(readFileSync(join(files, "output"), "utf8"));
@@ -88,21 +88,36 @@ export function prepareStep({
   return { env: variables, cwd, left };
 }
 
-/** Starts the built action in a folder the way a runner does: by its action.yml, with a variable for every input. */
-export async function runStep(folder: string, { inputs = RUN, ...job }: Job): Promise<Told> {
+/** Runs the step of action.yml in a folder as a runner does: with a variable for every input, by bash. */
+export async function runStep(folder: string, { inputs = RUN, path, ...job }: Job & { path?: string }): Promise<Told> {
   const manifest: Manifest = parse(readFileSync(join(folder, "action.yml"), "utf8"));
-  const defaults = Object.entries(manifest.inputs).map(([name, input]) => [
-    name,
-    (input.default ?? "").replace("${{ github.token }}", TOKEN),
-  ]);
-  const { env, cwd, left } = prepareStep({ ...job, inputs: { ...Object.fromEntries(defaults), ...inputs } });
-  const { code, stdout, stderr } = await runAt(join(folder, manifest.runs.main), [], { cwd: tmpdir(), env });
-  return { code, stdout, stderr, cwd, ...left() };
+  const given = Object.entries(manifest.inputs).map(([name, { default: usual = "" }]) => {
+    return [`\${{ inputs.${name} }}`, inputs[name] ?? usual.replace("${{ github.token }}", TOKEN)] as const;
+  });
+  const values = new Map(given);
+  const { env, cwd, left } = prepareStep({ ...job, inputs: {} });
+  const others = Object.entries(env).filter(([name]) => !name.startsWith("INPUT_"));
+  const [step] = manifest.runs.steps;
+  const variables = Object.entries(step.env).map(([name, value]) => [name, values.get(value) ?? value]);
+  const script = join(env.RUNNER_TEMP ?? "", "step.sh");
+  writeFileSync(script, step.run);
+  const ended = await runAt(script, [], {
+    cwd,
+    env: {
+      ...Object.fromEntries([...others, ...variables]),
+      GITHUB_ACTION_PATH: folder,
+      PATH: [path ?? [], dirname(process.execPath), process.env.PATH].flat().join(":"),
+    },
+    command: ["bash", "--noprofile", "--norc", "-eo", "pipefail"],
+  });
+  return { ...ended, cwd, ...left() };
 }
 
 interface Manifest {
   readonly inputs: Readonly<Record<string, { readonly default?: string }>>;
-  readonly runs: { readonly main: string };
+  readonly runs: {
+    readonly steps: readonly [{ readonly env: Readonly<Record<string, string>>; readonly run: string }];
+  };
 }
 
 /** Runs the action's source in this process, with the built program. */
