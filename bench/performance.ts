@@ -8,7 +8,7 @@ export function renderPerformance(results: readonly Result[]): string {
 
 const HEAD = `# Performance
 
-This page is made by \`npm run bench -- --write\` of what it measured, [bench/results](../bench/results): nobody wrote a number by hand.
+This page is made by \`npm run bench -- --write\` from the results in \`bench/results\`. No number is written by hand.
 \`npm run bench -- NAME\` measures one table, and prints it; with \`--write\` it is kept, and with \`--thorough\` measured for longer.`;
 
 const METHOD = `## How, and what it cannot say
@@ -16,12 +16,12 @@ const METHOD = `## How, and what it cannot say
 - Contestants take turns, round by round (A B C A B C …), each measurement in a process of its own and in an environment of \`PATH\`, \`HOME\`
   and \`TMPDIR\` alone, without flags of Node. A cell is the median of the rounds, ± half of the distance from the least to the greatest.
 - The peers are installed by the bench, at the versions that are named, into a folder outside the project; where that fails, the row says so.
-- All models are fake and answer at once. A real one takes seconds, and beside it most of this is small: it decides what a start in CI,
+- All models are fake and answer at once. A real one takes seconds, so most of this is small next to it. It decides what a start in CI,
   a replay, a test and one worker of many runs cost.
 - A number is that of one machine on one day, with few rounds: differences of less than a fifth say nothing. Compare inside a table.
 - Peers do other things too, and we do what most of them do not: each run of ours is recorded, its secrets are taken out, and its
   observers are told. That is part of our numbers.
-- (0.4x) beside a peer: what it takes or reaches, in relation to the best of our rows that promises the same.`;
+- (0.4x) after a peer: what it takes or reaches, relative to the best of our rows that promises the same.`;
 
 function machines(results: readonly Result[]): string {
   const told = results.map(({ machine: { cpu, cores, memoryGb, system, node } }) => {

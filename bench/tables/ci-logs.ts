@@ -9,7 +9,7 @@ export const ciLogs: Bench = {
   name: "ci-logs",
   title: "Reduced CI logs",
   isCounted: true,
-  how: `What \`github_get_job_log\` and \`gitlab_get_job_log\` show by default, beside what people usually give to a model: 16,000 bytes of a log of a failed
+  how: `What \`github_get_job_log\` and \`gitlab_get_job_log\` show by default, next to what people usually give to a model: 16,000 bytes of a log of a failed
 job. *Kept* is the share of the lines that name the cause, *none* the number of logs of which no such line is left. The 48 logs are generated: 16 kinds of
 failure, each in three settings (the failure at the end, in front of a long cleanup, and among harmless lines that say "error" or "failed"), 40 to 900 KB.
 Generated logs are cleaner than real ones, and their authors know the patterns: real logs are harder.`,

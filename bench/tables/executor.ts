@@ -18,7 +18,7 @@ import { type Cell, type Column, median, relation } from "../results.ts";
 /** Chains of nodes through us and through what a user would pick instead. */
 export const executor: Bench = {
   name: "executor",
-  title: "The executor beside its peers",
+  title: "The executor next to its peers",
   how: `A chain of nodes. Each is two replies of a model that answers at once, and two calls of a tool whose input and output are checked
 against their schemas (ajv, and zod in the tool, with us; zod with the others); the answer is checked too, and the next node sees it. Each
 measurement is a process of its own, which first runs short chains for half a second; then it builds the chain and runs it, and the number

@@ -19,7 +19,7 @@ const CONTESTANTS: readonly Contestant[] = [
 
 export const journal: Bench = {
   name: "journal",
-  title: "The journal beside bare writes",
+  title: "The journal next to bare writes",
   how: `The records of a chain of ${NODES} nodes, once as bare writes of JSON lines, which wait for the disk where the journal does, and once
 through the journal: with the digests that chain its records, its lock, and the checks of what is appended.`,
   async measure(effort) {

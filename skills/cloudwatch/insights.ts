@@ -39,18 +39,18 @@ export const insightTools = [
           instead: "list_log_groups lists the names. Each region has its own.",
           answer: z.object({ queryId: z.string() }),
         });
-        const told = await waitFor(act, queryId, context);
-        if (FAILED.includes(told.status))
+        const answer = await waitFor(act, queryId, context);
+        if (FAILED.includes(answer.status))
           throw new Error(
-            `CloudWatch ended the query with status ${told.status}. Use a shorter period or fewer groups.`,
+            `CloudWatch ended the query with status ${answer.status}. Use a shorter period or fewer groups.`,
           );
-        const isWhole = told.status === "Complete";
-        const rows = (told.results ?? []).map(rowOf);
+        const isWhole = answer.status === "Complete";
+        const rows = (answer.results ?? []).map(rowOf);
         return {
           rows,
-          matched: told.statistics?.recordsMatched,
-          scanned: told.statistics?.recordsScanned,
-          scanned_bytes: told.statistics?.bytesScanned,
+          matched: answer.statistics?.recordsMatched,
+          scanned: answer.statistics?.recordsScanned,
+          scanned_bytes: answer.statistics?.bytesScanned,
           from: isoTime(period.from),
           to: isoTime(period.to),
           incomplete: isWhole ? undefined : `Stopped after ${LONGEST_MS / 1000} seconds. Use a shorter period.`,
@@ -69,11 +69,11 @@ const LONGEST_MS = 45_000;
 async function waitFor(act: Act, queryId: string, { signal }: ToolContext): Promise<Told> {
   let waited = 0;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    const told = await act("GetQueryResults", { input: { queryId }, answer: results });
-    if (told.status === "Complete" || FAILED.includes(told.status)) return told;
+    const answer = await act("GetQueryResults", { input: { queryId }, answer: results });
+    if (answer.status === "Complete" || FAILED.includes(answer.status)) return answer;
     if (waited >= LONGEST_MS) {
       await act("StopQuery", { input: { queryId }, answer: z.object({ success: z.boolean().nullish() }) });
-      return told;
+      return answer;
     }
     await sleep(pause, undefined, { signal });
     waited += pause;

@@ -184,7 +184,7 @@ export function instantOf(text: string): string {
   const time = /^\d{4}-\d\d-\d\d/.test(text)
     ? Date.parse(/[Tt ]/.test(text) && !ZONED.test(text) ? `${text}Z` : text)
     : NaN;
-  if (Number.isNaN(time)) throw new Error(`${text} is no date; write 2026-01-31 or 2026-01-31T13:55:00Z`);
+  if (Number.isNaN(time)) throw new Error(`${text} is not a date; write 2026-01-31 or 2026-01-31T13:55:00Z`);
   return new Date(time).toISOString();
 }
 

@@ -42,11 +42,11 @@ const NOT_SEEN = "Check the project's full path and the number. GitLab gives the
 
 /** Returns the audience of a write: everyone, unless the project is private or internal to the instance. */
 export async function audienceOf(input: Placed, context: ToolContext): Promise<"team" | "public"> {
-  const told = await inProject(input, context, async (ask) => {
-    const { visibility } = await ask({ path: [], needs: READS, answer: z.object({ visibility: z.string() }) });
-    return visibility;
+  const visibility = await inProject(input, context, async (ask) => {
+    const project = await ask({ path: [], needs: READS, answer: z.object({ visibility: z.string() }) });
+    return project.visibility;
   });
-  return told === "private" || told === "internal" ? "team" : "public";
+  return visibility === "private" || visibility === "internal" ? "team" : "public";
 }
 
 export const READS = "the read_api scope, and the Reporter role in a private project";

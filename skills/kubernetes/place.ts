@@ -150,11 +150,11 @@ function parsed(content: string): unknown {
   }
 }
 
-function read(file: string, told: string): string {
+function read(file: string, source: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    throw new Error(`Cannot read a file that ${told} names (${code}).`);
+    throw new Error(`Cannot read a file that ${source} names (${code}).`);
   }
 }

@@ -189,11 +189,10 @@ function endOf({ reason, exitCode, finishedAt }: NonNullable<z.infer<typeof ende
   return `${reason ?? "ended"} (exit ${exitCode ?? "unknown"}${finishedAt ? ` at ${finishedAt}` : ""})`;
 }
 
-function stateOf(told: z.infer<typeof state>): string | undefined {
-  if (told?.waiting)
-    return clip(`waiting: ${[told.waiting.reason, told.waiting.message].filter(Boolean).join(": ")}`, 500);
-  if (told?.running) return `running since ${told.running.startedAt}`;
-  return told?.terminated ? endOf(told.terminated) : undefined;
+function stateOf(of: z.infer<typeof state>): string | undefined {
+  if (of?.waiting) return clip(`waiting: ${[of.waiting.reason, of.waiting.message].filter(Boolean).join(": ")}`, 500);
+  if (of?.running) return `running since ${of.running.startedAt}`;
+  return of?.terminated ? endOf(of.terminated) : undefined;
 }
 
 function countsOf(values: readonly string[]) {

@@ -87,8 +87,8 @@ function valuesTold(values: readonly string[], wanted: unknown): string {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   const sorted = [...counts].sort(([, a], [, b]) => b - a);
-  const told = sorted.slice(0, SHOWN / 2).map(([value, count]) => `${shortened(value, 60)} (${count})`);
-  return [...told, ...(sorted.length > told.length ? [`${sorted.length - told.length} others`] : [])].join(", ");
+  const shown = sorted.slice(0, SHOWN / 2).map(([value, count]) => `${shortened(value, 60)} (${count})`);
+  return [...shown, ...(sorted.length > shown.length ? [`${sorted.length - shown.length} others`] : [])].join(", ");
 }
 
 function explainName(name: string, seen: Seen): readonly string[] {

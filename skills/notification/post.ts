@@ -95,8 +95,10 @@ function pauseOf(failure: unknown, attempt: number, isRepeatable: boolean): numb
 
 /** Returns the wait from the header, or in seconds from the body as Discord sends it. */
 function toldPause({ headers, text }: Answer): number | undefined {
-  const told = member(parseJson(text), "retry_after");
-  return retryAfter(headers.get("retry-after")) ?? (typeof told === "number" && told >= 0 ? told * 1000 : undefined);
+  const seconds = member(parseJson(text), "retry_after");
+  return (
+    retryAfter(headers.get("retry-after")) ?? (typeof seconds === "number" && seconds >= 0 ? seconds * 1000 : undefined)
+  );
 }
 
 function adviceFor(error: unknown, what: Post): string {

@@ -4,10 +4,10 @@ import { defaultSchema, isReadable } from "./places.ts";
 
 /** Returns the number of tables that the key and the config allow to read. */
 export async function describeAccess(context: ToolContext): Promise<string> {
-  const told = await withSupabase(context, async (supabase) => {
+  const count = await withSupabase(context, async (supabase) => {
     const schema = defaultSchema(context);
     const { tables } = await supabase.describe(schema);
     return tables.filter(({ name }) => isReadable({ schema, name }, context)).length;
   });
-  return `readable tables: ${told}`;
+  return `readable tables: ${count}`;
 }

@@ -14,7 +14,7 @@ export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys" | "w
 
 /** Runs the command line and returns the exit code once all output is flushed. */
 export async function commandLine(call?: Call): Promise<number> {
-  if (!call) for (const stream of [process.stdout, process.stderr]) stream.on("error", toldToTheWriter);
+  if (!call) for (const stream of [process.stdout, process.stderr]) stream.on("error", reportedToWriter);
   const cwd = call?.cwd ?? workingDirectory();
   if (cwd === undefined) {
     await write(printErr, "error: the working directory no longer exists\n  change to an existing directory\n");
@@ -26,7 +26,7 @@ export async function commandLine(call?: Call): Promise<number> {
     runtime: { node: process.version, platform: process.platform },
     host: { ...processHost(), env: call?.env ?? process.env, cwd, keys: call?.keys, writeOption: call?.writeOption },
     out: (text) => write(printOut, text),
-    err: (text) => write(printErr, text).catch(toldToTheWriter),
+    err: (text) => write(printErr, text).catch(reportedToWriter),
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns || 80, // some terminals report 0
     outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,
@@ -44,7 +44,7 @@ export async function commandLine(call?: Call): Promise<number> {
 }
 
 /** Ignores stream errors, because the writer of the stream receives them. */
-const toldToTheWriter = () => undefined;
+const reportedToWriter = () => undefined;
 
 /** Returns the working directory, or undefined if it was deleted. */
 function workingDirectory(): string | undefined {

@@ -100,9 +100,9 @@ function refusing(name: string, atEnd?: () => void) {
       atEnd?.();
       return;
     }
-    const told: { stack?: string } = {};
-    Error.captureStackTrace(told, refuse);
-    const place = told.stack?.split("\n", 2)[1]?.trim() ?? "in an unknown place";
+    const trace: { stack?: string } = {};
+    Error.captureStackTrace(trace, refuse);
+    const place = trace.stack?.split("\n", 2)[1]?.trim() ?? "in an unknown place";
     const call = `process.${name}(${code === undefined ? "" : String(code)})`;
     throw new SkillflowError("internal.fault", `${call} was called ${place}; only skillflow may end this process`);
   };

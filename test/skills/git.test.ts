@@ -332,7 +332,7 @@ describe("errors tell what to change", () => {
     ["read_file", { path: "src/nope.ts" }, "src contains: src/"],
     ["read_file", { path: "README.md", start_line: 99 }, "ends before line 99"],
     ["blame", { path: "README.md", start_line: 99 }, "has only 1 lines"],
-    ["log", { since: "yesterday" }, "is no date; write 2026-01-31"],
+    ["log", { since: "yesterday" }, "is not a date; write 2026-01-31"],
   ])("%s %j", async (tool, input, message) => {
     await expect(call(tool, input)).rejects.toThrow(message);
   });

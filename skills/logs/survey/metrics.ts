@@ -38,11 +38,11 @@ export function createMetrics(): Metrics {
       if (measures.length === 0) return;
       const metric = typeof fields["metric"] === "string" ? fields["metric"] : undefined;
       const labels = isExport || metric !== undefined ? labelsOf(fields) : groups.slice(0, 1);
-      const told = labels.map(([key, value]) => ` ${key}=${value}`).join("");
+      const suffix = labels.map(([key, value]) => ` ${key}=${value}`).join("");
       for (const { name, value } of measures) {
         if (PART.test(name)) continue;
         const own = metric === undefined ? name : name === "value" ? metric : `${metric}.${name}`;
-        const key = `${own.slice(0, LONGEST_LABEL)}${told}`;
+        const key = `${own.slice(0, LONGEST_LABEL)}${suffix}`;
         const known = all.get(key);
         if (known) known.series.add(value, time);
         else if (all.size >= MOST_SERIES) other++;

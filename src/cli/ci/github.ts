@@ -101,24 +101,24 @@ export interface Outputs {
 }
 
 /** Formats lines for GITHUB_OUTPUT. The random `delimiter` prevents a value from starting another output. */
-export function outputsOf(told: Outputs, delimiter: string): string {
-  const outputs = {
-    "run-id": told.run,
-    status: told.status,
-    verdict: told.verdict ?? "",
-    degraded: told.degraded?.join(",") ?? "",
-    "result-file": told.resultFile ?? "",
-    "report-file": told.reportFile ?? "",
-    "plan-file": told.planFile ?? "",
-    "plan-count": String(told.planCount),
-    "plan-digest": told.planDigest ?? "",
-    "record-digest": told.recordDigest ?? "",
-    "cost-usd": String(told.costUsd ?? ""),
-    "input-tokens": String(told.inputTokens ?? ""),
-    "output-tokens": String(told.outputTokens ?? ""),
+export function outputsOf(outputs: Outputs, delimiter: string): string {
+  const texts = {
+    "run-id": outputs.run,
+    status: outputs.status,
+    verdict: outputs.verdict ?? "",
+    degraded: outputs.degraded?.join(",") ?? "",
+    "result-file": outputs.resultFile ?? "",
+    "report-file": outputs.reportFile ?? "",
+    "plan-file": outputs.planFile ?? "",
+    "plan-count": String(outputs.planCount),
+    "plan-digest": outputs.planDigest ?? "",
+    "record-digest": outputs.recordDigest ?? "",
+    "cost-usd": String(outputs.costUsd ?? ""),
+    "input-tokens": String(outputs.inputTokens ?? ""),
+    "output-tokens": String(outputs.outputTokens ?? ""),
   };
-  const end = unusedDelimiter(delimiter, Object.values(outputs));
-  return Object.entries(outputs)
+  const end = unusedDelimiter(delimiter, Object.values(texts));
+  return Object.entries(texts)
     .map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`)
     .join("");
 }
@@ -133,10 +133,10 @@ const LINE_FEED = 10;
 type Properties = Readonly<Record<string, string | number | undefined>>;
 
 function command(name: "error" | "warning" | "notice", properties: Properties, text: string): string {
-  const told = Object.entries(properties)
+  const written = Object.entries(properties)
     .filter(([, value]) => value !== undefined && value !== "")
     .map(([key, value]) => `${key}=${commandProperty(plainLine(shortText(String(value), 240)))}`);
-  return `::${name} ${told.join(",")}::${commandData(cutText(text, 4000))}`;
+  return `::${name} ${written.join(",")}::${commandData(cutText(text, 4000))}`;
 }
 
 function textOf(error: NonNullable<Report["result"]["error"]>, nameOf: (node: string) => string): string {
