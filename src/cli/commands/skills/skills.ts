@@ -6,7 +6,7 @@ import { allSkills, HELD_SCRIPTS } from "../../../app/skills/states.ts";
 import { openWorkspace, type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { didYouMean } from "../../../core/base/values.ts";
+import { didYouMean, isObject } from "../../../core/base/values.ts";
 import { wantedOf } from "../../../core/skill/availability/config-form.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
 import { projectOptions } from "../../flags.ts";
@@ -124,8 +124,11 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   }
   if (flags.json === true) {
     const { frontmatter = {}, skill } = entry;
-    const document = { ...skillDocument(entry, workspace), frontmatter, instruction: skill.instruction ?? null };
-    await io.out(jsonText(document));
+    const document = skillDocument(entry, workspace);
+    const tools = toolsOf(entry).map(({ description, input_schema }, index) => {
+      return { ...document.tools[index], description, input_schema };
+    });
+    await io.out(jsonText({ ...document, tools, frontmatter, instruction: skill.instruction ?? null }));
     return 0;
   }
   await io.outText(`${describeSkill(entry, painter(io, flags), widthOf(io)).join("\n")}\n`);
@@ -229,15 +232,26 @@ function describeOffers(entry: SkillEntry, paint: Paint, columns: number): strin
   const { skill } = entry;
   const tools = toolsOf(entry);
   const width = Math.max(0, ...tools.map(({ exposed }) => exposed.length));
-  const lines = tools.map((tool) => {
+  const lines = tools.flatMap((tool) => {
     const { exposed, effect, description } = tool;
     const shown = effect === "write" ? paint("yellow", "write") : paint("green", "read ");
     const reach = ` (${reachInWords(tool)})`;
     const about = oneLine(description, Math.max(24, columns - width - reach.length - 10));
-    return `  ${shown} ${exposed.padEnd(width)} ${paint("dim", about + reach)}`;
+    const parameters = parametersOf(tool);
+    return [
+      `  ${shown} ${exposed.padEnd(width)} ${paint("dim", about + reach)}`,
+      ...(parameters === "" ? [] : [`        ${" ".repeat(width)} ${paint("dim", parameters)}`]),
+    ];
   });
   const server = skill.mcp?.url ?? [skill.mcp?.command, ...(skill.mcp?.args ?? [])].join(" ");
   return skill.mcp ? [...lines, `  ${paint("dim", "and the tools of the MCP server")} ${oneLine(server, 120)}`] : lines;
+}
+
+/** Lists the parameters of a tool. Optional ones have a question mark. */
+function parametersOf({ input_schema: { properties, required } }: ToolDescriptor): string {
+  const needed = Array.isArray(required) ? required : [];
+  const names = isObject(properties) ? Object.keys(properties) : [];
+  return plainLine(names.map((name) => (needed.includes(name) ? name : `${name}?`)).join(", "));
 }
 
 /** Describes whose text a tool returns, who reads its writes, and its source: `from team, private`. */
