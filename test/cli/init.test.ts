@@ -232,4 +232,119 @@ describe("skillflow init", () => {
     expect(filesIn(cwd)).toContain("workflows/checkout.test.yml");
     expect(filesIn(cwd)).toContain(".gitlab-ci.skillflow.yml");
   });
+
+  it("starts from the review of a pull request, whose job a pull request starts", async () => {
+    const cwd = makeProject();
+    expect(await start(cwd, ["review", "--from", "review", "--ci", "github"])).toMatchObject({
+      code: 0,
+      stdout: "skillflow run workflows/review.yml --model script:workflows/review.script.yml\n",
+    });
+    expect(parse(read(cwd, "workflows/review.yml"))).toMatchObject({ id: "review", workflow_type: "pr_review" });
+    expect(parse(read(cwd, ".github/workflows/skillflow.yml"))).toMatchObject({ on: "pull_request" });
+    await expectSound(cwd, "review", {}, "request_changes");
+  });
+
+  it("keeps what is there, says so, and ends well", async () => {
+    const cwd = makeProject({ ".skillflow.yml": "writes: deny\n", "workflows/triage.yml": "mine" });
+    const { code, stderr } = await start(cwd);
+    expect([code, read(cwd, ".skillflow.yml"), read(cwd, "workflows/triage.yml")]).toEqual([
+      0,
+      "writes: deny\n",
+      "mine",
+    ]);
+    expect(stderr).toContain("= workflows/triage.yml already exists, not changed\n");
+    expect(stderr).toMatch(/To write another workflow next to it, name it: .* init NAME\n/);
+    expect(filesIn(cwd)).toEqual(WRITTEN);
+  });
+
+  it.each([
+    ["github", ".github/workflows/skillflow.yml", "uses: OWNER/skillflow@v0"],
+    ["gitlab", ".gitlab-ci.skillflow.yml", "npx --no-install skillflow run"],
+  ])("writes the job of %s", async (ci, file, text) => {
+    const cwd = makeProject();
+    expect(await start(cwd, ["--ci", ci])).toMatchObject({ code: 0 });
+    expect(filesIn(cwd)).toEqual([...WRITTEN, file].sort());
+    expect(read(cwd, file)).toContain(text);
+    expect(read(cwd, file)).toContain("workflows/triage.yml");
+    expect(() => parse(read(cwd, file))).not.toThrow();
+  });
+
+  it("begins each YAML of its own with the line by which editors complete it, from where the package will be", async () => {
+    const cwd = makeProject();
+    await start(cwd);
+    for (const [path, schema] of [
+      ["workflows/triage.yml", "../node_modules/skillflow/schemas/workflow.json"],
+      ["workflows/triage.script.yml", "../node_modules/skillflow/schemas/script.json"],
+      ["workflows/triage.test.yml", "../node_modules/skillflow/schemas/test.json"],
+      [".skillflow.yml", "node_modules/skillflow/schemas/config.json"],
+    ] as const) {
+      expect(read(cwd, path).split("\n")[0]).toBe(`# yaml-language-server: $schema=${schema}`);
+      expect(existsSync(join(import.meta.dirname, "../../schemas", schema.split("/").at(-1) ?? ""))).toBe(true);
+    }
+  });
+
+  it.each([["../evil"], ["a b"], ["Triage"], ["-x-"], ["a".repeat(65)]])("takes no name like %j", async (name) => {
+    const cwd = makeProject();
+    expect(await start(cwd, ["--", name])).toMatchObject({ code: 2 });
+    expect(filesIn(cwd)).toEqual([]);
+  });
+
+  it("writes behind no link", async () => {
+    const elsewhere = makeProject({ "victim.yml": "mine" });
+    const cwd = makeProject();
+    mkdirSync(join(cwd, "workflows"));
+    symlinkSync(join(elsewhere, "new.yml"), join(cwd, "workflows", "triage.yml"));
+    writeFileSync(join(cwd, "other"), "");
+    expect(await start(cwd)).toMatchObject({ code: 0 });
+    expect(filesIn(elsewhere)).toEqual(["victim.yml"]);
+    const linked = makeProject();
+    symlinkSync(elsewhere, join(linked, "workflows"));
+    expect(await start(linked)).toMatchObject({ code: 4 });
+    expect(filesIn(elsewhere)).toEqual(["victim.yml"]);
+  });
+
+  it("asks nobody where nobody is, nor in CI", async () => {
+    const answers: readonly string[] = [];
+    for (const name of ["CI", "JENKINS_URL", "BUILD_ID"]) {
+      const env = { [name]: "1" };
+      expect(await start(makeProject(), [], { isTerminal: true, answers, env })).toMatchObject({ code: 0 });
+    }
+  });
+
+  it.skipIf(!hasTerminal)("asks two questions on a terminal", async () => {
+    const cwd = makeProject();
+    const { code, stdout } = await runOnTerminal(["init"], ["checkout\r", "gitlab\r"], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toContain("Workflow name? [triage] ");
+    expect(stdout).toContain("Write a CI job: github, gitlab or none? [none] ");
+    expect(filesIn(cwd)).toContain("workflows/checkout.test.yml");
+    expect(filesIn(cwd)).toContain(".gitlab-ci.skillflow.yml");
+  });
+
+  it("writes a job that calls the workflow of another repository, and repeats its commit", async () => {
+    const cwd = makeProject();
+    const reuse = `acme/ci/.github/workflows/skillflow.yml@${"0".repeat(40)}`;
+    const { code, stderr } = await start(cwd, ["--ci", "github", "--reuse", reuse]);
+    expect(code, stderr).toBe(0);
+    expect(stderr).not.toContain("OWNER");
+    const { jobs } = parse(read(cwd, ".github/workflows/skillflow.yml"));
+    expect(jobs.skillflow).toMatchObject({
+      uses: reuse,
+      with: { workflow: "workflows/triage.yml" },
+      secrets: "inherit",
+    });
+  });
+
+  it.each([
+    [["--reuse", `acme/ci/w.yml@${"0".repeat(40)}`], "pass --ci github"],
+    [["--ci", "gitlab", "--reuse", `acme/ci/w.yml@${"0".repeat(40)}`], "pass --ci github"],
+    [["--ci", "github", "--reuse", "acme/ci/w.yml@main"], "is not a workflow of another repository at a commit"],
+    [["--ci", "github", "--reuse", `w.yml@${"0".repeat(40)}`], "is not a workflow of another repository at a commit"],
+    [["--ci", "github", "--from", "board", "--reuse", "a"], "--reuse cannot be used with --from board"],
+  ])("writes nothing for %j", async (args, message) => {
+    const cwd = makeProject();
+    const { code, stderr } = await start(cwd, args);
+    expect([code, filesIn(cwd)]).toEqual([2, []]);
+    expect(stderr).toContain(message);
+  });
 });

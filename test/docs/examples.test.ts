@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { parse } from "yaml";
-import { GITHUB_FILE, GITLAB_FILE, githubJob, gitlabJob } from "../../src/cli/commands/init/jobs.ts";
+import { parse, parseAllDocuments } from "yaml";
+import { callingJob, GITHUB_FILE, GITLAB_FILE, githubJob, gitlabJob } from "../../src/cli/commands/init/jobs.ts";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
 import { optionsOf } from "../../src/cli/table/options.ts";
@@ -32,7 +32,13 @@ interface Document {
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const read = (name: string) => parse(readFileSync(join(ROOT, name), "utf8"));
-const GITHUB = ["triage-on-github", "schedule-on-github", "board-on-github", "pull-request-on-github"] as const;
+const GITHUB = [
+  "triage-on-github",
+  "schedule-on-github",
+  "board-on-github",
+  "pull-request-on-github",
+  "reusable-on-github",
+] as const;
 const documentOf = (name: (typeof GITHUB)[number]): Document => read(`examples/${name}.yml`);
 const isOurs = ({ uses }: Step) => uses === "OWNER/skillflow@v0";
 const variablesOf = ({ steps }: Job) => steps.flatMap(({ env }) => Object.entries(env ?? {}));
@@ -194,6 +200,36 @@ describe("the example of GitLab", () => {
     });
     expect(lines.at(-2)).toContain('runs verify "$CI_PIPELINE_ID" --digest "$RECORD_DIGEST"');
     expect(lines.at(-1)).toContain('--plan-digest "$PLAN_DIGEST"');
+  });
+});
+
+describe("jobs that other repositories call", () => {
+  it("take every input and permission that init's caller gives, on GitHub", () => {
+    const { on, jobs } = read("examples/reusable-on-github.yml");
+    const caller = parse(
+      callingJob(
+        { workflow: "w.yml", model: "openai:gpt-5", reads: [], writes: ["SLACK_WEBHOOK_URL"] },
+        `acme/ci/.github/workflows/skillflow.yml@${"0".repeat(40)}`,
+      ),
+    ).jobs.skillflow;
+    expect(Object.keys(on.workflow_call.inputs)).toEqual(expect.arrayContaining(Object.keys(caller.with)));
+    const needed = Object.values<Job>(jobs).flatMap(({ permissions }) => Object.entries(permissions));
+    for (const [name, access] of needed) expect([access, "write"]).toContain(caller.permissions[name]);
+    expect(jobs.analyse.permissions).toEqual({ contents: "read", issues: "read" });
+  });
+
+  it("declare every input that they use, and run the program's own commands, on GitLab", () => {
+    const [spec, jobs] = parseAllDocuments(readFileSync(join(ROOT, "examples/component-on-gitlab.yml"), "utf8"));
+    const inputs = Object.keys(spec?.toJSON().spec.inputs);
+    const text = JSON.stringify(jobs?.toJSON());
+    const used = [...text.matchAll(/\$\[\[ inputs\.(\w+) \]\]/g)].map(([, name]) => name);
+    expect([...new Set(used)].sort()).toEqual([...inputs].sort());
+    const lines = Object.values<{ script?: string[] }>(jobs?.toJSON()).flatMap(({ script = [] }) => script);
+    const commands = lines.flatMap((line) => line.split("/.bin/skillflow ")[1] ?? []);
+    expect(commands).toHaveLength(3);
+    for (const command of commands) expectKnown(command.split(" "));
+    // A value of an input reaches the shell only as a variable.
+    for (const line of lines) expect(line.replace(/"\$[A-Z_]+"/g, "")).not.toContain("$");
   });
 });
 

@@ -25,6 +25,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--from <workflow>", "Start from a shipped workflow", { choices: ["triage", "board", "review"] }],
       ["--ci <system>", "Also write the CI job", { choices: ["github", "gitlab"] }],
+      ["--reuse <workflow>", "With --ci github: call OWNER/REPO/PATH@COMMIT instead of writing the steps"],
       ...PROJECT,
     ],
     load: async () => (await import("../commands/init/init.ts")).init,

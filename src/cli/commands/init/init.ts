@@ -29,11 +29,12 @@ export const init: Action = async (io, [given], flags) => {
   if (ci === "gitlab" && flags.from === "review") {
     throw usageError("the review has a CI job for GitHub only", "pass --ci github, or leave --ci out");
   }
+  const reuse = reusedWorkflow(flags, ci);
   const files: StarterFile[] = [
     ...workflowFiles(flags, name, survey),
     [".skillflow.yml", editorLine("config", "") + configText(survey)],
     [".env.example", environmentText(survey)],
-    ...(ci === undefined ? [] : [jobFile(ci, { name, survey, ...STARTS[String(flags.from)] })]),
+    ...(ci === undefined ? [] : [jobFile(ci, { name, survey, reuse, ...STARTS[String(flags.from)] })]),
   ];
   const isKept = existsSync(join(root, pathsOf(name).workflow));
   for (const [path, content] of files) await put(io, flags, { root, path, content });
@@ -41,7 +42,7 @@ export const init: Action = async (io, [given], flags) => {
     const from = flags.from === undefined ? "" : ` --from ${flags.from}`;
     await io.err(`\nTo write another workflow next to it, name it: ${programName(io)} init NAME${from}\n`);
   }
-  await tellNext(io, flags, { root, name, ci });
+  await tellNext(io, flags, { root, name, ci: reuse === undefined ? ci : undefined });
   return 0;
 };
 
@@ -75,6 +76,21 @@ function ciOf(given: string): "github" | "gitlab" | undefined {
   if (given === "none") return undefined;
   if (given === "github" || given === "gitlab") return given;
   throw usageError(`--ci must be github or gitlab, not "${given}"`);
+}
+
+/** Returns the workflow of another repository that the job calls. Only a commit pins what receives the project's secrets. */
+function reusedWorkflow(flags: Flags, ci: "github" | "gitlab" | undefined): string | undefined {
+  const reuse = text(flags, "reuse");
+  if (reuse === undefined) return undefined;
+  if (ci !== "github") throw usageError("--reuse names a workflow of GitHub", "pass --ci github with it");
+  if (flags.from === "review" || flags.from === "board") {
+    throw usageError(`--reuse cannot be used with --from ${flags.from}`, "leave --reuse out");
+  }
+  if (reuse.length <= 300 && /^[\w.-]+\/[\w.-]+\/[\w./-]+\.ya?ml@[0-9a-f]{40}$/.test(reuse)) return reuse;
+  throw usageError(
+    `"${reuse}" is not a workflow of another repository at a commit`,
+    "write OWNER/REPO/.github/workflows/FILE.yml@COMMIT, with the 40 digits of the commit",
+  );
 }
 
 interface Put {
@@ -127,7 +143,7 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Prom
     const isInstalled = existsSync(join(root, "node_modules", "skillflow", "schemas"));
     if (!isInstalled)
       await io.err(
-        "\nEditors complete the files once the package is installed here: npm install --save-dev PATH_OF_ITS_PACKED_FILE\n",
+        "\nEditors complete the files once the package is installed here: npm install --save-dev <tarball or git URL>\n",
       );
     if (ci === "gitlab")
       await io.err("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");

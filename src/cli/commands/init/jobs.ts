@@ -41,6 +41,18 @@ export function githubJob(job: GithubJob): string {
   return fillTemplate("jobs/github-pull-request.yml", { ...values, identity, federation: hasKey ? "" : FEDERATION });
 }
 
+/** Returns a job that calls the two jobs of a workflow in another repository: OWNER/REPO/PATH@COMMIT. */
+export function callingJob({ workflow, model, key, reads, writes }: CiJob, reuse: string): string {
+  return fillTemplate("jobs/github-reuse.yml", {
+    reuse,
+    started: ALERTS,
+    workflow: scalar(workflow),
+    model: model === undefined ? "" : `      model: ${scalar(model)}\n`,
+    analyse_variables: listed([...(key === undefined ? [] : [key]), ...reads]),
+    apply_variables: listed(writes),
+  });
+}
+
 const ALERTS = `# Alerts are sent as repository_dispatch, with a token that can write to the repository:
 #   jq '{event_type: "alert", client_payload: .}' alert.json | gh api repos/OWNER/REPO/dispatches --input -
 `;

@@ -1,5 +1,5 @@
 import { defined } from "../../../core/base/values.ts";
-import { GITHUB_FILE, GITLAB_FILE, githubJob, gitlabJob, type StartedBy } from "./jobs.ts";
+import { callingJob, GITHUB_FILE, GITLAB_FILE, githubJob, gitlabJob, type StartedBy } from "./jobs.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
 
@@ -39,12 +39,14 @@ interface JobSetting {
   readonly survey: Survey;
   readonly state?: string;
   readonly startedBy?: StartedBy;
+  /** Workflow of another repository that the job calls. */
+  readonly reuse?: string | undefined;
 }
 
 /** Returns the CI file. Secrets for writing go only to the job that applies the plan, never to the one that calls the model. */
 export function jobFile(
   ci: "github" | "gitlab",
-  { name, survey, state, startedBy = "alert" }: JobSetting,
+  { name, survey, state, startedBy = "alert", reuse }: JobSetting,
 ): StarterFile {
   const { readers, tellers, variables, key = "ANTHROPIC_API_KEY" } = survey;
   const namesOf = (ids: readonly string[]) => {
@@ -56,5 +58,6 @@ export function jobFile(
   const secrets = { key, reads: namesOf(readers), writes: namesOf(tellers) };
   const job = { workflow: pathsOf(name).workflow, ...secrets, ...defined("state", state) };
   if (ci === "gitlab") return [GITLAB_FILE, gitlabJob(job)];
+  if (reuse !== undefined) return [GITHUB_FILE, callingJob(job, reuse)];
   return [GITHUB_FILE, githubJob({ ...job, startedBy })];
 }
