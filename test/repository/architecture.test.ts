@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -324,6 +325,20 @@ describe("the architecture", () => {
     expect(crowdedRooms(readSources())).toEqual([]);
     const crowd = Array.from({ length: MOST_DOORS + 1 }, (_, n) => ({ path: `src/run/${n}.ts`, text: "" }));
     expect(crowdedRooms(crowd)).toHaveLength(1);
+  });
+
+  it("keeps the root short", () => {
+    const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    const entries = new Set(
+      listed
+        .trim()
+        .split("\n")
+        .map((path) => path.split("/")[0]),
+    );
+    expect(entries.size, [...entries].join(" ")).toBeLessThanOrEqual(22);
   });
 
   it("keeps each file short enough to be read", () => {

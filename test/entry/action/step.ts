@@ -94,7 +94,7 @@ export async function runStep(folder: string, { inputs = RUN, path, ...job }: Jo
   const given = Object.entries(manifest.inputs).map(([name, { default: usual = "" }]) => {
     return [`\${{ inputs.${name} }}`, inputs[name] ?? usual.replace("${{ github.token }}", TOKEN)] as const;
   });
-  const values = new Map(given);
+  const values = new Map<string, string>(given);
   const { env, cwd, left } = prepareStep({ ...job, inputs: {} });
   const others = Object.entries(env).filter(([name]) => !name.startsWith("INPUT_"));
   const [step] = manifest.runs.steps;
