@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { brotliCompressSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
 import { digestOfSources, STAMP } from "./sources.mjs";
@@ -44,10 +44,15 @@ const vendored = await build({
   // Uses require for everything: code that src/entry/load.ts compiles has no import().
   supported: { "dynamic-import": false },
 });
-// Mostly compiled code in a string. src/entry/load.ts unpacks it for a run that draws.
-writeFileSync("dist/vendor/viz-js-viz.cjs.br", brotliCompressSync(readFileSync("dist/vendor/viz-js-viz.cjs")));
-rmSync("dist/vendor/viz-js-viz.cjs");
+// Large, and loaded by few runs. src/entry/load.ts unpacks them.
+for (const name of ["viz-js-viz", "supabase-supabase-js", "nodemailer", "sentry-node"]) pack(`dist/vendor/${name}.cjs`);
 copyParts("dist");
+const compiler = "dist/vendor/jiti/dist/babel.cjs";
+pack(compiler);
+writeFileSync(
+  compiler,
+  'module._compile(require("node:zlib").brotliDecompressSync(require("node:fs").readFileSync(`${__filename}.br`)).toString(),__filename);\n',
+);
 writeFileSync("dist/package.json", JSON.stringify({ type: "commonjs" }));
 mkdirSync("dist/types");
 writeFileSync("dist/types/package.json", JSON.stringify({ type: "module" }));
@@ -89,7 +94,15 @@ writeFileSync(
   "dist/LICENSES.txt",
   licencesOf([...Object.keys({ ...program.metafile.inputs, ...vendored.metafile.inputs }), "node_modules/jiti"]),
 );
+// Registries of MCP servers look for it at the root of a package.
+copyFileSync("scripts/release/server.json", "server.json");
 writeFileSync(STAMP, sources);
+
+function pack(path) {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path), { params }));
+  rmSync(path);
+}
 
 /** Digest of the program and everything loaded with it: V8 identifies cached code only by its length. */
 function digestOf(code) {

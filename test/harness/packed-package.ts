@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { sendJson, startLoopback } from "../../src/testing.ts";
+import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
 import { installation } from "../cli/program.ts";
 
 /** The package as others get it: packed, and installed by npm into an empty project. */
@@ -15,6 +15,10 @@ export interface Installed {
   readonly files: readonly string[];
   /** All that npm said while it installed. */
   readonly said: string;
+  /** The packed file. */
+  readonly tarball: string;
+  /** A registry on this machine, of the packages that the package needs. */
+  startRegistry(): Promise<Loopback>;
   remove(): void;
 }
 
@@ -34,15 +38,18 @@ const execute = promisify(execFile);
  * the packages that are installed here.
  */
 export async function installPacked(): Promise<Installed> {
-  const { project, files, said } = await installOnce(join(installation().directory, "packed"));
+  const place = join(installation().directory, "packed");
+  const { project, needed, ...made } = await installOnce(place);
   const folder = mkdtempSync(join(tmpdir(), "packed-"));
   mkdirSync(join(folder, "home"));
   cpSync(project, join(folder, "project"), { recursive: true, verbatimSymlinks: true });
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  return { project: join(folder, "project"), files, said, remove };
+  return { ...made, project: join(folder, "project"), startRegistry: () => serveRegistry(needed, place), remove };
 }
 
-type Made = Omit<Installed, "remove">;
+interface Made extends Omit<Installed, "remove" | "startRegistry"> {
+  readonly needed: readonly Packed[];
+}
 
 /** Whoever makes the folder installs into it; the others wait for what it came to. */
 async function installOnce(folder: string): Promise<Made> {
@@ -77,7 +84,7 @@ async function installInto(folder: string): Promise<Made> {
   try {
     const args = ["install", join(folder, own.filename), "--registry", registry.url, "--no-audit", "--no-fund"];
     const said = await npm(args, project, folder);
-    return { project, files: own.files.map(({ path }) => path), said };
+    return { project, files: own.files.map(({ path }) => path), said, tarball: join(folder, own.filename), needed };
   } finally {
     await registry.close();
   }

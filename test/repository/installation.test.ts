@@ -7,6 +7,7 @@ import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { openSandbox } from "../../src/sandbox/choose.ts";
 import { type LoopbackHandler, sendJson, startLoopback } from "../../src/testing.ts";
 import { type Ended, runAt } from "../cli/program.ts";
+import { lostLinks } from "../docs/links.ts";
 import { LONG } from "../harness/long.ts";
 import { type Installed, installPacked, type Manifest, readManifest } from "../harness/packed-package.ts";
 import { sandboxHost } from "../sandbox/host.ts";
@@ -91,6 +92,31 @@ describe("an installation", () => {
     expect(installed.files).toEqual(
       expect.arrayContaining(["README.md", "LICENSE", "dist/bin.js", "dist/LICENSES.txt"]),
     );
+  });
+
+  it("has pages for people and coding agents, whose links lead to what is there", () => {
+    const pages = installed.files.filter((path) => path.endsWith(".md") && !path.startsWith("dist/"));
+    expect(pages).toEqual(expect.arrayContaining(["CHANGELOG.md", "SKILL.md", "docs/ci.md", "docs/fields.md"]));
+    expect(pages.flatMap((page) => lostLinks(packageFolder(), page).map((link) => `${page}: ${link}`))).toEqual([]);
+    const texts = pages.map((page) => readFileSync(join(packageFolder(), page), "utf8")).join("\n");
+    expect(texts).not.toMatch(/npm (?:install|i|add)(?: -\S+)* skillflow\b/);
+  });
+
+  it("has schemas that can be imported, and the name by which registries know its MCP server", () => {
+    write({
+      "schema.mjs": `
+        import { createRequire } from "node:module";
+        const require = createRequire(import.meta.url);
+        const { mcpName } = require("skillflow/package.json");
+        const { name } = require("skillflow/package.json").name && JSON.parse(require("node:fs").readFileSync("node_modules/skillflow/server.json", "utf8"));
+        const imported = (await import("skillflow/schemas/workflow.json", { with: { type: "json" } })).default;
+        console.log(JSON.stringify([mcpName === name, imported.type, require("skillflow/schemas/record.json").$schema]));`,
+    });
+    expect(JSON.parse(outputOf(["--no-warnings", "schema.mjs"]))).toEqual([
+      true,
+      "object",
+      "https://json-schema.org/draft/2020-12/schema",
+    ]);
   });
 
   it("tells the licence of all that is bundled", () => {
