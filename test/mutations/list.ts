@@ -361,7 +361,7 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 15,
     harm: "applies the plan of a run without a chain",
     file: "src/core/engine/record/chain.ts",
-    before: "return first !== undefined && first.seal === undefined;",
+    before: "return first !== undefined && first.record === undefined;",
     after: "return first !== undefined && first.type === undefined;",
     tests: ["test/cli/apply.test.ts"],
     built: true,
