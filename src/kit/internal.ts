@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 
-/** What the built-in skills share. It may change with any version. */
+/** Functions and types that the built-in skills share. They may change with any version. */
 
 export { lenient, textLike } from "./fields.ts";
 export {

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { didYouMean } from "../../core/base/values.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Intake, RecordCheck, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { isInCheckout, projectRoot } from "../../loaders/documents/project-config.ts";
 import { openDbosStore } from "../../stores/dbos/store.ts";
@@ -132,4 +134,18 @@ export async function findRun(store: Store, given: string): Promise<string> {
 async function latestRun(store: Store, ids: readonly string[]): Promise<string> {
   for (const id of ids) if ((await store.skim(id)).record.kind === "run") return id;
   throw new SkillflowError("run.unknown", "there is no run yet", { hint: "skillflow run WORKFLOW" });
+}
+
+/** Returns a run's blobs. A question about a run also reads those of that run. */
+export function blobsFor({ store }: Pick<Workspace, "store">, { run, about }: RunRecord): Blobs {
+  const own = store.blobs(run);
+  if (!about) return own;
+  const theirs = store.blobs(about.run);
+  const holding = async (id: string) => ((await own.info(id)) ? own : theirs);
+  return {
+    create: (content, kind) => own.create(content, kind),
+    info: async (id) => (await holding(id)).info(id),
+    read: async (id, offset, length) => (await holding(id)).read(id, offset, length),
+    file: async (id) => (await holding(id)).file(id),
+  };
 }

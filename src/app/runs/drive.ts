@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Blobs } from "../../core/base/blobs.ts";
 import { usageError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
@@ -33,17 +32,17 @@ import { openFetch } from "../adapters/fetch.ts";
 import { modelFetch } from "../adapters/model-fetch.ts";
 import { modelFinder } from "../adapters/models.ts";
 import { exportEnded } from "../adapters/otlp.ts";
+import { blobsFor } from "../adapters/stores.ts";
+import { openRunCopy, type RunCopy } from "../calls/copies.ts";
 import { findHandler } from "../calls/own-tools.ts";
 import type { Workspace } from "../host.ts";
 import { environmentRedactor } from "../secrets.ts";
-
-export { holdLarge } from "../../run/results/large.ts";
-
-import { openRunCopy, type RunCopy } from "../calls/copies.ts";
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";
 import { changedSkills, changesNow, resumption } from "./resume.ts";
+
+export { holdLarge } from "../../run/results/large.ts";
 
 export interface Watch {
   readonly observers: readonly Observer[];
@@ -351,8 +350,9 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
 const KEEPS_COPY: ReadonlySet<string> = new Set(["interrupted", "stopped", "waiting"]);
 
 function finishedRun(workspace: Workspace, { record, events }: StoredRun, state: State): FinishedRun {
-  const result = describeResult(record, state, workspace.host.writeOption);
-  return { record, events, state, result, blobs: blobsAt(workspace, record) };
+  const { host, storeDirectory: folder } = workspace;
+  const result = describeResult(record, state, host.writeOption);
+  return { record, events, state, result, blobs: folder && blobsOfRun(folder, record.run) };
 }
 
 function changedError(count: number): RunError {
@@ -360,24 +360,6 @@ function changedError(count: number): RunError {
     code: "replay.changed",
     message: `${count} prompt${count === 1 ? "" : "s"} changed since the recording`,
     hint: ["record the run again, or accept the changes with ", { option: "allow-changes" }],
-  };
-}
-
-function blobsAt({ storeDirectory }: Workspace, { run }: RunRecord): string | undefined {
-  return storeDirectory && blobsOfRun(storeDirectory, run);
-}
-
-/** Returns a run's blobs. A question about a run also reads those of that run. */
-function blobsFor({ store }: Workspace, { run, about }: RunRecord): Blobs {
-  const own = store.blobs(run);
-  if (!about) return own;
-  const theirs = store.blobs(about.run);
-  const holding = async (id: string) => ((await own.info(id)) ? own : theirs);
-  return {
-    create: (content, kind) => own.create(content, kind),
-    info: async (id) => (await holding(id)).info(id),
-    read: async (id, offset, length) => (await holding(id)).read(id, offset, length),
-    file: async (id) => (await holding(id)).file(id),
   };
 }
 
