@@ -48,7 +48,7 @@ function recordFix(clone) {
     cpSync(join("workflows", name), join(clone, "workflows", name));
   }
   const fix = [
-    ["run", "workflows/incident-fix.yml", "--from-run", "incident-triage", "--input", "test_command=node --test"],
+    ["run", "workflows/incident-fix.yml", "--from-run", "incident-triage", "-i", "test_command=node --test"],
     ["--model", "script:workflows/incident-fix.script.yml"],
     ["--run-id", "incident-fix", "--store", scratch, "--no-discover"],
   ].flat();

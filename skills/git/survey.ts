@@ -22,6 +22,8 @@ const RELEASE_FILES = 30;
 const RELEASE_FILES_BYTES = 1500;
 /** Leaves room for the marks of shortened lines, so that the diff stays within 8,000 characters. */
 const RELEASE_DIFF = 7600;
+const RELEASE_READ = 64 * 1024;
+const RELEASE_CONTEXT = 2;
 
 /** Shows what changed before an instant: commits with files and size, tags, and the diff of the last release. */
 export function surveyHistory(input: SurveyInput, context: ToolContext) {
@@ -52,7 +54,7 @@ async function describe(git: Git, commit: Commit, paths: readonly string[]) {
   return {
     id: commit.id.slice(0, ID_SHOWN),
     date: commit.date,
-    author: cut(commit.author, 100),
+    author: cut(commit.author.replace(/ <[^<>]*>$/, ""), 100),
     subject: cut(commit.subject, 200),
     added: sum(files.map(({ added }) => added)),
     deleted: sum(files.map(({ deleted }) => deleted)),
@@ -68,7 +70,8 @@ async function lastRelease(git: Git, tags: readonly Ref[], paths: readonly strin
   if (!to || !from) return {};
   const change = [await resolveCommit(git, from.id), await resolveCommit(git, to.id)] as const;
   const files = await readChangedFiles(git, change, paths);
-  const { text, nextLine } = await readPatch(git, change, { path: paths, most: RELEASE_DIFF });
+  const patch = await readPatch(git, change, { path: paths, context: RELEASE_CONTEXT, most: RELEASE_READ });
+  const { text, isCut } = codeFirst(patch.text);
   const shown = fitting(files.slice(0, RELEASE_FILES), RELEASE_FILES_BYTES);
   return {
     release: {
@@ -78,7 +81,28 @@ async function lastRelease(git: Git, tags: readonly Ref[], paths: readonly strin
       files: shown,
       files_changed: files.length,
       diff: text,
-      truncated: nextLine !== undefined,
+      truncated: isCut || patch.nextLine !== undefined,
     },
   };
+}
+
+/** Paths whose changes explain a failure less often than code: tests, then foreign code, manifests and documents. */
+const LATER: readonly RegExp[] = [
+  /(?:^|\/)(?:tests?|__tests__|specs?|fixtures)\/|[._-](?:test|spec)\.[^/]*$/i,
+  /(?:^|\/)(?:vendor|third_party|node_modules)\/|(?:^|\/)package\.json$|\.lock$|(?:^|[._-])lock\.[^/]*$|(?:^|\/)go\.sum$/i,
+  /\.(?:md|rst|adoc|txt)$|(?:^|\/)(?:docs?|changelog|changes|license|readme)(?:[/.]|$)/i,
+];
+
+/** Puts the files with code first in a patch, and cuts it between lines. */
+export function codeFirst(patch: string): { readonly text: string; readonly isCut: boolean } {
+  const files = patch.split(/^(?=diff --git )/m).map((text) => {
+    const path = /^diff --git a\/(.*) b\//.exec(text)?.[1] ?? "";
+    return { text: text.endsWith("\n") ? text : `${text}\n`, rank: LATER.findLastIndex((each) => each.test(path)) };
+  });
+  const text = files
+    .sort((a, b) => a.rank - b.rank)
+    .map((file) => file.text)
+    .join("");
+  if (patch === "" || text.length <= RELEASE_DIFF) return { text: patch === "" ? "" : text, isCut: false };
+  return { text: text.slice(0, text.lastIndexOf("\n", RELEASE_DIFF)), isCut: true };
 }

@@ -79,11 +79,15 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
   };
 }
 
+/** Number of values for each fall of a counter. */
+const MOST_FALLS = 10;
 const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
 
 /** Statistics and steps of one field of one group. */
 export interface Series {
   add(value: number, time: number | undefined): Series;
+  /** Returns true if the values rise like a counter's, which only falls when it begins again. */
+  isRising(): boolean;
   result(isRate: boolean): {
     readonly row: readonly unknown[];
     readonly steps: readonly Step[];
@@ -113,6 +117,11 @@ export function createSeries(group: readonly (string | null)[], field: string): 
       if (!last || at >= last.time) last = { time: at, value };
       if (time !== undefined) points.add(time, value);
       return series;
+    },
+    isRising() {
+      const all = points.all();
+      const falls = all.slice(1).filter(({ last }, index) => last < (all[index]?.last ?? last));
+      return falls.length * MOST_FALLS <= all.length;
     },
     result(isRate) {
       const all = points.all();

@@ -58,11 +58,19 @@ const scanned = { searched: "number", per_file: {}, files: {}, notes: ["text"], 
 const page = { returned: "number", truncated: "flag", more: "text" } as const;
 /** Lines by location, or a table if `fields` was given. */
 const found = resultSchema(
-  { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], ...scanned },
+  { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], empty: ["text"], ...scanned },
   "returned",
   "truncated",
 );
-const table = { matched: "number", ...page, day: "text", columns: ["text"], rows: [["any"]], ...scanned } as const;
+const table = {
+  matched: "number",
+  ...page,
+  day: "text",
+  columns: ["text"],
+  rows: [["any"]],
+  empty: ["text"],
+  ...scanned,
+} as const;
 
 const counted = resultSchema(
   { ...table, distinct: "number", bucket: "text", other: "number", without_value: "number", without_time: "number" },
@@ -105,7 +113,14 @@ const overview = resultSchema(
   "files",
 );
 
-const alerted = resultSchema({ title: "text", service: "text", at: "text", files: ["text"], repository: "text" });
+const alerted = resultSchema({
+  title: "text",
+  text: "text",
+  service: "text",
+  at: "text",
+  files: ["text"],
+  repository: "text",
+});
 
 const surveyed = resultSchema(
   {
@@ -129,7 +144,7 @@ const surveyed = resultSchema(
 type Tool = ReturnType<typeof defineTool>;
 
 const selects = ["contains", "excludes", "matches", "where"];
-const echoes = ["searched", "why"];
+const echoes = ["searched", "why", "empty"];
 const inRange = { clock: "range" as const, range: { from: "since", to: "until" }, selects, echoes };
 
 function tool(

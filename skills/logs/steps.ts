@@ -67,10 +67,28 @@ const SHORTEST = 2;
 /** Minimum size of a step as a share of the series' range. */
 const WORTH_TELLING = 0.15;
 
-/** Finds the jumps that exceed the noise, in order. Without any, returns the change from the first to the last value. */
+/**
+ * Finds the jumps that exceed the noise, in order. Without any, returns the change from the first to the last value. A
+ * series with two values, such as up and down, has a step at each change unless it changes all the time.
+ */
 export function stepsOf(points: readonly Point[]): readonly Step[] {
+  const flips = flipsOf(points);
+  if (flips.length > 0) return flips;
   const jumps = jumpsOf(points);
   return jumps.length > 0 ? jumps : driftOf(points);
+}
+
+const MOST_FLIPS = 8;
+
+function flipsOf(points: readonly Point[]): readonly Step[] {
+  const values = new Set<number>();
+  for (const { mean } of points) if (values.size < 3) values.add(mean);
+  if (values.size !== 2) return [];
+  const flips = points.slice(1).flatMap(({ time, mean }, index) => {
+    const before = points[index]?.mean ?? mean;
+    return before === mean ? [] : [{ time, before, after: mean }];
+  });
+  return flips.length <= MOST_FLIPS ? flips : [];
 }
 
 /** Minimum number of values that show the difference between noise and a change. */

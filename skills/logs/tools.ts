@@ -8,7 +8,7 @@ import { briefTime, isoText } from "./line/timestamp.ts";
 import { chooseFile, type Files, type OpenLog, withLog } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";
 import { compileSelector, instantOf, type Line, type Selector } from "./selector.ts";
-import { createAliases, createView, type KeptLine, present } from "./view.ts";
+import { createAliases, createView, type KeptLine, present, withoutEmpty } from "./view.ts";
 
 /** Input of all tools that show lines. */
 interface Shown extends Selector {
@@ -131,8 +131,7 @@ export async function countBy(input: CountBy, context: ToolContext) {
     returned: fit.length,
     truncated: other + cut > 0,
     ...(bucket ? { bucket: input.bucket, ...labels?.day } : {}),
-    columns: [...names, "count", ...(bucket ? ["buckets"] : [])],
-    rows: fit,
+    ...withoutEmpty([...names, "count", ...(bucket ? ["buckets"] : [])], fit),
     ...(other + cut > 0 ? { other: other + cut, more: `${cutTold(fit, rows)}raise limit, or narrow the filters` } : {}),
     ...(without > 0 ? { without_value: without } : {}),
     ...(untimed > 0 ? { without_time: untimed } : {}),

@@ -53,7 +53,16 @@ export function createAliases(): Aliases {
 export function present(lines: readonly KeptLine[], aliases: Aliases, columns: readonly string[] | undefined) {
   const placed = lines.map(({ file, offset, content }) => [`${aliases.of(file)}@${offset}`, content] as const);
   if (!columns) return { lines: Object.fromEntries(placed) };
-  return { columns: ["at", ...columns], rows: placed.map(([at, row]) => [at, ...(row as readonly unknown[])]) };
+  const rows = placed.map(([at, row]) => [at, ...(row as readonly unknown[])]);
+  return withoutEmpty(["at", ...columns], rows);
+}
+
+/** Leaves out the columns without any value, and names them. */
+export function withoutEmpty(columns: readonly string[], rows: readonly (readonly unknown[])[]) {
+  const has = columns.map((_, index) => rows.length === 0 || rows.some((row) => row[index] !== null));
+  const kept = <Item>(items: readonly Item[]) => items.filter((_, index) => has[index]);
+  const empty = columns.filter((_, index) => !has[index]);
+  return { columns: kept(columns), rows: rows.map(kept), ...(empty.length > 0 ? { empty } : {}) };
 }
 
 const VALUE_SHOWN = 400;

@@ -7,6 +7,7 @@ import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import skill from "../../skills/git/skill.ts";
+import { codeFirst } from "../../skills/git/survey.ts";
 import { callTool } from "../contracts/skill.ts";
 import { LONG, runsOf, turnOf } from "../harness/long.ts";
 
@@ -85,6 +86,31 @@ describe("reading history", () => {
     expect(readme.commits.map(({ subject }) => subject)).toEqual(["Add a readme"]);
     expect(readme).toMatchObject({ release: { files: [], diff: "" } });
     expect(await call("survey", { around: "2020-01-01" })).toMatchObject({ commits: [], tags: [] });
+  });
+
+  test("a release's diff begins with code, and ends with tests, foreign code, manifests and documents", () => {
+    const names = [
+      "CHANGELOG.md",
+      "docs/a.js",
+      "package.json",
+      "src/a.js",
+      "src/b.ts",
+      "test/a.test.js",
+      "vendor/x/y.js",
+    ];
+    const file = (name: string) => `diff --git a/${name} b/${name}\n@@ -1 +1 @@\n-old\n+diff --git a/x.md b/x.md\n`;
+    const order = (text: string) => [...text.matchAll(/^diff --git a\/(\S+)/gm)].map(([, name]) => name);
+    const { text, isCut } = codeFirst(names.map(file).join(""));
+    expect(isCut).toBe(false);
+    expect(order(text)).toEqual([
+      ...["src/a.js", "src/b.ts", "test/a.test.js"],
+      ...["package.json", "vendor/x/y.js", "CHANGELOG.md", "docs/a.js"],
+    ]);
+    const long = codeFirst(names.map((name) => file(name).repeat(20)).join(""));
+    expect(long.isCut).toBe(true);
+    expect(long.text.length).toBeLessThanOrEqual(7600);
+    expect(order(long.text)[0]).toBe("src/a.js");
+    expect(codeFirst("")).toEqual({ text: "", isCut: false });
   });
 
   test.each([

@@ -191,8 +191,9 @@ describe("results are short", () => {
     const fields = ["time", "http.status", "http", "line", "none"];
     const result = await call(tool, { files: "app.jsonl", fields, where: { ms: 12 }, at: at(0) });
     expect(result).toMatchObject({
-      columns: ["at", ...fields],
-      rows: [["f1@0", at(0), 200, '{"status":200}', APP.split("\n")[0], null]],
+      columns: ["at", ...fields.slice(0, -1)],
+      rows: [["f1@0", at(0), 200, '{"status":200}', APP.split("\n")[0]]],
+      empty: ["none"],
     });
     expect(result).not.toHaveProperty("lines");
   });
@@ -251,6 +252,16 @@ describe("shapes", () => {
       '1.2.3.4 - - [01/May/2024:10:00:00 +0000] "GET /a/17 HTTP/1.1" 503 17',
       '<n> - - [<n>/May/<n> +<n>] "GET /a/<n> HTTP/<n>" 503 <n>',
     ],
+    [
+      '1.2.3.4 - - [01/May/2024:10:00:00 +0000] "GET /a/17 HTTP/1.1" 503 17 "https://a.example/" "Mozilla/5.0 (X11)"',
+      '<n> - - [<n>/May/<n> +<n>] "GET /a/<n> HTTP/<n>" 503 <n> "https://a.example/"',
+    ],
+    [
+      '{"msg":"failed","host":"a","request_id":"abcdefgh","route":"GET /a/:id","traceId":12}',
+      "msg=failed route=GET /a/:id host=a request_id=<id> traceId=<id>",
+    ],
+    ["failed, request_id=abcdefgh after 3 s", "failed, request_id=<id> after <n> s"],
+    ['failed "trace-id": "77ab" after 3 s', 'failed "trace-id": "<id>" after <n> s'],
     ["upstream answered with 504 after 30000 ms", "upstream answered with 504 after <n> ms"],
     ["worker 3 exited with code 137", "worker <n> exited with code 137"],
     ["statuses of 503 users", "statuses of <n> users"],
@@ -397,6 +408,8 @@ describe("series", () => {
     ["noise", Array.from({ length: 40 }, (_, index) => (index * 7919) % 13), []],
     ["a constant", Array.from({ length: 20 }, () => 4), []],
     ["two values", [1, 9], [1]],
+    ["a state that flips", [1, 1, 1, 0, 1, 1, 0, 0, 1, 1], [3, 4, 6, 8]],
+    ["a state that flips all the time", Array.from({ length: 40 }, (_, index) => index % 2), []],
     ["two equal values", [9, 9], []],
   ])("steps of %s", (_name, values, steps) => {
     const points = values.map((mean, time) => ({ time, mean, last: mean }));

@@ -73,8 +73,8 @@ describe("survey", () => {
     expect(series.map(({ series: name }) => name)).toEqual(["duration_ms service=pay", "cpu host=a"]);
     expect(series[0]?.steps).toEqual([`${at(60)} 30 → 900`]);
     expect(result["events"]).toMatchObject([
-      { time: at(57) },
       { time: at(58), text: expect.stringContaining("v2.4.1") },
+      { time: at(57) },
     ]);
     expect(result["left_out"]).toEqual({});
   });
@@ -110,6 +110,71 @@ describe("survey", () => {
     expect(Object.keys(result)).toEqual(["files", "whole", "errors", "changes", "series", "events", "left_out"]);
     expect(result["left_out"]).toMatchObject({ files: expect.any(Number), errors: expect.any(Number) });
     expect(await survey({ files: "many/*" })).toEqual(result);
+  });
+});
+
+describe("a survey of deploys, counters and flips", () => {
+  const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+  test("gives each deploy once, the latest before the instant first", async () => {
+    const deploys = [10, 50, 58, 70].map((minute) => ({ time: at(minute), service: "pay", version: `v${minute}` }));
+    put("e/deploys.jsonl", lines(deploys));
+    const result = await survey({ files: "e/*", around: at(60) });
+    const events = result["events"] as { time: string; text: string }[];
+    expect(events.map(({ time }) => time)).toEqual([58, 50, 10, 70].map(at));
+    expect(events[0]?.text).toBe(JSON.stringify(deploys[2]));
+    expect(result["whole"]).toEqual([]);
+    const many = Array.from({ length: 14 }, (_, minute) => ({ time: at(minute), v: minute }));
+    put("e/deploys.jsonl", lines(many));
+    const more = await survey({ files: "e/*", around: at(60) });
+    expect(more["whole"]).toHaveLength(1);
+    expect(more["events"]).toHaveLength(12);
+    expect(more["left_out"]).toEqual({ events: 2 });
+    put("e/deploys.jsonl", lines(Array.from({ length: 501 }, (_, index) => ({ time: at(index), v: index }))));
+    expect((await survey({ files: "e/*", around: at(60) }))["events"]).toEqual([]);
+  });
+
+  test("does not count samples of counters as errors, and shows their increase by status", async () => {
+    const sample = (minute: number, status: string, value: number) => ({
+      time: at(minute),
+      metric: "http_requests_total",
+      status,
+      value,
+    });
+    const rows = Array.from({ length: 40 }, (_, minute) => [
+      sample(minute, "200", minute * 600),
+      sample(minute, "502", minute < 20 ? 3 : 3 + (minute - 19) * 120),
+    ]).flat();
+    put("c/metrics.jsonl", lines(rows));
+    const result = await survey({ files: "c/*", around: at(20) });
+    expect(result["errors"]).toEqual([]);
+    expect(result["files"]).toMatchObject([{ errors: 0 }]);
+    expect(result["series"]).toMatchObject([
+      { series: "http_requests_total status=502", per: "second", min: 0, max: 2, steps: [`${at(20)} 0 → 2`] },
+    ]);
+  });
+
+  test("a gauge with a counter's name that falls is no counter", async () => {
+    const rows = Array.from({ length: 20 }, (_, minute) => ({
+      time: at(minute),
+      metric: "queue_count",
+      value: minute < 10 ? 40 - (minute % 2) : 4 + (minute % 2),
+    }));
+    put("g/metrics.jsonl", lines(rows));
+    const [series] = (await survey({ files: "g/*", around: at(10) }))["series"] as JsonObject[];
+    expect(series).toMatchObject({ series: "queue_count", first: 40, last: 5 });
+    expect(series).not.toHaveProperty("per");
+  });
+
+  test("shows each flip, and first the strongest series of each metric", async () => {
+    const rows = Array.from({ length: 30 }, (_, minute) => [
+      { time: at(minute), instance: "a", up: [12, 13, 20].includes(minute) ? 0 : 1, load: minute < 12 ? 10 : 14 },
+      { time: at(minute), instance: "b", up: 1, load: minute < 12 ? 10 : 12 },
+    ]).flat();
+    put("u/metrics.csv", ["time,instance,up,load", ...rows.map((row) => Object.values(row).join(","))].join("\n"));
+    const series = (await survey({ files: "u/*", around: at(12) }))["series"] as { series: string; steps: string[] }[];
+    expect(series.map(({ series: name }) => name)).toEqual(["up instance=a", "load instance=a", "load instance=b"]);
+    expect(series[0]?.steps).toEqual([`${at(12)} 1 → 0`, `${at(14)} 0 → 1`, `${at(20)} 1 → 0`, `${at(21)} 0 → 1`]);
   });
 });
 

@@ -40,6 +40,11 @@ describe("an alert", () => {
       { at: "2026-11-22T09:47:00.000Z" },
     ],
     ["with JSON in a string", { Message: '{"logs":"var/log/app/*.log"}' }, { files: ["var/log/app/*.log"] }],
+    [
+      "with a cause beside the title",
+      { name: "mails", cause: "Missed heartbeat", description: "mails\nlogs: a/b.log\nTwo in a row" },
+      { title: "mails", text: "Missed heartbeat\nTwo in a row" },
+    ],
     ["with names and values", { fields: [{ name: "service", value: "mail" }] }, { service: "mail" }],
   ])("%s is read as far as it goes", (_, alert, expected) => {
     expect(readAlert({ alert })).toMatchObject(expected);

@@ -43,13 +43,17 @@ export function fieldNames(fields: Fields): readonly string[] {
  */
 export function shapeOf(text: string): string {
   const { format, fields }: LineRecord = STRUCTURED.test(text) ? parseRecord(text) : { format: "text", fields: {} };
-  if (format === "text") return withErrors(masked(text.slice(0, LINE_SEEN)));
+  if (format === "text") {
+    const seen = text.slice(0, LINE_SEEN).replace(USER_AGENT, "$1").replace(REQUEST_ID_IN_TEXT, "$1$2<id>");
+    return withErrors(masked(seen));
+  }
   const leaves = leavesOf(fields);
   let shape = "";
   for (let place = 0; place <= RANKS.length; place++) {
     for (const { name, value } of leaves) {
-      const { rank, isStatus } = natureOf(name);
-      if (rank === place) shape += `${shape === "" ? "" : " "}${name}=${maskedValue(value, isStatus)}`;
+      const { rank, isStatus, isId } = natureOf(name);
+      if (rank !== place) continue;
+      shape += `${shape === "" ? "" : " "}${name}=${isId ? "<id>" : maskedValue(value, isStatus)}`;
     }
   }
   return withErrors(shape);
@@ -83,6 +87,8 @@ interface Nature {
   /** Position of a field in a shape, or undefined if the field is left out. */
   readonly rank: number | undefined;
   readonly isStatus: boolean;
+  /** True for an id that differs from request to request, however it is written. */
+  readonly isId: boolean;
 }
 
 const natures = new Map<string, Nature>();
@@ -93,7 +99,9 @@ function natureOf(name: string): Nature {
   if (known) return known;
   const rank = RANKS.findIndex((pattern) => pattern.test(name));
   const isLeftOut = isTimeName(name) || /stack_?(?:trace)?$/i.test(name);
-  const nature = { rank: isLeftOut ? undefined : rank < 0 ? RANKS.length : rank, isStatus: STATUS_NAME.test(name) };
+  const place = rank < 0 ? RANKS.length : rank;
+  const isStatus = STATUS_NAME.test(name);
+  const nature = { rank: isLeftOut ? undefined : place, isStatus, isId: REQUEST_ID.test(name) };
   if (natures.size < MOST_NATURES) natures.set(name, nature);
   return nature;
 }
@@ -104,7 +112,14 @@ const RANKS: readonly RegExp[] = [
   /status|(?:^|[._])code$/i,
   /(?:^|[._])(?:msg|message|event|body|line|log)$/i,
   /(?:err|error|exception)[._]message$|(?:^|[._])(?:reason|cause)$/i,
+  /(?:^|[._])(?:route|path|url|uri|endpoint|operation|method)$/i,
 ];
+
+const OF_REQUEST = "(?:request|req|trace|span|correlation|session|transaction|conn|connection)[._-]?(?:id|uuid)";
+const REQUEST_ID = new RegExp(`(?:^|[._-])${OF_REQUEST}$`, "i");
+const REQUEST_ID_IN_TEXT = new RegExp(`(?<![a-z])(${OF_REQUEST})(["']?[=:] ?["']?)[\\w-]{4,}`, "gi");
+/** The client's name at the end of a line of an access log. */
+const USER_AGENT = /(" \d{3} (?:\d+|-) "[^"]*") "[^"]*"/;
 
 function maskedValue(value: unknown, isStatus: boolean): string {
   if (typeof value === "number") return isStatus ? String(value) : "<n>";

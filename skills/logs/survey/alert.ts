@@ -3,6 +3,8 @@ import type { ToolContext } from "skillflow";
 /** Contents of an alert, whichever monitoring system posted it. */
 interface Alert {
   readonly title?: string;
+  /** Cause or description that the title does not contain. */
+  readonly text?: string;
   /** In kebab case, so that it is the same in every alert of the service. */
   readonly service?: string;
   /** Start of the alert, ISO 8601. */
@@ -19,6 +21,7 @@ const MOST_FILES = 50;
 
 const STARTS = ["startsat", "started_at", "startedat", "triggered_at", "created_at", "statechangetime", "datetime"];
 const TITLES = ["title", "summary", "alertname", "alarmname", "headline", "name", "subject", "description"];
+const TEXTS = ["cause", "reason", "newstatereason", "culprit", "error", "message", "description", "alarmdescription"];
 const SERVICES = ["service", "service_name", "servicename", "app", "application", "project_name", "job"];
 
 const PATH = /^[\w./@*{},-]+$/;
@@ -45,8 +48,12 @@ export function readAlert({ alert }: { readonly alert: unknown }, { signal }: Pi
   // Numbers in a title differ from alert to alert.
   const service = slug(named ?? title?.replace(/\d+/g, " "));
   const at = startOf(entries);
+  const text = textsOf(entries, title ?? "")
+    .join("\n")
+    .slice(0, MOST_SHOWN);
   return {
     ...(title ? { title: title.slice(0, 300) } : {}),
+    ...(text ? { text } : {}),
     ...(service ? { service } : {}),
     ...(at ? { at } : {}),
     ...(files.length > 0 ? { files } : {}),
@@ -115,6 +122,18 @@ function valueFor(entries: readonly Entry[], keys: readonly string[], fits = (te
   }
   return undefined;
 }
+
+const MOST_SHOWN = 300;
+
+/** Returns the cause and the description, without lines that name files and without what the title has. */
+function textsOf(entries: readonly Entry[], title: string): readonly string[] {
+  const texts = TEXTS.flatMap((key) => entries.filter((each) => each.key === key).map(({ text }) => text));
+  const lines = texts.flatMap((text) => text.split("\n", MOST_LINES)).map((line) => line.trim().slice(0, MOST_SHOWN));
+  const wanted = lines.filter((line) => /[a-z]{3}/i.test(line) && !title.includes(line) && pathsIn(line).length === 0);
+  return [...new Set(wanted)].slice(0, MOST_LINES);
+}
+
+const MOST_LINES = 5;
 
 /** Reads a field, a tag of the form `service:checkout`, or the release `checkout@1.2.0`. */
 function serviceOf(entries: readonly Entry[]): string | undefined {

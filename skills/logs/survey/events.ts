@@ -1,17 +1,35 @@
+import { LINE_SHOWN, shortened, shown } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import type { Line } from "../selector.ts";
-import { createShapes, type Shape } from "./shapes.ts";
+import { createShapes, type Shape, type Shapes } from "./shapes.ts";
 
 /** Deploys, flag changes and config changes in the files. */
 export interface Events {
   /** Begins a file. In a file whose name says that it lists such events, every record is one. */
   begin(file: string): { add(line: Line): void };
-  /** Returns the events nearest to an instant, in the order of time. */
-  result(centre: number | undefined): readonly object[];
+  /** Returns the events nearest to an instant: those before it, the latest first, then those after it. */
+  result(centre: number | undefined): {
+    readonly events: readonly object[];
+    /** Number of events that are not shown. */
+    readonly other: number;
+    /** Checks whether each record of a file is shown in full. */
+    readonly covers: (file: string) => boolean;
+  };
+}
+
+type Event = Pick<Shape, "time" | "at" | "example" | "count">;
+
+interface EventList {
+  readonly file: string;
+  readonly shapes: Shapes;
+  readonly most: number;
+  /** Each record of a file that lists events, unless there are too many. */
+  records: Event[] | undefined;
 }
 
 const SHOWN = 12;
 const MOST_SHAPES = 300;
+const EVENT_SHOWN = 600;
 /** A file's records of one shape beyond this number are routine, not events. */
 const ROUTINE = 20;
 const ROUTINE_OF_NAMED = 500;
@@ -24,31 +42,56 @@ const WORDS =
   /(?<![a-z])(?:deploy(?:ed|ing|ment|s)?|rollouts?|roll(?:ed|ing)[ -]?(?:out|back)|rollback|release[ _-](?:v?\d|created|published)|feature[ _-]?flags?|flags?[ _.-](?:chang|enabl|disabl|flip|toggl|updat)\w*|config(?:uration|map)?[ _.-](?:chang|updat|reload|appl|push)\w*|(?:chang|updat|reload|appli)\w*[ _-](?:\S{1,30} )?config\w*|migrations?|migrated)(?![a-z]|\w{0,30}"\s?:|\w{0,30}=)/i;
 
 export function createEvents(near: number | undefined): Events {
-  const lists: { readonly shapes: ReturnType<typeof createShapes>; readonly most: number }[] = [];
+  const lists: EventList[] = [];
   return {
     begin(file) {
       const isNamed = NAMED.test(file);
       const shapes = createShapes(MOST_SHAPES, near);
-      lists.push({ shapes, most: isNamed ? ROUTINE_OF_NAMED : ROUTINE });
+      const most = isNamed ? ROUTINE_OF_NAMED : ROUTINE;
+      const list: EventList = { file, shapes, most, records: isNamed ? [] : undefined };
+      lists.push(list);
       return {
         add(line) {
-          if (isNamed || WORDS.test(line.text)) shapes.add(file, line);
+          if (!isNamed && !WORDS.test(line.text)) return;
+          shapes.add(file, line);
+          list.records?.push(eventOf(file, line));
+          if ((list.records?.length ?? 0) > most) list.records = undefined;
         },
       };
     },
     result(centre) {
-      const found = lists.flatMap(({ shapes, most }) => shapes.all().filter(({ count }) => count <= most));
-      const distance = ({ time }: Shape) =>
+      const found = lists.flatMap(({ shapes, most, records }): readonly Event[] => {
+        return records ?? shapes.all().filter(({ count }) => count <= most);
+      });
+      const distance = ({ time }: Event) =>
         time === undefined || centre === undefined ? Number.POSITIVE_INFINITY : Math.abs(time - centre);
-      const nearest = found.sort((a, b) => distance(a) - distance(b) || (a.at < b.at ? -1 : 1)).slice(0, SHOWN);
-      return nearest
-        .sort((a, b) => (a.time ?? 0) - (b.time ?? 0))
-        .map(({ time, at, example, count }) => ({
-          ...(time === undefined ? {} : { time: briefTime(time) }),
-          at,
-          text: example,
-          ...(count > 1 ? { count } : {}),
-        }));
+      const isAfter = ({ time }: Event) => Number(centre !== undefined && time !== undefined && time > centre);
+      const order = (a: Event, b: Event) => distance(a) - distance(b) || (a.at < b.at ? -1 : 1);
+      const nearest = found.sort(order).slice(0, SHOWN);
+      const shownHere = new Set(nearest);
+      return {
+        events: nearest.sort((a, b) => isAfter(a) - isAfter(b) || order(a, b)).map(eventTold),
+        other: found.length - nearest.length,
+        covers: (file) => {
+          const records = lists.find((list) => list.file === file)?.records ?? [];
+          const isWhole = (each: Event) => shownHere.has(each) && each.example.length <= EVENT_SHOWN;
+          return records.length > 0 && records.every(isWhole);
+        },
+      };
     },
+  };
+}
+
+function eventOf(file: string, { text, time, offset, length }: Line): Event {
+  const example = shortened(shown(text.slice(0, LINE_SHOWN), length), EVENT_SHOWN);
+  return { time, at: `${file}@${offset}`, example, count: 1 };
+}
+
+function eventTold({ time, at, example, count }: Event) {
+  return {
+    ...(time === undefined ? {} : { time: briefTime(time) }),
+    at,
+    text: example,
+    ...(count > 1 ? { count } : {}),
   };
 }

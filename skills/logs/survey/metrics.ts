@@ -2,6 +2,7 @@ import { measuresOf, numberOf } from "../line/measure.ts";
 import type { Fields } from "../line/record.ts";
 import { briefTime, isTimeName } from "../line/timestamp.ts";
 import { createSeries, type Series, stepTold } from "../series.ts";
+import type { Step } from "../steps.ts";
 import type { Group } from "./groups.ts";
 
 interface Origin {
@@ -26,17 +27,24 @@ const LONGEST_LABEL = 60;
 /** Fields that differ from record to record, and parts of histograms. */
 const NO_LABEL = /(?:^|[._])(?:msg|message|event|body|line|log|text|error|stack)$|id$|^metric$/i;
 const PART = /^(?:buckets|quantiles)\./;
-const COUNTER = /_(?:total|bucket)$/;
+const BUCKET = /_bucket$/;
+const COUNTER = /_(?:total|sum|count)$/;
+
+/** Tells whether a record is one sample of a metric. All of its other fields are labels. */
+export function isSample(fields: Fields): boolean {
+  return typeof fields["metric"] === "string" && "value" in fields;
+}
 
 export function createMetrics(): Metrics {
-  const all = new Map<string, { readonly name: string; readonly isCounter: boolean; readonly series: Series }>();
+  const all = new Map<string, { readonly name: string; readonly own: string; readonly series: Series }>();
   let other = 0;
   return {
     add(fields, { time, isExport, groups }) {
       if (time === undefined) return;
-      const measures = measuresOf(fields);
+      const measures = measuresOf(fields).filter(({ name }) => name === "value" || !isSample(fields));
       if (measures.length === 0) return;
       const metric = typeof fields["metric"] === "string" ? fields["metric"] : undefined;
+      if (metric !== undefined && BUCKET.test(metric)) return;
       const labels = isExport || metric !== undefined ? labelsOf(fields) : groups.slice(0, 1);
       const suffix = labels.map(([key, value]) => ` ${key}=${value}`).join("");
       for (const { name, value } of measures) {
@@ -46,23 +54,28 @@ export function createMetrics(): Metrics {
         const known = all.get(key);
         if (known) known.series.add(value, time);
         else if (all.size >= MOST_SERIES) other++;
-        else all.set(key, { name: key, isCounter: COUNTER.test(own), series: createSeries([], own).add(value, time) });
+        else all.set(key, { name: key, own, series: createSeries([], own).add(value, time) });
       }
     },
     result(centre, reach) {
-      const told = [...all.values()].map(({ name, isCounter, series }) => {
+      const told = [...all.values()].map(({ name, own, series }) => {
+        const isCounter = COUNTER.test(own) && series.isRising();
         const { row, steps, weight } = series.result(isCounter);
-        const isNear = steps.some(({ time }) => centre !== undefined && Math.abs(time - centre) <= reach);
-        return { name, isCounter, row, steps, rank: isNear ? weight + NEAR : weight };
-      });
-      return told
-        .filter(({ steps }) => steps.length > 0)
-        .sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1))
-        .map(({ name, isCounter, row, steps }) => {
-          const [, count, every, min, max, , first, last] = row;
-          const kind = isCounter ? { per: "second" } : {};
-          return { series: name, ...kind, count, every, min, max, first, last, steps: steps.map(atTime) };
+        const range = Number(row[MAX]) - Number(row[MIN]);
+        const strengths = steps.map((step) => {
+          const isNear = centre !== undefined && Math.abs(step.time - centre) <= reach;
+          return isNear ? NEAR + strengthOf(step, range, { centre, reach }) : weight;
         });
+        return { name, own, isCounter, row, steps, rank: strengths.reduce((a, b) => Math.max(a, b), 0) };
+      });
+      const sorted = told
+        .filter(({ steps }) => steps.length > 0)
+        .sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1));
+      const [near, others] = [sorted.filter(({ rank }) => rank >= NEAR), sorted.filter(({ rank }) => rank < NEAR)];
+      return [...eachFirst(near), ...eachFirst(others)].map(({ name, isCounter, row, steps }) => {
+        const [min, max, , first, last] = row.slice(MIN);
+        return { series: name, ...(isCounter ? PER_SECOND : {}), min, max, first, last, steps: steps.map(atTime) };
+      });
     },
     other: () => other,
   };
@@ -70,6 +83,35 @@ export function createMetrics(): Metrics {
 
 /** Rank of a step near the instant, above the weight of any other. */
 const NEAR = 1000;
+/** Columns of a series' row. */
+const MIN = 3;
+const MAX = 4;
+const PER_SECOND = { per: "second" };
+
+/** Returns how strongly a step changed a series: as a share of its level and of its range, less far from the instant. */
+function strengthOf({ time, from, before, after }: Step, range: number, { centre, reach }: Near): number {
+  const change = Math.abs(after - before);
+  const level = Math.max(Math.abs(before), Math.abs(after)) || 1;
+  const strength = (change / level) * Math.min(1, change / (range || 1));
+  // A drift is weaker than a jump.
+  return (strength / (from === undefined ? 1 : 2)) * (1 - Math.abs(time - centre) / reach / 2);
+}
+
+interface Near {
+  readonly centre: number;
+  readonly reach: number;
+}
+
+/** Moves the first series of each metric before the second ones, so that a metric of many instances hides no other. */
+function eachFirst<Item extends { readonly own: string }>(items: readonly Item[]): readonly Item[] {
+  const seen = new Map<string, number>();
+  const placed = items.map((item) => {
+    const place = seen.get(item.own) ?? 0;
+    seen.set(item.own, place + 1);
+    return { item, place };
+  });
+  return placed.sort((a, b) => a.place - b.place).map(({ item }) => item);
+}
 
 function atTime(step: Parameters<typeof stepTold>[0]): string {
   return stepTold(step, briefTime);
@@ -80,7 +122,8 @@ function labelsOf(fields: Fields): readonly Group[] {
   for (const [key, value] of Object.entries(fields)) {
     if (labels.length === MOST_LABELS) break;
     if (typeof value !== "string" || value === "" || value.length > LONGEST_LABEL) continue;
-    if (!NO_LABEL.test(key) && !isTimeName(key) && numberOf(value) === undefined) labels.push([key, value]);
+    const isLabel = isSample(fields) ? key !== "value" : numberOf(value) === undefined;
+    if (isLabel && !NO_LABEL.test(key) && !isTimeName(key)) labels.push([key, value]);
   }
   return labels;
 }

@@ -8,7 +8,7 @@ import { compileSelector, instantOf, type Line } from "../selector.ts";
 import { createCounts } from "./counts.ts";
 import { createEvents } from "./events.ts";
 import { groupsOf } from "./groups.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, isSample } from "./metrics.ts";
 import { fitSections } from "./room.ts";
 import { isError } from "./severity.ts";
 import { createShapes, type Shape } from "./shapes.ts";
@@ -55,6 +55,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
   const events = createEvents(at);
   const files: FileTold[] = [];
   const whole: Readonly<Record<"file" | "text", string>>[] = [];
+  const asLines = new Set<string>();
   return {
     async read(log: OpenLog, notes: readonly string[]) {
       const isSmall = log.head.length < SMALL;
@@ -62,6 +63,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
         files.push({ file: log.name, bytes: log.size, format: "binary", records: 0, errors: 0 });
         return;
       }
+      if (log.layout === "lines") asLines.add(log.name);
       if (isSmall && log.head.length > 0) whole.push({ file: log.name, text: plain(log.head) });
       const told = createFile(log);
       const groups = groupsOf();
@@ -69,7 +71,8 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
       const isNamed = word === undefined || log.name.toLowerCase().includes(word);
       const take = (line: Line) => {
         const record = parseRecord(line.text);
-        const failed = isError(record, line.text);
+        // A sample of a metric counts errors, but is none.
+        const failed = !isSample(record.fields) && isError(record, line.text);
         const found = groups.of(record, line.text);
         told.add(record, line.time, failed);
         if (line.time !== undefined) {
@@ -88,17 +91,19 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
     result(filesNotRead: number) {
       const centre = counts.around();
       const isFirst = files.length === 1;
+      const near = events.result(centre);
       const changes = counts.changes().filter(({ by }) => by !== "file" || !isFirst);
       return fitSections(
         {
           files: [...files].sort((a, b) => b.errors - a.errors),
-          whole,
+          // Lines that the events show need not be there twice.
+          whole: whole.filter(({ file }) => !(asLines.has(file) && near.covers(file))),
           errors: ranked(shapes.all(), centre, reach).map(errorTold),
           changes: changes.map(({ since, ...change }) => ({ ...change, since: briefTime(since) })),
           series: metrics.result(centre, reach),
-          events: events.result(centre),
+          events: near.events,
         },
-        { files: filesNotRead, errors: shapes.other(), series: metrics.other() },
+        { files: filesNotRead, errors: shapes.other(), series: metrics.other(), events: near.other },
       );
     },
   };

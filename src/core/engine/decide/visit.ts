@@ -49,9 +49,16 @@ function askTurn(scene: Scene): SingleStep {
 }
 
 const CITE = "Cite results in claims by their reference, e.g. r7.";
+const QUOTE =
+  "A quote has at least 8 characters of one record (a line, an element of a list, a row of a table, a hunk of a diff), or is a whole record or field. Two rows are two quotes. Text inside JSON may be quoted with or without escapes.";
 
 function mayCite({ program, state, visit, node }: Scene): boolean {
   return citesResults(node, program.skills(visit.node, state.run.changed));
+}
+
+/** Checks whether code compares the quotes of the answer with the results. */
+function mustQuote({ node }: Scene): boolean {
+  return (node.eval ?? []).some(({ kind }) => kind === "evidence");
 }
 
 /** Builds the prompt: the sections, the run's context and the turns so far. */
@@ -77,7 +84,9 @@ function openingHere(scene: Scene, tools: ToolSet): Opening {
   const known = openings.get(visit);
   if (known?.tools === tools && known.lesson === lesson) return known;
   const past = lesson ? [{ text: previousAttempt(lesson), trusted: false }] : [];
-  const notes = [planNote(scene), mayCite(scene) ? CITE : undefined].filter((note) => note !== undefined);
+  const notes = [planNote(scene), mayCite(scene) ? CITE : undefined, mustQuote(scene) ? QUOTE : undefined].filter(
+    (note) => note !== undefined,
+  );
   const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
   const sections = [...past, ...program.preface(visit.node, offeringOf(program, state)), instruction];
   const opening = { ...sectioned(sections), lesson, tools };

@@ -212,7 +212,7 @@ function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { r
     return failed("crosses_records", `its quote joins parts of different records of ${ref}`);
   }
   if (read.kind === "field") {
-    return failed("not_found", `its quote is shorter than 8 characters and is not a whole field of ${ref}`);
+    return failed("not_found", `its quote is shorter than 8 characters and is not a whole field or record of ${ref}`);
   }
   const source = known.get(refsOf(cite)[0] ?? "");
   const nearest = source && "source" in source && given.nearestLeft-- > 0 ? nearestTo(source.source, read) : undefined;

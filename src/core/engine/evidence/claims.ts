@@ -120,7 +120,10 @@ export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimMode
   return (modes.unsupported === "drop" && !supported) || (modes.unbound === "drop" && unbound !== undefined);
 }
 
-/** Removes claims from the answer, or marks them. Unless an unsupported claim fails, removes invalid citations. */
+/**
+ * Removes claims from the answer, or marks them. Unless an unsupported claim fails, removes invalid citations. Marked
+ * claims list them in `rejected`, with the reason, so that later nodes can look at the results themselves.
+ */
 export function withoutUnsupported(
   { rule, modes }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
   data: JsonObject,
@@ -134,7 +137,9 @@ export function withoutUnsupported(
     const kept = modes.unsupported === "fail" ? claim : keepCites(rule, claim, cites);
     if (!isObject(kept)) return kept;
     const marks = { ...(partial ? { partial } : {}), ...(unbound ? { unbound: [...unbound] } : {}) };
-    return { ...kept, ...(modes.unsupported === "mark" ? { supported } : {}), ...marks };
+    if (modes.unsupported !== "mark") return { ...kept, ...marks };
+    const rejected = cites.flatMap(({ ref, quote, problem }) => (problem ? [{ ref, quote, reason: problem }] : []));
+    return { ...kept, supported, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };
   };
   return (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
 }

@@ -90,7 +90,7 @@ function recordsAt(form: Form, places: readonly { readonly start: number; readon
 /** Most records that are returned for the value of one field. */
 const MOST_RECORDS = 100;
 
-/** Finds quotes that are the whole value of a field. */
+/** Finds short quotes that are the whole value of a field, or a whole record. */
 function findFields(text: string, quotes: readonly Quote[], found: (Found | undefined)[]): void {
   const wanted = new Set(quotes.flatMap((quote) => (quote.kind === "field" ? quote.value : [])));
   if (wanted.size === 0) return;
@@ -112,6 +112,19 @@ function jsonOf(text: string): Json | undefined {
   return /^\s*[[{"\d-]/.test(text) ? parseJson(text) : undefined;
 }
 
+/** Checks whether a record is so short that a quote of all of it can be shorter than other quotes. */
+function isShort(item: Json): boolean {
+  const parts = isObject(item)
+    ? Object.values(item as JsonObject)
+    : Array.isArray(item)
+      ? (item as readonly Json[])
+      : [];
+  return parts.length <= MOST_OF_SHORT && parts.every((part) => typeof part !== "object");
+}
+
+/** Number of parts of a list or object that is shorter than 8 characters. */
+const MOST_OF_SHORT = 4;
+
 interface Scalars {
   readonly value: Json;
   /** Returns the record that contains the value. */
@@ -128,6 +141,7 @@ function eachScalar(
     const divides = isDivided(value as readonly Json[]);
     for (const item of value as readonly Json[]) {
       const own = divides ? () => ({ text: JSON.stringify(item), value: item }) : record;
+      if (divides && isShort(item)) visit(JSON.stringify(item), own);
       eachScalar({ value: item, record: own, deeper }, visit);
     }
   } else if (isObject(value)) {

@@ -115,7 +115,12 @@ describe("modes", () => {
     const { data, evidence } = resultAt(judged([TRUE, FALSE], checks({ on_unsupported: "mark" })), "a");
     expect(data.claims).toEqual([
       { ...TRUE, supported: true },
-      { ...FALSE, evidence: [], supported: false },
+      {
+        ...FALSE,
+        evidence: [],
+        supported: false,
+        rejected: [{ ref: "r1", quote: "the disk of db-7 is full", reason: "its quote does not occur in r1" }],
+      },
     ]);
     expect(evidence).toEqual({ claims: 2, supported: 1, dropped: 0, cites: 2, held: 1 });
   });
