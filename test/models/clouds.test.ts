@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Model } from "../../src/core/engine/ports.ts";
-import { azureModel } from "../../src/models/azure.ts";
-import { bedrockModel, vertexModel } from "../../src/models/claude-clouds.ts";
+import { azureModel } from "../../src/models/clouds/azure.ts";
+import { bedrockModel, vertexModel } from "../../src/models/clouds/claude.ts";
 import { callOf, describeModel, type ModelOptions, promptOf } from "../contracts/model.ts";
 import {
   AWS,

@@ -5,11 +5,11 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Observer } from "../../core/engine/ports.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
+import { settingsOf } from "../checks/settings.ts";
 import { readWorkflow } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import type { FinishedRun } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
-import { settingsOf } from "../checks/settings.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 
 /** Prometheus metrics of the runs that this process drives. Labels contain only names from the operator's files. */

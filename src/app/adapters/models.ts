@@ -132,15 +132,15 @@ const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>>
     return compatibleModel({ ...common, apiKey, keyName: "OPENAI_API_KEY", baseURL });
   },
   async bedrock({ env, offline, common }) {
-    const { bedrockModel } = await import("../../models/claude-clouds.ts");
+    const { bedrockModel } = await import("../../models/clouds/claude.ts");
     return bedrockModel({ ...common, env, offline });
   },
   async vertex({ env, offline, common }) {
-    const { vertexModel } = await import("../../models/claude-clouds.ts");
+    const { vertexModel } = await import("../../models/clouds/claude.ts");
     return vertexModel({ ...common, env, offline });
   },
   async azure({ env, common }) {
-    const { azureModel } = await import("../../models/azure.ts");
+    const { azureModel } = await import("../../models/clouds/azure.ts");
     return azureModel({ ...common, env });
   },
   async replay({ serving, onPromptChanged }) {

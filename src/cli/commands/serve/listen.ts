@@ -6,21 +6,12 @@ import type { PreparedRun } from "../../../app/runs/prepare.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { signalCommands } from "../../../core/engine/result/signal-command.ts";
-import {
-	openWebhooks,
-	type WebhookTold,
-} from "../../../protocol/webhooks/server.ts";
+import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
 import { approvalPage, toldPage } from "../../../reports/site/approval.ts";
 import { runChoices, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { GRACE_MS, openServing, portOf } from "../../serving.ts";
-import {
-	amount,
-	describeFailure,
-	jsonText,
-	painter,
-	programName,
-} from "../../terminal/terminal.ts";
+import { amount, describeFailure, jsonText, painter, programName } from "../../terminal/terminal.ts";
 import { skillLogger } from "../run/run.ts";
 import { describeEnd, watchOf } from "./worker.ts";
 
@@ -29,145 +20,110 @@ const USUAL_PORT = 8080;
 
 /** Starts runs from webhooks until it is stopped, then waits for the running ones. */
 export const listen: Action = async (io, _args, flags) => {
-	const { workspace, teller, stopped } = openServing(io, flags, undefined);
-	const choices = runChoices(flags);
-	const setting = readSetting(
-		workspace,
-		text(flags, "config") ?? USUAL_FILE,
-		choices,
-	);
-	const { file } = setting;
-	const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
-	const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
-	const queued = async () => (await workspace.intake?.waiting()) ?? 0;
-	const metrics = await openMetrics({
-		workspace: setting.workspace,
-		choices,
-		queued,
-	});
-	let address = "";
-	const listener = openListener(setting, {
-		choices,
-		watch(prepared) {
-			const watch = watchOf(io, watched, prepared);
-			const observers = [...watch.observers, metrics.start(prepared)];
-			return { ...watch, observers, tellsContent: flags.otlpContent === true };
-		},
-		ask(run, question) {
-			const { signal } = new AbortController();
-			const watch = (prepared: PreparedRun) => watchOf(io, watched, prepared);
-			return askRun(setting.workspace, run, question, {
-				choices,
-				connect: { signal },
-				watch,
-			});
-		},
-		loggerFor: (skill) => skillLogger(io, watched, skill),
-		onSlackFault: teller.onFault,
-		onEnd(finished) {
-			metrics.end(finished.record.run, finished);
-			if (flags.quiet !== true) void io.err(describeEnd(io, flags, finished));
-		},
-		onLink: (link) =>
-			void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
-		onGivenUp(run, error) {
-			metrics.end(run, undefined);
-			// Another process is driving the run.
-			if (error instanceof SkillflowError && error.code === "store.locked")
-				return;
-			void io.err(
-				`${plainLine(run)} resumes at the next start\n${describeFailure(error, flags, io)}`,
-			);
-		},
-	});
-	const server = await openWebhooks(setting, listener, {
-		host,
-		port: portOf(flags, String(file.port ?? USUAL_PORT)),
-		pages: {
-			ask: ({ link, stored }) => approvalPage({ ...link, stored }),
-			tell: toldPage,
-		},
-		metrics: {
-			...metrics,
-			host,
-			token: file.metrics && workspace.host.env[file.metrics.token],
-		},
-		onEvent: (event) =>
-			void (flags.quiet === true
-				? undefined
-				: io.err(describeEvent(io, flags, event))),
-		onFault: teller.onFault,
-	});
-	address = server.url;
-	const stop = new AbortController();
-	void stopped.then(() => {
-		server.drain();
-		teller.note(
-			"stopping: accepts no more webhooks, and exits when the current runs end",
-		);
-		stop.abort();
-	});
-	try {
-		await listener.work(
-			stop.signal,
-			() => void tellAddress(io, flags, { url: server.url, setting }),
-		);
-	} finally {
-		await server.close(GRACE_MS);
-	}
-	return 0;
+  const { workspace, teller, stopped } = openServing(io, flags, undefined);
+  const choices = runChoices(flags);
+  const setting = readSetting(workspace, text(flags, "config") ?? USUAL_FILE, choices);
+  const { file } = setting;
+  const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
+  const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
+  const queued = async () => (await workspace.intake?.waiting()) ?? 0;
+  const metrics = await openMetrics({
+    workspace: setting.workspace,
+    choices,
+    queued,
+  });
+  let address = "";
+  const listener = openListener(setting, {
+    choices,
+    watch(prepared) {
+      const watch = watchOf(io, watched, prepared);
+      const observers = [...watch.observers, metrics.start(prepared)];
+      return { ...watch, observers, tellsContent: flags.otlpContent === true };
+    },
+    ask(run, question) {
+      const { signal } = new AbortController();
+      const watch = (prepared: PreparedRun) => watchOf(io, watched, prepared);
+      return askRun(setting.workspace, run, question, {
+        choices,
+        connect: { signal },
+        watch,
+      });
+    },
+    loggerFor: (skill) => skillLogger(io, watched, skill),
+    onSlackFault: teller.onFault,
+    onEnd(finished) {
+      metrics.end(finished.record.run, finished);
+      if (flags.quiet !== true) void io.err(describeEnd(io, flags, finished));
+    },
+    onLink: (link) => void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
+    onGivenUp(run, error) {
+      metrics.end(run, undefined);
+      // Another process is driving the run.
+      if (error instanceof SkillflowError && error.code === "store.locked") return;
+      void io.err(`${plainLine(run)} resumes at the next start\n${describeFailure(error, flags, io)}`);
+    },
+  });
+  const server = await openWebhooks(setting, listener, {
+    host,
+    port: portOf(flags, String(file.port ?? USUAL_PORT)),
+    pages: {
+      ask: ({ link, stored }) => approvalPage({ ...link, stored }),
+      tell: toldPage,
+    },
+    metrics: {
+      ...metrics,
+      host,
+      token: file.metrics && workspace.host.env[file.metrics.token],
+    },
+    onEvent: (event) => void (flags.quiet === true ? undefined : io.err(describeEvent(io, flags, event))),
+    onFault: teller.onFault,
+  });
+  address = server.url;
+  const stop = new AbortController();
+  void stopped.then(() => {
+    server.drain();
+    teller.note("stopping: accepts no more webhooks, and exits when the current runs end");
+    stop.abort();
+  });
+  try {
+    await listener.work(stop.signal, () => void tellAddress(io, flags, { url: server.url, setting }));
+  } finally {
+    await server.close(GRACE_MS);
+  }
+  return 0;
 };
 
 interface Opened {
-	readonly url: string;
-	readonly setting: Setting;
+  readonly url: string;
+  readonly setting: Setting;
 }
 
-async function tellAddress(
-	io: Io,
-	flags: Flags,
-	{ url, setting }: Opened,
-): Promise<void> {
-	const sources = [...setting.sources.keys()];
-	await io.out(
-		flags.json === true ? jsonText({ url, sources }) : `listening on ${url}\n`,
-	);
-	if (flags.quiet === true) return;
-	const lines = [...setting.sources.values()].map(
-		({ name, said, document }) => {
-			return `  POST /${name} (${said.kind}) starts ${plainLine(document)}\n`;
-		},
-	);
-	const channels = [...(setting.slack?.channels ?? [])];
-	const mentions = channels.map(
-		([id, { document }]) =>
-			`  POST /slack/events (${id}) starts ${plainLine(document)}\n`,
-	);
-	await io.err(
-		`listening on ${url} to ${amount(lines.length + (setting.slack ? 1 : 0), "source")} (Ctrl-C stops)\n${[...lines, ...mentions].join("")}`,
-	);
+async function tellAddress(io: Io, flags: Flags, { url, setting }: Opened): Promise<void> {
+  const sources = [...setting.sources.keys()];
+  await io.out(flags.json === true ? jsonText({ url, sources }) : `listening on ${url}\n`);
+  if (flags.quiet === true) return;
+  const lines = [...setting.sources.values()].map(({ name, said, document }) => {
+    return `  POST /${name} (${said.kind}) starts ${plainLine(document)}\n`;
+  });
+  const channels = [...(setting.slack?.channels ?? [])];
+  const mentions = channels.map(([id, { document }]) => `  POST /slack/events (${id}) starts ${plainLine(document)}\n`);
+  await io.err(
+    `listening on ${url} to ${amount(lines.length + (setting.slack ? 1 : 0), "source")} (Ctrl-C stops)\n${[...lines, ...mentions].join("")}`,
+  );
 }
 
-function describeEvent(
-	io: Io,
-	flags: Flags,
-	{ source, status, text: told }: WebhookTold,
-): string {
-	const paint = painter(io, flags);
-	const mark = status < 300 ? paint("green", "●") : paint("yellow", "!");
-	return `${mark} ${source} ${status} ${plainLine(told)}\n`;
+function describeEvent(io: Io, flags: Flags, { source, status, text: told }: WebhookTold): string {
+  const paint = painter(io, flags);
+  const mark = status < 300 ? paint("green", "●") : paint("yellow", "!");
+  return `${mark} ${source} ${status} ${plainLine(told)}\n`;
 }
 
 /** Describes an approval link. The token is not printed anywhere else. */
-function describeLink(
-	io: Io,
-	{ run, waiting, by, token }: Link,
-	address: string,
-): string {
-	const { approve } = signalCommands({ record: { run } }, waiting);
-	const until = waiting.until === undefined ? "" : ` until ${waiting.until}`;
-	const link = `${address.replace(/\/$/, "")}/approve/${token}`;
-	return `◆ ${plainLine(run)} waits at ${plainLine(waiting.node)}${until}: ${plainLine(waiting.ask)}
+function describeLink(io: Io, { run, waiting, by, token }: Link, address: string): string {
+  const { approve } = signalCommands({ record: { run } }, waiting);
+  const until = waiting.until === undefined ? "" : ` until ${waiting.until}`;
+  const link = `${address.replace(/\/$/, "")}/approve/${token}`;
+  return `◆ ${plainLine(run)} waits at ${plainLine(waiting.node)}${until}: ${plainLine(waiting.ask)}
   ${plainLine(by)}: ${link}
   or: ${programName(io)} ${plainLine(approve)}\n`;
 }

@@ -1,8 +1,8 @@
-import type { Environment } from "../core/document/config.ts";
-import type { Model } from "../core/engine/ports.ts";
-import { type ServiceOptions, serviceOf } from "./faults.ts";
-import { plainClient } from "./openai-client.ts";
-import { chatModel } from "./openai-compatible.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { Model } from "../../core/engine/ports.ts";
+import { type ServiceOptions, serviceOf } from "../faults.ts";
+import { plainClient } from "../openai-client.ts";
+import { chatModel } from "../openai-compatible.ts";
 
 /** Latest version of the API that is not a preview. */
 const API_VERSION = "2024-10-21";

@@ -1,12 +1,12 @@
 import type { AnthropicBedrock } from "@anthropic-ai/bedrock-sdk";
 import type { AnthropicVertex } from "@anthropic-ai/vertex-sdk";
-import { SkillflowError } from "../core/base/errors.ts";
-import { defined } from "../core/base/values.ts";
-import type { Environment } from "../core/document/config.ts";
-import type { Model } from "../core/engine/ports.ts";
-import { claudeModel, plainOptions } from "./anthropic.ts";
-import { type ServiceOptions, serviceOf, unsigned } from "./faults.ts";
-import { loadPackage } from "./packages.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
+import { defined } from "../../core/base/values.ts";
+import type { Environment } from "../../core/document/config.ts";
+import type { Model } from "../../core/engine/ports.ts";
+import { claudeModel, plainOptions } from "../anthropic.ts";
+import { type ServiceOptions, serviceOf, unsigned } from "../faults.ts";
+import { loadPackage } from "../packages.ts";
 
 /** Claude on Amazon Bedrock and on Google Vertex AI. The vendors' SDKs find the credentials and sign the requests. */
 
