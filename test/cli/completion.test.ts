@@ -96,7 +96,8 @@ describe("what may stand at the cursor", () => {
   };
 
   it("is known for every placeholder of the help, or nothing can be known of it", () => {
-    const FREE = "key=value id usd n ref ops duration digest op=outcome text url number address word name".split(" ");
+    const FREE =
+      "key=value id usd n ref ops duration digest op=outcome text url number address word name question".split(" ");
     const placeholders = (specs: readonly CommandSpec[], path: readonly string[]): string[] =>
       specs.flatMap((spec) => {
         const { usage, commands = [] } = spec;
