@@ -38,7 +38,7 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
     return { type: "model:reply", prompt, usage: told, ...of, purpose: "work", stop: "end" };
   }),
   text.map((reason): EventBody => ({ type: "workflow:end", results: {}, status: "failed", reason })),
-  text.map((model): EventBody => ({ type: "run:resume", settings: { model } })),
+  text.map((model): EventBody => ({ type: "run:resume", settings: { model: model || "m" } })),
 );
 const event: fc.Arbitrary<RunEvent> = fc
   .record({ seq: fc.nat(), epoch: fc.nat(), key: text, at: fc.option(text), more: fc.boolean(), body })
