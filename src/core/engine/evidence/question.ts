@@ -79,12 +79,12 @@ function evidenceIn(
   const none = (problem: string, code: CiteFault = "no_evidence"): Evidence => {
     return { problem: `${ref} ${problem}`, code, isTeam };
   };
-  // First, because whether a write failed may be unknown after a crash. The reason must not depend on that.
+  if (call.planned) return none("was planned, not carried out");
+  // Before the outcome, because whether a write failed may be unknown after a crash. The reason must not depend on that.
   if (isWrite) return none("is the result of a write, which is not evidence");
   if (!outcome) return none("has no result");
   if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) return none("failed");
   if (STATE_TOOLS.includes(call.tool)) return none("is what an earlier run noted, which is not evidence of this one");
-  if (call.planned) return none("was planned, not carried out");
   if (isOwnCode)
     return none("is the result of code that the model wrote. Cite the results that the code read", "own_code");
   const lines = sentLines(sent);
