@@ -26,9 +26,14 @@ import { type Found, findQuotes, nearestTo, type Source } from "./source.ts";
 /** Checks claims against the results that they cite, without asking a model. */
 
 /** A result that can be cited, or in `problem` the reason that it is not evidence. */
-export type Evidence = ({ readonly source: Source } | { readonly problem: string; readonly code: CiteFault }) & {
-  readonly isTeam: boolean;
-};
+export type Evidence = (
+  | {
+      readonly source: Source;
+      /** True if parts were left out that repeat the call's arguments. Quotes of them are looked for in the run's input. */
+      readonly repeats?: boolean;
+    }
+  | { readonly problem: string; readonly code: CiteFault }
+) & { readonly isTeam: boolean };
 
 export interface Examined {
   readonly claims: readonly CheckedClaim[];
@@ -57,6 +62,9 @@ function refutationsOf({ refutes }: EvidenceRule, data: JsonObject): readonly Js
 function quotedIn({ texts }: EvidenceRule, earlier: readonly EarlierClaim[]): readonly Cite[] {
   return texts ? earlier.flatMap(({ cites }) => cites) : [];
 }
+
+/** The reference of the run's input. */
+export const INPUT_REF = "input";
 
 interface Examination {
   readonly rule: EvidenceRule;
@@ -152,11 +160,19 @@ function searchAll(cites: readonly Open[], evidenceOf: (ref: string) => Evidence
     const evidence = evidenceOf(ref);
     known.set(ref, evidence);
     if ("problem" in evidence) continue;
-    const quotes = opens.map(({ read }) => read);
-    for (const [index, found] of findQuotes(evidence.source, quotes).entries())
-      opens[index]?.finds.push({ ref, found });
+    find(opens, { ref, source: evidence.source });
+    if (!evidence.repeats) continue;
+    const input = evidenceOf(INPUT_REF);
+    known.set(INPUT_REF, input);
+    const open = opens.filter(({ finds }) => !finds.some(({ found }) => found));
+    if ("source" in input && open.length > 0) find(open, { ref: INPUT_REF, source: input.source });
   }
   return known;
+}
+
+function find(opens: readonly Open[], { ref, source }: { readonly ref: string; readonly source: Source }): void {
+  const quotes = opens.map(({ read }) => read);
+  for (const [index, found] of findQuotes(source, quotes).entries()) opens[index]?.finds.push({ ref, found });
 }
 
 /** Most quotes for which the nearest text is searched. */

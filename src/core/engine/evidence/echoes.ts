@@ -12,7 +12,7 @@ export function withoutEchoes(output: Json, input: Json, echoes: readonly string
   const kept = Object.entries(output as JsonObject).filter(([name, value]) => {
     return echoes ? !echoes.includes(name) : !(typeof value === "string" && value !== "" && sent?.has(value));
   });
-  return Object.fromEntries(kept);
+  return kept.length === Object.keys(output).length ? output : Object.fromEntries(kept);
 }
 
 const LEAST_OF_LINE = 8;

@@ -6,7 +6,7 @@ import type { EventBody } from "../event/event.ts";
 import type { CiteFault } from "../event/node-result.ts";
 import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/state.ts";
-import { type Evidence, examine } from "./check.ts";
+import { type Evidence, examine, INPUT_REF } from "./check.ts";
 import type { EarlierClaim } from "./claims.ts";
 import { sentLines, withoutEchoes, withoutSent } from "./echoes.ts";
 
@@ -44,7 +44,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
   const { node, evaluator, data, results, input, earlier, mostOfExcerpt } = question;
   const byRef = new Map(results.map((result) => [result.call.ref, result]));
   const evidenceOf = (ref: string): Evidence => {
-    if (ref === "input") return { source: { texts: [resultText(input)] }, isTeam: false };
+    if (ref === INPUT_REF) return { source: { texts: [resultText(input)] }, isTeam: false };
     const result = byRef.get(ref);
     if (result) return evidenceIn(result, blobs);
     return { problem: `${ref || "nothing"} is not a result of this run`, code: "unknown_ref", isTeam: false };
@@ -73,7 +73,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
 /** Returns the evidence in a result. Planned, failed, rejected and unfinished calls and writes are not evidence. */
 function evidenceIn(
   { call, isTeam, isWrite, isOwnCode, sent, echoes, blobs }: CitedResult,
-  texts: ReadonlyMap<string, string>,
+  read: ReadonlyMap<string, string>,
 ): Evidence {
   const { ref, outcome, input } = call;
   const none = (problem: string, code: CiteFault = "no_evidence"): Evidence => {
@@ -88,7 +88,8 @@ function evidenceIn(
   if (isOwnCode)
     return none("is the result of code that the model wrote. Cite the results that the code read", "own_code");
   const lines = sentLines(sent);
-  const kept = blobs.flatMap(({ blob_id }) => texts.get(blob_id) ?? []);
-  const parts = [withoutEchoes(outcome.output, input, echoes), ...kept];
-  return { source: { texts: parts.map((part) => resultText(withoutSent(part, lines))) }, isTeam };
+  const kept = blobs.flatMap(({ blob_id }) => read.get(blob_id) ?? []);
+  const own = withoutEchoes(outcome.output, input, echoes);
+  const texts = [own, ...kept].map((part) => resultText(withoutSent(part, lines)));
+  return { source: { texts }, repeats: own !== outcome.output, isTeam };
 }

@@ -69,6 +69,23 @@ function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOpti
 const TRUE = claim("the pool ran dry", cite("r1", "pool exhausted after 1500 ms"));
 const FALSE = claim("the disk is full", cite("r1", "the disk of db-7 is full"));
 
+test("a quote of the input that a result only repeats is one of the input", () => {
+  const alert = "the disk of db-7 is full";
+  const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]) }, ["look -> a"]);
+  const repeated = claim("the disk is full", cite("r1", alert));
+  const own = claim("the pool", cite("r1", "the pool ran dry, I think"));
+  const played = play(recordOf(workflow, { skills: [OPS], input: { alert } }), {
+    answers: [
+      calls(["ops_logs", { about: alert, why: "the pool ran dry, I think" }]),
+      "seen",
+      ...Array.from({ length: 4 }, () => gives({ claims: [repeated, own] })),
+    ],
+    tools: ({ input }) => ({ output: { ...(input as JsonObject), text: "nothing" } }),
+  });
+  const cites = eventsOf(played.events, "evidence:checked")[0]?.claims.flatMap((each) => each.cites);
+  expect(cites).toMatchObject([{ ref: "input" }, { ref: "r1", code: "not_found" }]);
+});
+
 test("the nodes after it read which results a node's claims rest on, and those after others do not", () => {
   const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]), b: {} }, ["look -> a", "a -> b"]);
   const claims = [TRUE, FALSE, claim("seen", cite("r2", "src/orders.js"), cite("r1", "pool exhausted after"))];
