@@ -68,7 +68,8 @@ export function factsIn(claim: string): Fact[] {
   return facts;
 }
 
-const NAME = /`([^`\n]{1,300})`|"([^"\n]{1,300})"|“([^”\n]{1,300})”/y;
+/** An apostrophe within or after a word is no quotation mark. */
+const NAME = /`([^`\n]{1,300})`|"([^"\n]{1,300})"|[“„]([^“”\n]{1,300})[“”]|(?<!\w)['‘]([^'‘’\n]{1,300})['’](?!\w)/y;
 const REFERENCE = /^\[?r\d+\]?$/i;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)/iy;
 const VERSION = /(?:v\d{1,9}(?:\.\d{1,9}){0,5}|\d{1,9}(?:\.\d{1,9}){2,5})(?:-[a-z][\w.]{0,40})?(?!\w|\.\d)/iy;
@@ -80,7 +81,7 @@ const WORD = /[\p{L}_#@/][\p{L}\p{N}_#@/.:-]{0,300}/uy;
 function factAt(text: string, at: number): { readonly fact?: Fact; readonly end: number } | undefined {
   const name = matchAt(NAME, text, at);
   if (name) {
-    const inner = (name[1] ?? name[2] ?? name[3] ?? "").trim();
+    const inner = (name.slice(1).find((group) => group !== undefined) ?? "").trim();
     const end = at + name[0].length;
     return inner === "" || REFERENCE.test(inner) ? { end } : { fact: { kind: "name", text: inner }, end };
   }

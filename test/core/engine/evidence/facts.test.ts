@@ -16,6 +16,8 @@ describe("the facts of a claim", () => {
     ["v1.4.2 at 10.0.0.12", ["v1.4.2", "10.0.0.12"]],
     ['`pool.size` is "exhausted"', ["pool.size", "exhausted"]],
     ["as `r7` shows", []],
+    ["fails with 'disk is full' (‘no space’)", ["disk is full", "no space"]],
+    ["the pool doesn't free Wren's or the users' connections, isn't it", []],
   ])("%s", (claim, facts) => {
     expect(factsIn(claim).map(({ text }) => text)).toEqual(facts);
   });
