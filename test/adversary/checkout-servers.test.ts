@@ -1,12 +1,15 @@
 import { mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { Loopback } from "../../src/testing.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
 import { hasTerminal, runOnTerminal } from "../cli/pseudo-terminal.ts";
+import { oneOf } from "../harness/long.ts";
 import { httpServer } from "../services/mcp.ts";
+
+const it = oneOf(2);
 
 /** A checkout names MCP servers wherever one can be named: none is started or asked before the operator says so. */
 

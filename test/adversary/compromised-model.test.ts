@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
 import type { Skill } from "../../src/core/skill/skill.ts";
@@ -11,10 +11,12 @@ import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.t
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
 import { runInside } from "../cli/inside.ts";
 import { type Ended, makeProject, readEvents, runProgram } from "../cli/program.ts";
-import { LONG, longer, sliceOf, spreadOf } from "../harness/long.ts";
+import { LONG, longer, oneOf, sliceOf, spreadOf } from "../harness/long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { attacker, choicesOf, disguises, FORGERIES, type Knowledge } from "./attacker.ts";
+
+const it = oneOf(3);
 
 /**
  * The compromised-model suite (trust): a model that does what an attacker would, over all shipped workflows and all

@@ -15,8 +15,11 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { toolContext } from "skillflow/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import skill from "../../skills/git/skill.ts";
+import { oneOf } from "../harness/long.ts";
+
+const test = oneOf(2);
 
 const SECRET = "the launch code is 7461";
 const HOST_LINE = "host-file-first-line 9c1d";

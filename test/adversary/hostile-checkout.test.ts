@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS as TABLE } from "../../src/cli/table/commands.ts";
 import { runInside } from "../cli/inside.ts";
 import { runFile } from "../cli/program.ts";
-import { LONG } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { type Checkout, hostileCheckout } from "./trees/checkout.ts";
 import { AWS, brokenOnes, closeServices, leaksIn, runBounded, snapshot, writtenOutside } from "./trees/target.ts";
+
+const it = oneOf(2);
 
 /**
  * One checkout that holds every attack that a repository can make on a user who looks at it: no command starts what it

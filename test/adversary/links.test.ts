@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { fileBlobs } from "../../src/stores/blobs.ts";
 import { blobsOfRun, fileStore } from "../../src/stores/file/store.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
@@ -19,6 +19,9 @@ import { runInside } from "../cli/inside.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 import { codeOf } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
+import { oneOf } from "../harness/long.ts";
+
+const it = oneOf(3);
 
 /** A checkout, or code that ran, puts links and other files in the place of ours (trust 8). */
 

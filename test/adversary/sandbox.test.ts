@@ -23,16 +23,18 @@ import { createServer, type Server } from "node:net";
 import { hostname, networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { isRefusedAddress } from "../../src/core/base/address/address.ts";
 import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/skill/sandbox.ts";
 import { seccompFilter } from "../../src/sandbox/isolation/seccomp.ts";
 import { makeProject } from "../cli/program.ts";
 import { bundled } from "../harness/bundled.ts";
-import { sliceOf, spreadOf } from "../harness/long.ts";
+import { oneOf, sliceOf, spreadOf } from "../harness/long.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
+
+const it = oneOf(3);
 
 /**
  * What a hostile program tries, and that it has no effect. Where the same probe can run outside of the sandbox without
@@ -894,6 +896,7 @@ for i in range(200):
   except OSError: pass
 time.sleep(20)
 `;
+
       const parts = { mounts: [shown("/workspace", true)], ...limited({ diskBytes: 70_000_000 }) };
       expect(await run({ argv: python(code), ...parts })).toMatchObject({ ended: "disk", code: undefined });
     });

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { openContents } from "../../src/loaders/folder/skill-contents.ts";
 import { openMcp } from "../../src/loaders/mcp/client.ts";
 import { openServerContents } from "../../src/loaders/mcp/contents.ts";
@@ -8,8 +8,11 @@ import { openSkillSet } from "../../src/loaders/registry/open.ts";
 import { followProcess } from "../../src/sandbox/processes.ts";
 import { toolContext } from "../../src/testing.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
+import { oneOf } from "../harness/long.ts";
 import { foreignHost, hasPython, makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
+
+const it = oneOf(2);
 
 /** A yes is given to files in one place: whatever else would run, in another place or later, needs another one. */
 
@@ -450,6 +453,7 @@ describe("code that was rewritten after the start does not run", () => {
 /** Lists one tool, and ends when that is called. */
 const SERVER = `
 import { createInterface } from "node:readline";
+
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (method === "tools/call") process.exit(1);

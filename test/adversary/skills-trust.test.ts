@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { isReservedVariable } from "../../src/core/document/config.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, resultOf, runFile, runProgram } from "../cli/program.ts";
+import { oneOf } from "../harness/long.ts";
+
+const it = oneOf(2);
 
 /** A checkout that tries to be trusted: whatever it holds, none of its code runs before its operator says so. */
 
@@ -21,6 +24,7 @@ edges: []
 const SERVER = { command: "node", args: ["-e", 'require("fs").writeFileSync("ran-server", "")'] };
 const skillOf = (id: string) => `
 import { writeFileSync } from "node:fs";
+
 writeFileSync("ran-" + ${JSON.stringify(id)}, "");
 export default { id: ${JSON.stringify(id)}, name: "N", description: "d", category: "general", config: {}, tools: [] };
 `;

@@ -1,13 +1,16 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { type Loopback, startLoopback } from "../../src/testing.ts";
+import { oneOf } from "../harness/long.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, resultOf } from "./program.ts";
+
+const it = oneOf(2);
 
 /** The skill `code`, against the built program. */
 

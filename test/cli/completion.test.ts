@@ -1,16 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { SOURCES } from "../../src/cli/completion/values.ts";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
 import { optionsOf } from "../../src/cli/table/options.ts";
-import { spreadOf } from "../harness/long.ts";
+import { oneOf, spreadOf } from "../harness/long.ts";
 import { FLOW, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { installation, makeProject } from "./program.ts";
 import { hasTerminal } from "./pseudo-terminal.ts";
+
+const it = oneOf(2);
 
 const SKILL = "---\nname: my-way\ndescription: My way\n---\nDo it.";
 const files = {

@@ -1,11 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { arch, hostname, platform, release, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
-import { sliceOf } from "../harness/long.ts";
+import { oneOf, sliceOf } from "../harness/long.ts";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
 import { linesOf, makeProject, type ProgramOptions, runProgram } from "./program.ts";
+
+const it = oneOf(2);
 
 /** What Sentry's ingest is sent: an envelope's header, then each item's header and payload. */
 interface Envelope {

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import type { RunSummary } from "../../src/core/engine/record/run-summary.ts";
+import { oneOf } from "../harness/long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import type { Scripted } from "../services/script.ts";
@@ -19,6 +20,8 @@ import {
   runAt,
   runProgram,
 } from "./program.ts";
+
+const it = oneOf(3);
 
 const missing = whyNoEngine();
 const FILES = { "flow.yml": FLOW, "script.json": WORKING };

@@ -1,12 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { FLOW, isPosting, scriptOf, work } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+
+const it = oneOf(3);
 
 const MODEL = ["--model", "openai-compatible:test"];
 const RUN = ["run", "flow.yml", ...MODEL, "--run-id", "r"];

@@ -1,12 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { type Answers, httpServer, stdioServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { pinned } from "./pins.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+
+const it = oneOf(3);
 
 /** MCP servers in runs of the built program. */
 

@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf } from "./program.ts";
+
+const it = oneOf(3);
 
 /** The count-words example of the Skill Tools document, in a project, with the built program. */
 

@@ -1,11 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { unshareSandbox } from "../../src/sandbox/isolation/unshare.ts";
+import { oneOf } from "../harness/long.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+
+const it = oneOf(3);
 
 const FLOW = `
 id: making

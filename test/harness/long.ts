@@ -1,3 +1,5 @@
+import { it, type TestAPI } from "vitest";
+
 /** Whether the long forms of the tests are wanted: `npm run test:adversary`. */
 export const LONG = process.env.SKILLFLOW_LONG === "1";
 
@@ -21,6 +23,24 @@ export function turnOf<Row>(rows: readonly Row[], count = 4): readonly Row[] {
 }
 
 const turns = new WeakMap<readonly unknown[], number>();
+
+/**
+ * `it` for suites whose every test starts programs: outside the long forms, one of every `share` runs, and vitest names
+ * the others as skipped.
+ */
+export function oneOf(share: number): TestAPI {
+  let count = 0;
+  const chosen = () => (LONG || count++ % share === 0 ? it : it.skip) as TestAPI;
+  return new Proxy(it, {
+    apply: (_target, _this, args) => Reflect.apply(chosen(), undefined, args),
+    get(target, name) {
+      if (name === "skipIf") return (isSkipped: unknown) => (isSkipped ? it.skip : chosen());
+      if (name !== "each") return Reflect.get(target, name);
+      const one = chosen();
+      return one.each.bind(one);
+    },
+  });
+}
 
 /** How often a property is tried: an eighth of `all` unless the long forms are wanted. */
 export function runsOf(all: number): number {

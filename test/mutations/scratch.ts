@@ -20,7 +20,12 @@ export function openScratch(root: string): Scratch {
   }
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
   const isGreen = (command: string, ...args: string[]) =>
-    spawnSync(command, args, { cwd: directory, stdio: "ignore", timeout: 300_000 }).status === 0;
+    spawnSync(command, args, {
+      cwd: directory,
+      env: { ...process.env, SKILLFLOW_LONG: "1" },
+      stdio: "ignore",
+      timeout: 300_000,
+    }).status === 0;
   return {
     notices(mutation) {
       const path = join(directory, mutation.file);

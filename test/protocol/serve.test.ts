@@ -4,13 +4,15 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import jayson from "jayson/promise/index.js";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import type { JsonObject } from "../../src/core/base/values.ts";
 import { runHere } from "../cli/in-process.ts";
 import { type Ended, makeProject, runProgram } from "../cli/program.ts";
-import { LONG } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { runsPython } from "../sandbox/python.ts";
 import { COUNT, packageFiles } from "./packages.ts";
+
+const it = oneOf(3);
 
 /** The built program as a service, driven by a stock client and by bare requests. */
 

@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { satisfies } from "semver";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import { openSandbox } from "../../src/sandbox/choose.ts";
 import { type LoopbackHandler, sendJson, startLoopback } from "../../src/testing.ts";
 import { type Ended, runAt } from "../cli/program.ts";
 import { lostLinks } from "../docs/links.ts";
-import { LONG } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { type Installed, installPacked, type Manifest, readManifest } from "../harness/packed-package.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { startAnthropic } from "../services/anthropic.ts";
@@ -20,6 +20,8 @@ import type { ModelService } from "../services/script.ts";
 import * as sentry from "../services/sentry.ts";
 import * as slack from "../services/slack.ts";
 import { ANSWERING, VENDORS } from "../services/vendors.ts";
+
+const it = oneOf(3);
 
 /** What those get who install the package: what it weighs, what it brings, and that all of it works from there. */
 

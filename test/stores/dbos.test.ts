@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { RunQueue, Store } from "../../src/core/engine/ports.ts";
 import { databaseBlobs } from "../../src/stores/dbos/blobs.ts";
 import { type Database, openDatabase } from "../../src/stores/dbos/database.ts";
@@ -15,8 +15,10 @@ import { describeStates } from "../contracts/state.ts";
 import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 import { describeTurns } from "../contracts/turns.ts";
-import { LONG } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
+
+const it = oneOf(2);
 
 const missing = whyNoEngine();
 const what = `the engine's store${missing === undefined ? "" : ` (skipped: ${missing})`}`;

@@ -2,12 +2,14 @@ import { type ChildProcess, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import { parse } from "yaml";
 import { runHere } from "../cli/in-process.ts";
 import { runProgram } from "../cli/program.ts";
-import { LONG } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { serveForge } from "../services/forges.ts";
+
+const it = oneOf(2);
 
 /** Fixes of shipped incidents: the finding, the test that fails, the change that makes it pass, and its pull request. */
 
@@ -195,6 +197,7 @@ describe("the lost index of slow-search, from an issue", () => {
   const TEST = `import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+
 
 const folder = new URL("../migrations/", import.meta.url);
 

@@ -1,11 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { runHere } from "../cli/in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "../cli/program.ts";
 import { statusesOf, toldBy } from "../cli/sink.ts";
-import { LONG, sliceOf } from "../harness/long.ts";
+import { LONG, oneOf, sliceOf } from "../harness/long.ts";
 import {
   COMMIT,
   closeWorlds,
@@ -23,6 +23,8 @@ import {
   type World,
   WRITING,
 } from "./triage-world.ts";
+
+const it = oneOf(2);
 
 /**
  * The triage workflow as it is shipped: one process finds the cause, plans an issue and a message and holds nothing that

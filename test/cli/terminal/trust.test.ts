@@ -10,17 +10,21 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { TrustEntry } from "../../../src/app/workspace.ts";
+import { oneOf } from "../../harness/long.ts";
 import { scriptOf } from "../flows.ts";
 import { runHere, type Screen } from "../in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "../program.ts";
 import { hasTerminal, runOnTerminal } from "../pseudo-terminal.ts";
 
+const it = oneOf(3);
+
 /** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
 
 const moduleOf = (id: string) => `
 import { writeFileSync } from "node:fs";
+
 writeFileSync(new URL("../../imported-${id}", import.meta.url), "");
 export default {
   id: "${id}", name: "N", description: "d", category: "general", config: {},

@@ -3,12 +3,15 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { actedOf } from "../../../src/core/base/errors.ts";
 import type { McpServerConfig } from "../../../src/core/skill/skill.ts";
 import { type Loopback, sendJson } from "../../../src/testing.ts";
+import { oneOf } from "../../harness/long.ts";
 import { type Answers, httpServer, stdioServer, TOOL } from "../../services/mcp.ts";
 import { cleanups, exists, type Opened, open, openScript } from "./open.ts";
+
+const it = oneOf(2);
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";

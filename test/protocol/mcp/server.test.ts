@@ -1,12 +1,15 @@
 import { existsSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { scriptOf } from "../../cli/flows.ts";
 import { runHere } from "../../cli/in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../../cli/program.ts";
+import { oneOf } from "../../harness/long.ts";
 import { stdioServer } from "../../services/mcp.ts";
 import { connectHere, connectHttp, connectStdio, startHttp } from "../mcp-program.ts";
+
+const it = oneOf(3);
 
 const GREET = `
 id: greet-all
@@ -53,6 +56,7 @@ const textOf = (result: { readonly content: readonly unknown[] }) =>
 /** Leaves a file behind when it is imported, and prints where only messages may be. */
 const PAGER = `
 import { writeFileSync } from "node:fs";
+
 writeFileSync(process.cwd() + "/imported", "");
 console.log("loaded, loudly");
 export default {

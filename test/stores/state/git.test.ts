@@ -3,14 +3,16 @@ import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import type { StateStore } from "../../../src/core/engine/ports.ts";
 import { gitState } from "../../../src/stores/state/git.ts";
 import { makeProject } from "../../cli/program.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
 import { bundled } from "../../harness/bundled.ts";
-import { LONG } from "../../harness/long.ts";
+import { LONG, oneOf } from "../../harness/long.ts";
+
+const it = oneOf(3);
 
 const folders: string[] = [];
 afterEach(() => {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect } from "vitest";
 import { deliver } from "../../../../src/app/calls/patches/deliver.ts";
 import type { Forge } from "../../../../src/app/calls/patches/forge.ts";
 import { withOwnFolder } from "../../../../src/app/calls/patches/git.ts";
@@ -13,7 +13,10 @@ import { openRemote } from "../../../../src/app/calls/patches/remote.ts";
 import { findTarget } from "../../../../src/app/calls/patches/target.ts";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import type { Patch } from "../../../../src/core/engine/event/patch.ts";
+import { oneOf } from "../../../harness/long.ts";
 import { type Forge as Served, serveForge } from "../../../services/forges.ts";
+
+const test = oneOf(3);
 
 /** Delivery of approved patches. The repository behind every service is a real one. */
 
