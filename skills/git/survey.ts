@@ -97,12 +97,10 @@ const LATER: readonly RegExp[] = [
 export function codeFirst(patch: string): { readonly text: string; readonly isCut: boolean } {
   const files = patch.split(/^(?=diff --git )/m).map((text) => {
     const path = /^diff --git a\/(.*) b\//.exec(text)?.[1] ?? "";
-    return { text: text.endsWith("\n") ? text : `${text}\n`, rank: LATER.findLastIndex((each) => each.test(path)) };
+    return { text: text.replace(/(?<=[^\n])$/, "\n"), rank: LATER.findLastIndex((each) => each.test(path)) };
   });
-  const text = files
-    .sort((a, b) => a.rank - b.rank)
-    .map((file) => file.text)
-    .join("");
-  if (patch === "" || text.length <= RELEASE_DIFF) return { text: patch === "" ? "" : text, isCut: false };
+  const sorted = files.sort((a, b) => a.rank - b.rank);
+  const text = sorted.map((file) => file.text).join("");
+  if (text.length <= RELEASE_DIFF) return { text, isCut: false };
   return { text: text.slice(0, text.lastIndexOf("\n", RELEASE_DIFF)), isCut: true };
 }

@@ -79,8 +79,6 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
   };
 }
 
-/** Number of values for each fall of a counter. */
-const MOST_FALLS = 10;
 const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
 
 /** Statistics and steps of one field of one group. */
@@ -121,7 +119,7 @@ export function createSeries(group: readonly (string | null)[], field: string): 
     isRising() {
       const all = points.all();
       const falls = all.slice(1).filter(({ last }, index) => last < (all[index]?.last ?? last));
-      return falls.length * MOST_FALLS <= all.length;
+      return falls.length * 10 <= all.length;
     },
     result(isRate) {
       const all = points.all();

@@ -55,22 +55,14 @@ const described = {
 
 /** Files searched, with their aliases, and why nothing was found. */
 const scanned = { searched: "number", per_file: {}, files: {}, notes: ["text"], why: ["text"] } as const;
-const page = { returned: "number", truncated: "flag", more: "text" } as const;
+const page = { returned: "number", truncated: "flag", more: "text", empty: ["text"] } as const;
 /** Lines by location, or a table if `fields` was given. */
 const found = resultSchema(
-  { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], empty: ["text"], ...scanned },
+  { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], ...scanned },
   "returned",
   "truncated",
 );
-const table = {
-  matched: "number",
-  ...page,
-  day: "text",
-  columns: ["text"],
-  rows: [["any"]],
-  empty: ["text"],
-  ...scanned,
-} as const;
+const table = { matched: "number", ...page, day: "text", columns: ["text"], rows: [["any"]], ...scanned } as const;
 
 const counted = resultSchema(
   { ...table, distinct: "number", bucket: "text", other: "number", without_value: "number", without_time: "number" },

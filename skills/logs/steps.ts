@@ -81,9 +81,7 @@ export function stepsOf(points: readonly Point[]): readonly Step[] {
 const MOST_FLIPS = 8;
 
 function flipsOf(points: readonly Point[]): readonly Step[] {
-  const values = new Set<number>();
-  for (const { mean } of points) if (values.size < 3) values.add(mean);
-  if (values.size !== 2) return [];
+  if (new Set(points.map(({ mean }) => mean)).size !== 2) return [];
   const flips = points.slice(1).flatMap(({ time, mean }, index) => {
     const before = points[index]?.mean ?? mean;
     return before === mean ? [] : [{ time, before, after: mean }];

@@ -128,12 +128,10 @@ const MOST_SHOWN = 300;
 /** Returns the cause and the description, without lines that name files and without what the title has. */
 function textsOf(entries: readonly Entry[], title: string): readonly string[] {
   const texts = TEXTS.flatMap((key) => entries.filter((each) => each.key === key).map(({ text }) => text));
-  const lines = texts.flatMap((text) => text.split("\n", MOST_LINES)).map((line) => line.trim().slice(0, MOST_SHOWN));
+  const lines = texts.flatMap((text) => text.split("\n", 5)).map((line) => line.trim().slice(0, MOST_SHOWN));
   const wanted = lines.filter((line) => /[a-z]{3}/i.test(line) && !title.includes(line) && pathsIn(line).length === 0);
-  return [...new Set(wanted)].slice(0, MOST_LINES);
+  return [...new Set(wanted)].slice(0, 5);
 }
-
-const MOST_LINES = 5;
 
 /** Reads a field, a tag of the form `service:checkout`, or the release `checkout@1.2.0`. */
 function serviceOf(entries: readonly Entry[]): string | undefined {

@@ -3,29 +3,7 @@ import { briefTime } from "../line/timestamp.ts";
 import type { Line } from "../selector.ts";
 import { createShapes, type Shape, type Shapes } from "./shapes.ts";
 
-/** Deploys, flag changes and config changes in the files. */
-export interface Events {
-  /** Begins a file. In a file whose name says that it lists such events, every record is one. */
-  begin(file: string): { add(line: Line): void };
-  /** Returns the events nearest to an instant: those before it, the latest first, then those after it. */
-  result(centre: number | undefined): {
-    readonly events: readonly object[];
-    /** Number of events that are not shown. */
-    readonly other: number;
-    /** Checks whether each record of a file is shown in full. */
-    readonly covers: (file: string) => boolean;
-  };
-}
-
 type Event = Pick<Shape, "time" | "at" | "example" | "count">;
-
-interface EventList {
-  readonly file: string;
-  readonly shapes: Shapes;
-  readonly most: number;
-  /** Each record of a file that lists events, unless there are too many. */
-  records: Event[] | undefined;
-}
 
 const SHOWN = 12;
 const MOST_SHAPES = 300;
@@ -41,26 +19,26 @@ const NAMED =
 const WORDS =
   /(?<![a-z])(?:deploy(?:ed|ing|ment|s)?|rollouts?|roll(?:ed|ing)[ -]?(?:out|back)|rollback|release[ _-](?:v?\d|created|published)|feature[ _-]?flags?|flags?[ _.-](?:chang|enabl|disabl|flip|toggl|updat)\w*|config(?:uration|map)?[ _.-](?:chang|updat|reload|appl|push)\w*|(?:chang|updat|reload|appli)\w*[ _-](?:\S{1,30} )?config\w*|migrations?|migrated)(?![a-z]|\w{0,30}"\s?:|\w{0,30}=)/i;
 
-export function createEvents(near: number | undefined): Events {
-  const lists: EventList[] = [];
+/** Gathers deploys, flag changes and config changes. In a file whose name says that it lists them, every record is one. */
+export function createEvents(near: number | undefined) {
+  /** Shapes of events by file, and each record of a file that lists events, unless there are too many. */
+  const lists = new Map<string, { readonly shapes: Shapes; readonly most: number; records: Event[] | undefined }>();
   return {
-    begin(file) {
+    begin(file: string) {
       const isNamed = NAMED.test(file);
-      const shapes = createShapes(MOST_SHAPES, near);
       const most = isNamed ? ROUTINE_OF_NAMED : ROUTINE;
-      const list: EventList = { file, shapes, most, records: isNamed ? [] : undefined };
-      lists.push(list);
-      return {
-        add(line) {
-          if (!isNamed && !WORDS.test(line.text)) return;
-          shapes.add(file, line);
-          list.records?.push(eventOf(file, line));
-          if ((list.records?.length ?? 0) > most) list.records = undefined;
-        },
+      const list = { shapes: createShapes(MOST_SHAPES, near), most, records: isNamed ? ([] as Event[]) : undefined };
+      lists.set(file, list);
+      return (line: Line) => {
+        if (!isNamed && !WORDS.test(line.text)) return;
+        list.shapes.add(file, line);
+        list.records?.push(eventOf(file, line));
+        if ((list.records?.length ?? 0) > most) list.records = undefined;
       };
     },
-    result(centre) {
-      const found = lists.flatMap(({ shapes, most, records }): readonly Event[] => {
+    /** Returns the events nearest to an instant: those before it, the latest first, then those after it. */
+    result(centre: number | undefined) {
+      const found = [...lists.values()].flatMap(({ shapes, most, records }): readonly Event[] => {
         return records ?? shapes.all().filter(({ count }) => count <= most);
       });
       const distance = ({ time }: Event) =>
@@ -68,14 +46,18 @@ export function createEvents(near: number | undefined): Events {
       const isAfter = ({ time }: Event) => Number(centre !== undefined && time !== undefined && time > centre);
       const order = (a: Event, b: Event) => distance(a) - distance(b) || (a.at < b.at ? -1 : 1);
       const nearest = found.sort(order).slice(0, SHOWN);
-      const shownHere = new Set(nearest);
       return {
-        events: nearest.sort((a, b) => isAfter(a) - isAfter(b) || order(a, b)).map(eventTold),
+        events: nearest
+          .sort((a, b) => isAfter(a) - isAfter(b) || order(a, b))
+          .map(({ time, at, example: text, count }) => ({
+            ...(time === undefined ? {} : { time: briefTime(time) }),
+            ...(count > 1 ? { at, text, count } : { at, text }),
+          })),
         other: found.length - nearest.length,
-        covers: (file) => {
-          const records = lists.find((list) => list.file === file)?.records ?? [];
-          const isWhole = (each: Event) => shownHere.has(each) && each.example.length <= EVENT_SHOWN;
-          return records.length > 0 && records.every(isWhole);
+        /** Checks whether each record of a file is shown in full. */
+        covers(file: string) {
+          const records = lists.get(file)?.records ?? [];
+          return records.length > 0 && records.every((each) => nearest.includes(each) && !each.example.endsWith("…"));
         },
       };
     },
@@ -85,13 +67,4 @@ export function createEvents(near: number | undefined): Events {
 function eventOf(file: string, { text, time, offset, length }: Line): Event {
   const example = shortened(shown(text.slice(0, LINE_SHOWN), length), EVENT_SHOWN);
   return { time, at: `${file}@${offset}`, example, count: 1 };
-}
-
-function eventTold({ time, at, example, count }: Event) {
-  return {
-    ...(time === undefined ? {} : { time: briefTime(time) }),
-    at,
-    text: example,
-    ...(count > 1 ? { count } : {}),
-  };
 }

@@ -12,15 +12,6 @@ interface Origin {
   readonly groups: readonly Group[];
 }
 
-/** Series of all measurements, by metric and labels, or by service for the measurements of log lines. */
-export interface Metrics {
-  add(fields: Fields, origin: Origin): void;
-  /** Returns the series that changed, those with a step near the instant first, the largest steps first. */
-  result(centre: number | undefined, reach: number): readonly object[];
-  /** Returns the number of values whose series was not kept. */
-  other(): number;
-}
-
 const MOST_SERIES = 400;
 const MOST_LABELS = 8;
 const LONGEST_LABEL = 60;
@@ -35,11 +26,12 @@ export function isSample(fields: Fields): boolean {
   return typeof fields["metric"] === "string" && "value" in fields;
 }
 
-export function createMetrics(): Metrics {
+/** Gathers series of all measurements, by metric and labels, or by service for the measurements of log lines. */
+export function createMetrics() {
   const all = new Map<string, { readonly name: string; readonly own: string; readonly series: Series }>();
   let other = 0;
   return {
-    add(fields, { time, isExport, groups }) {
+    add(fields: Fields, { time, isExport, groups }: Origin) {
       if (time === undefined) return;
       const measures = measuresOf(fields).filter(({ name }) => name === "value" || !isSample(fields));
       if (measures.length === 0) return;
@@ -57,7 +49,8 @@ export function createMetrics(): Metrics {
         else all.set(key, { name: key, own, series: createSeries([], own).add(value, time) });
       }
     },
-    result(centre, reach) {
+    /** Returns the series that changed: those with a step near the instant first, the strongest first. */
+    result(centre: number | undefined, reach: number): readonly object[] {
       const told = [...all.values()].map(({ name, own, series }) => {
         const isCounter = COUNTER.test(own) && series.isRising();
         const { row, steps, weight } = series.result(isCounter);
@@ -74,9 +67,10 @@ export function createMetrics(): Metrics {
       const [near, others] = [sorted.filter(({ rank }) => rank >= NEAR), sorted.filter(({ rank }) => rank < NEAR)];
       return [...eachFirst(near), ...eachFirst(others)].map(({ name, isCounter, row, steps }) => {
         const [min, max, , first, last] = row.slice(MIN);
-        return { series: name, ...(isCounter ? PER_SECOND : {}), min, max, first, last, steps: steps.map(atTime) };
+        return { series: name, ...(isCounter && { per: "second" }), min, max, first, last, steps: steps.map(atTime) };
       });
     },
+    /** Returns the number of values whose series was not kept. */
     other: () => other,
   };
 }
@@ -86,20 +80,18 @@ const NEAR = 1000;
 /** Columns of a series' row. */
 const MIN = 3;
 const MAX = 4;
-const PER_SECOND = { per: "second" };
 
 /** Returns how strongly a step changed a series: as a share of its level and of its range, less far from the instant. */
-function strengthOf({ time, from, before, after }: Step, range: number, { centre, reach }: Near): number {
+function strengthOf(
+  { time, from, before, after }: Step,
+  range: number,
+  near: { centre: number; reach: number },
+): number {
   const change = Math.abs(after - before);
   const level = Math.max(Math.abs(before), Math.abs(after)) || 1;
   const strength = (change / level) * Math.min(1, change / (range || 1));
   // A drift is weaker than a jump.
-  return (strength / (from === undefined ? 1 : 2)) * (1 - Math.abs(time - centre) / reach / 2);
-}
-
-interface Near {
-  readonly centre: number;
-  readonly reach: number;
+  return (strength / (from === undefined ? 1 : 2)) * (1 - Math.abs(time - near.centre) / near.reach / 2);
 }
 
 /** Moves the first series of each metric before the second ones, so that a metric of many instances hides no other. */

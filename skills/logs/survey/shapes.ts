@@ -17,17 +17,12 @@ export interface Shape {
   time: number | undefined;
 }
 
-export interface Shapes {
-  add(file: string, line: Line): void;
-  all(): readonly Shape[];
-  /** Returns the number of records whose shape was not kept. */
-  other(): number;
-}
+export type Shapes = ReturnType<typeof createShapes>;
 
 const EXAMPLE_SHOWN = 400;
 
 /** Groups records by shape, up to a number of shapes. `near` chooses the example: the nearest record, or the first. */
-export function createShapes(most: number, near: number | undefined): Shapes {
+export function createShapes(most: number, near: number | undefined) {
   const shapes = new Map<string, Shape>();
   let other = 0;
   const isBetter = (time: number | undefined, known: number | undefined) => {
@@ -35,8 +30,14 @@ export function createShapes(most: number, near: number | undefined): Shapes {
     if (known === undefined) return true;
     return near === undefined ? time < known : Math.abs(time - near) < Math.abs(known - near);
   };
+  const join = (known: Shape, { count, first, last, example, at, time }: Shape) => {
+    known.count += count;
+    if (first !== undefined) known.first = Math.min(known.first ?? first, first);
+    if (last !== undefined) known.last = Math.max(known.last ?? last, last);
+    if (isBetter(time, known.time)) Object.assign(known, { example, at, time });
+  };
   return {
-    add(file, line) {
+    add(file: string, line: Line): void {
       const { text, time, length } = line;
       const shape = shown(shapeOf(text), length);
       const known = shapes.get(shape);
@@ -44,42 +45,29 @@ export function createShapes(most: number, near: number | undefined): Shapes {
         other++;
         return;
       }
-      const example = () => ({
-        example: shortened(shown(text.slice(0, LINE_SHOWN), length), EXAMPLE_SHOWN),
-        at: `${file}@${line.offset}`,
-        time,
-      });
-      if (!known) shapes.set(shape, { shape, count: 1, first: time, last: time, ...example() });
-      else {
-        known.count++;
-        if (time !== undefined) known.first = Math.min(known.first ?? time, time);
-        if (time !== undefined) known.last = Math.max(known.last ?? time, time);
-        if (isBetter(time, known.time)) Object.assign(known, example());
+      if (known && !isBetter(time, known.time)) {
+        join(known, { ...known, count: 1, first: time, last: time });
+        return;
       }
+      const example = shortened(shown(text.slice(0, LINE_SHOWN), length), EXAMPLE_SHOWN);
+      const one = { shape, count: 1, first: time, last: time, example, at: `${file}@${line.offset}`, time };
+      if (known) join(known, one);
+      else shapes.set(shape, one);
     },
-    all: () => joinIds([...shapes.values()], isBetter),
+    all: () => joinIds([...shapes.values()], join),
+    /** Returns the number of records whose shape was not kept. */
     other: () => other,
   };
 }
 
 /** Joins shapes that differ only because some hexadecimal ids happen to have no letter. The most frequent one names them. */
-function joinIds(
-  shapes: readonly Shape[],
-  isBetter: (time: number | undefined, known: number | undefined) => boolean,
-): readonly Shape[] {
+function joinIds(shapes: readonly Shape[], join: (known: Shape, one: Shape) => void): readonly Shape[] {
   const joined = new Map<string, Shape>();
   for (const one of [...shapes].sort((a, b) => b.count - a.count)) {
     const key = one.shape.replaceAll("<hex>", "<n>");
     const known = joined.get(key);
-    if (!known) {
-      joined.set(key, { ...one });
-      continue;
-    }
-    const { example, at, time, first, last } = one;
-    known.count += one.count;
-    if (first !== undefined) known.first = Math.min(known.first ?? first, first);
-    if (last !== undefined) known.last = Math.max(known.last ?? last, last);
-    if (isBetter(time, known.time)) Object.assign(known, { example, at, time });
+    if (known) join(known, one);
+    else joined.set(key, { ...one });
   }
   return [...joined.values()];
 }

@@ -80,7 +80,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
             counts.add(by, name, { time: line.time, isError: failed });
           }
         }
-        inFile.add(line);
+        inFile(line);
         if (!isNamed && !line.text.toLowerCase().includes(word ?? "")) return;
         if (failed) shapes.add(log.name, line);
         metrics.add(record.fields, { time: line.time, isExport: log.layout !== "lines", groups: found });

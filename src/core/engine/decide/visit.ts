@@ -56,11 +56,6 @@ function mayCite({ program, state, visit, node }: Scene): boolean {
   return citesResults(node, program.skills(visit.node, state.run.changed));
 }
 
-/** Checks whether code compares the quotes of the answer with the results. */
-function mustQuote({ node }: Scene): boolean {
-  return (node.eval ?? []).some(({ kind }) => kind === "evidence");
-}
-
 /** Builds the prompt: the sections, the run's context and the turns so far. */
 function workPrompt(scene: Scene): Prompt {
   const { state, visit, node } = scene;
@@ -84,9 +79,11 @@ function openingHere(scene: Scene, tools: ToolSet): Opening {
   const known = openings.get(visit);
   if (known?.tools === tools && known.lesson === lesson) return known;
   const past = lesson ? [{ text: previousAttempt(lesson), trusted: false }] : [];
-  const notes = [planNote(scene), mayCite(scene) ? CITE : undefined, mustQuote(scene) ? QUOTE : undefined].filter(
-    (note) => note !== undefined,
-  );
+  const notes = [
+    planNote(scene),
+    mayCite(scene) ? CITE : undefined,
+    scene.node.eval?.some(({ kind }) => kind === "evidence") ? QUOTE : undefined,
+  ].filter((note) => note !== undefined);
   const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
   const sections = [...past, ...program.preface(visit.node, offeringOf(program, state)), instruction];
   const opening = { ...sectioned(sections), lesson, tools };

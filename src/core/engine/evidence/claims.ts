@@ -120,10 +120,7 @@ export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimMode
   return (modes.unsupported === "drop" && !supported) || (modes.unbound === "drop" && unbound !== undefined);
 }
 
-/**
- * Removes claims from the answer, or marks them. Unless an unsupported claim fails, removes invalid citations. Marked
- * claims list them in `rejected`, with the reason, so that later nodes can look at the results themselves.
- */
+/** Removes claims from the answer, or marks them. Unless unsupported claims fail, removes invalid cites; marked claims list them. */
 export function withoutUnsupported(
   { rule, modes }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
   data: JsonObject,

@@ -112,18 +112,11 @@ function jsonOf(text: string): Json | undefined {
   return /^\s*[[{"\d-]/.test(text) ? parseJson(text) : undefined;
 }
 
-/** Checks whether a record is so short that a quote of all of it can be shorter than other quotes. */
-function isShort(item: Json): boolean {
-  const parts = isObject(item)
-    ? Object.values(item as JsonObject)
-    : Array.isArray(item)
-      ? (item as readonly Json[])
-      : [];
-  return parts.length <= MOST_OF_SHORT && parts.every((part) => typeof part !== "object");
+/** Checks whether all of a record may be shorter than other quotes must be. */
+function isShort(record: Json): boolean {
+  const parts = Object.values(record ?? {});
+  return parts.length <= 4 && parts.every((part) => typeof part !== "object");
 }
-
-/** Number of parts of a list or object that is shorter than 8 characters. */
-const MOST_OF_SHORT = 4;
 
 interface Scalars {
   readonly value: Json;
