@@ -97,7 +97,7 @@ function linesTold(log: OpenLog, head: Excerpt, counted: number | undefined) {
 
 /** Returns the format that most records have. */
 export function formatOf(records: readonly LineRecord[]): string {
-  const formats = ["json", "logfmt", "text"].map((format) => ({
+  const formats = ["json", "logfmt", "access", "text"].map((format) => ({
     format,
     count: records.filter((record) => record.format === format).length,
   }));

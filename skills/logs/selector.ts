@@ -1,6 +1,6 @@
 import { type Condition, compileConditions, type Wanted as WantedValue } from "./line/condition.ts";
 import { compilePattern, type Pattern, requiredLiteral } from "./line/pattern.ts";
-import { parseJson, parseRecord } from "./line/record.ts";
+import { ACCESS_FIELDS, parseJson, parseRecord } from "./line/record.ts";
 import { parseInstant, timeOfFields, timeOfText } from "./line/timestamp.ts";
 import { type Block, LINE_KEPT } from "./read/blocks.ts";
 
@@ -122,7 +122,7 @@ function valueRun({ exactly = "" }: Condition): string {
 
 function keyRun({ field }: Condition): string {
   const key = field.split(".").at(-1) ?? "";
-  return /^\d+$/.test(key) ? "" : plainRun(key);
+  return /^\d+$/.test(key) || ACCESS_FIELDS.includes(key) ? "" : plainRun(key);
 }
 
 function plainRun(text: string): string {

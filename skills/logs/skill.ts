@@ -1,5 +1,5 @@
 import { defineSkill, type defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { each, resultSchema } from "skillflow/internal";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { readAlert } from "./survey/alert.ts";
@@ -34,7 +34,7 @@ const described = {
   files: {
     ...filters.files,
     description:
-      "Path, glob (*, **, ?, {a,b}) or list of them. Packed files are unpacked; CSV, JSON documents, OTLP and Prometheus exports become rows with fields",
+      "Path, glob (*, **, ?, {a,b}) or list of them. Packed files are unpacked; CSV, JSON documents, OTLP and Prometheus exports become rows; access logs have method, path, status",
   },
   contains: { ...filters.contains, description: "Text in the line, as written; of a list all. The fastest filter" },
   excludes: { ...filters.excludes, description: "Text not in the line; of a list none" },
@@ -119,7 +119,7 @@ const surveyed = resultSchema(
     files: ["any"],
     whole: ["any"],
     errors: [{ shape: "text", count: "number", first: "text", last: "text", at: "text", example: "text" }],
-    changes: [{ by: "text", name: "text", lines: ["number"], errors: ["number"], since: "text" }],
+    changes: [{ ...each("text", "by name since at example"), lines: ["number"], errors: ["number"], status: {} }],
     series: ["any"],
     events: [{ time: "text", at: "text", text: "text", count: "number" }],
     left_out: {},
@@ -180,7 +180,7 @@ export default defineSkill({
     ),
     tool(
       "survey",
-      "Gives a first picture: files, small ones whole, shapes of errors, services and hosts that changed, series with steps, deploys and config changes",
+      "Gives a first picture: files, small ones whole, shapes of errors, new lines, routes, services and hosts that changed, series with steps, deploys and config changes",
       {
         files: { ...filters.files, description: "As in search" },
         around: { ...text(40), description: "Its start; default: when errors rose most" },

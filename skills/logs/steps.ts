@@ -9,6 +9,7 @@ export interface Point {
   readonly time: number;
   readonly mean: number;
   readonly last: number;
+  readonly count?: number;
 }
 
 /** Change of a series from one level to another. */
@@ -23,22 +24,25 @@ export interface Step {
 
 const MOST_STRETCHES = 512;
 
-export function createPoints(): Points {
+/** `origin` begins an interval of any length. */
+export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}): Points {
   let length = 1;
   let stretches = new Map<number, { time: number; sum: number; count: number; last: number; lastTime: number }>();
   const put = (time: number, sum: number, count: number, last: number, lastTime: number) => {
-    const key = Math.floor(time / length);
+    const key = Math.floor((time - origin) / length);
     const known = stretches.get(key);
     if (!known) stretches.set(key, { time, sum, count, last, lastTime });
     else {
       if (lastTime >= known.lastTime) Object.assign(known, { last, lastTime });
-      Object.assign(known, { time: Math.min(known.time, time), sum: known.sum + sum, count: known.count + count });
+      known.time = Math.min(known.time, time);
+      known.sum += sum;
+      known.count += count;
     }
   };
   return {
     add(time, value) {
       put(time, value, 1, value, time);
-      while (stretches.size > MOST_STRETCHES) {
+      while (stretches.size > most) {
         const old = stretches;
         length *= 2;
         stretches = new Map();
@@ -48,7 +52,7 @@ export function createPoints(): Points {
     all: () =>
       [...stretches.values()]
         .sort((a, b) => a.time - b.time)
-        .map(({ time, sum, count, last }) => ({ time, mean: sum / count, last })),
+        .map(({ time, sum, count, last }) => ({ time, mean: sum / count, last, count })),
   };
 }
 

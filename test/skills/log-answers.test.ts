@@ -264,6 +264,9 @@ describe("shapes", () => {
     ['failed "trace-id": "77ab" after 3 s', 'failed "trace-id": "<id>" after <n> s'],
     ["upstream answered with 504 after 30000 ms", "upstream answered with 504 after <n> ms"],
     ["worker 3 exited with code 137", "worker <n> exited with code 137"],
+    ['{"price":"759,67"}', "price=<n>,<n>"],
+    ['{"price":"653.20","total":"1,234"}', "price=<n> total=<n>"],
+    ["SELECT * FROM a WHERE b = 'c d' AND e = 2", "SELECT * FROM a WHERE b = <text> AND e = <n>"],
     ["statuses of 503 users", "statuses of <n> users"],
     [
       `failed ${"word ".repeat(100)}java.net.SocketTimeoutException: 12`,
@@ -271,6 +274,26 @@ describe("shapes", () => {
     ],
   ])("%j", (text, shape) => {
     expect(shapeOf(text)).toBe(shape);
+  });
+
+  test("of access logs have fields", async () => {
+    const line = (path: string, status: number) =>
+      `1.2.3.4 - ann [01/May/2024:10:00:00 +0000] "GET ${path} HTTP/1.1" ${status} 17 "https://a.example/" "curl/8"\n`;
+    put("access/edge.log", [line("/a", 200), line("/b", 503), line("/a", 504)].join(""));
+    const found = await call("search", {
+      files: "access/edge.log",
+      where: { status: ">=500" },
+      fields: ["path", "agent"],
+    });
+    expect(found.rows).toEqual([
+      [expect.any(String), "/b", "curl/8"],
+      [expect.any(String), "/a", "curl/8"],
+    ]);
+    const counted = await call("count_by", { files: "access/edge.log", by: ["method", "path"] });
+    expect(counted.rows).toEqual([
+      ["GET", "/a", 2],
+      ["GET", "/b", 1],
+    ]);
   });
 
   test("are counted beside fields", async () => {

@@ -79,6 +79,55 @@ describe("survey", () => {
     expect(result["left_out"]).toEqual({});
   });
 
+  test("shows new lines of any level, the statuses of a route and rare lines, with counts before and since", async () => {
+    const sql = (brand: string) => `SELECT * FROM products WHERE brand = '${brand}' LIMIT 20`;
+    const lines = Array.from({ length: 60 }, (_, minute) => [
+      `${at(minute)} LOG:  checkpoint complete: wrote ${minute} buffers`,
+      ...(minute === 29 ? [`${at(minute)} LOG:  DROP INDEX products_brand_idx`] : []),
+      ...(minute >= 30 ? [`${at(minute)} LOG:  slow: ${sql(["Wyld", "Tarn", "O''Neil"][minute % 3] ?? "")}`] : []),
+    ]).flat();
+    put("l/postgres.log", lines.map((line) => `${line}\n`).join(""));
+    const request = (minute: number, status: number) =>
+      `10.0.0.${minute} - - [01/May/2026:${at(minute).slice(11, 19)} +0000] "POST /claims/${minute}/scans?x=1 HTTP/1.1" ${status} 7 "-" "curl"\n`;
+    put("l/access.log", Array.from({ length: 60 }, (_, minute) => request(minute, minute < 30 ? 201 : 413)).join(""));
+    const result = await survey({ files: "l/*", around: at(40) });
+    expect(result["errors"]).toEqual([]);
+    const changes = result["changes"] as JsonObject[];
+    expect(changes.slice(0, 3)).toEqual([
+      {
+        by: "route",
+        name: "POST /claims/:id/scans",
+        lines: [20, 30],
+        status: { "413": [0, 30], "201": [20, 0] },
+        since: at(30),
+        at: expect.stringMatching(/^l\/access\.log@\d+$/),
+        example: request(30, 413).trimEnd(),
+      },
+      {
+        by: "line",
+        name: `${at(30)} LOG:  slow: ${sql("Wyld")}`,
+        lines: [0, 30],
+        since: at(30),
+        at: expect.stringMatching(/^l\/postgres\.log@\d+$/),
+      },
+      expect.objectContaining({ name: `${at(29)} LOG:  DROP INDEX products_brand_idx`, lines: [0, 1], since: at(29) }),
+    ]);
+    expect(JSON.stringify(changes)).not.toContain("checkpoint");
+  });
+
+  test("a file without times has a head, and the fields that are not always numbers", async () => {
+    const rows = Array.from(
+      { length: 200 },
+      (_, row) => `NB-${row},${row % 2 ? '"39,80"' : "653.20"},${"x".repeat(9)}`,
+    );
+    put("h/feed.csv", ["sku,price,note", ...rows].join("\n"));
+    const [file] = (await survey({ files: "h/*" }))["files"] as JsonObject[];
+    expect(file).toMatchObject({
+      head: ["sku,price,note", ...rows.slice(0, 3)].join("\n"),
+      odd: ["price: 100 of 200 not numeric, such as 39,80"],
+    });
+  });
+
   test("focus narrows errors and series, not the files", async () => {
     const result = await survey({ files: "*", focus: "CART" });
     expect(result).toMatchObject({ errors: [], series: [] });
@@ -207,6 +256,8 @@ test.each<[string, boolean]>([
   ["2026-05-01 10:00:00 [error] connect() refused", true],
   ["E0501 10:00:00.123456 1 x.go:3] gone", true],
   ['10.0.0.1 - - [01/May/2026:10:00:00 +0000] "GET / HTTP/1.1" 502 12', true],
+  ['pod/x 10.0.0.1 - - [01/May/2026:10:00:00 +0000] "GET / HTTP/1.1" 502 12', true],
+  ['10.0.0.1 - - [01/May/2026:10:00:00 +0000] "GET /error HTTP/1.1" 413 12', false],
   ["java.lang.IllegalStateException: no", true],
   ["\tat com.example.Error.run(Error.java:3)", false],
   ["all is well", false],

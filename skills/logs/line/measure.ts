@@ -54,4 +54,4 @@ function isMeasure(name: string): boolean {
 
 /** Names of numbers that identify, order or classify. */
 const NOT_MEASURED =
-  /(?:^|[._-])(?:id|ids|pid|tid|uid|gid|port|line|lineno|status|code|version|v|seq|sequence|offset|index|severity|level|lvl|year|month|flags|commit|sha|hash|build|pod|host|node|shard|partition)$|[a-z](?:I[dD]|Status|Code|Port|Number)$|status|severity|(?:^|_)(?:line|port)_?(?:no|number)?$/i;
+  /(?:^|[._-])(?:id|ids|pid|tid|uid|gid|port|line|lineno|status|code|version|v|seq|sequence|offset|index|severity|level|lvl|year|month|flags|commit|sha|hash|build|pod|host|node|shard|partition|order|claim|invoice|ticket|customer|account)$|[a-z](?:I[dD]|Status|Code|Port|Number)$|status|severity|(?:^|_)(?:line|port)_?(?:no|number)?$/i;

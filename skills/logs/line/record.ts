@@ -1,7 +1,7 @@
 import { shortened } from "./text.ts";
 import { isTimeName } from "./timestamp.ts";
 
-type LineFormat = "json" | "logfmt" | "text";
+type LineFormat = "json" | "logfmt" | "access" | "text";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,12 +11,40 @@ export interface LineRecord {
 }
 
 /**
- * Parses the fields of a line: a JSON object, possibly after a prefix such as syslog's, or else `key=value` pairs. A
- * line that begins with two pairs is logfmt.
+ * Parses the fields of a line: a JSON object, possibly after a prefix such as syslog's, a line of an access log in the
+ * common or combined format, or else `key=value` pairs. A line that begins with two pairs is logfmt.
  */
 export function parseRecord(text: string): LineRecord {
-  return parseJsonLine(text) ?? parsePairs(text);
+  return parseJsonLine(text) ?? parseAccess(text) ?? parsePairs(text);
 }
+
+/** Fields of a line in the common or combined format. The line does not contain their names. */
+export const ACCESS_FIELDS = ["remote", "method", "path", "status", "bytes", "referer", "agent"];
+const ACCESS =
+  /^(\S{1,200}) \S{1,200} \S{1,200} \[[^\]]{1,40}\] "([A-Z]{1,20}) ([^\s"]{1,4096})(?: [^"]{0,20})?" (\d{3}) (\d{1,20}|-)(?: "([^"]*)" "([^"]*)")?/;
+
+function parseAccess(text: string): LineRecord | undefined {
+  const values = ACCESS.exec(text)?.slice(1);
+  if (!values) return undefined;
+  const given = ACCESS_FIELDS.flatMap((name, index) => (values[index] === undefined ? [] : [[name, values[index]]]));
+  return { format: "access", fields: Object.fromEntries(given) };
+}
+
+/** Returns the method and the route of a request, with ids masked and without the query. */
+export function routeOf(fields: Fields): string | undefined {
+  const [route, method] = [ROUTES, METHODS].map((names) => names.map((name) => fieldOf(fields, name)).find(Boolean));
+  if (typeof route !== "string" || !route.includes("/")) return undefined;
+  const path = route
+    .slice(0, 200)
+    .replace(/[?#].*/s, "")
+    .replace(VARIABLE, "/:id");
+  return typeof method === "string" && !path.includes(" ") ? `${method} ${path}` : path;
+}
+
+const ROUTES = ["route", "http.route", "path", "url.path", "uri", "url"];
+/** Segment of a path that differs from request to request, unlike a version. */
+const VARIABLE = /\/(?:[:{][^/\s]*|(?!v\d{1,2}(?:\/|$))[^/\s]*\d[^/\s]*)/g;
+const METHODS = ["method", "http.method", "http.request.method"];
 
 /** Returns a field's values, by literal key or else by dotted path. A path applies to each element of an array. */
 export function fieldValues(fields: Fields, path: string): readonly string[] {
@@ -132,8 +160,9 @@ const STATUS_NAME = /status|(?:^|[._-])code$/i;
 
 function masked(text: string): string {
   if (!/\d/.test(text)) return text;
-  if (/^[\d.,:-]+$/.test(text)) return "<n>";
-  return text
+  // A comma before one or two digits is a decimal point.
+  if (/^[\d.,:-]+$/.test(text)) return /^[\d.]+,\d\d?$/.test(text) ? "<n>,<n>" : "<n>";
+  return (SQL.test(text) ? text.replace(/(?:'[^']{0,200}')+/g, "<text>") : text)
     .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "<uuid>")
     .replace(/\b(?=[a-f]*\d)[0-9a-f]{8,}\b/gi, "<hex>")
     .replace(/\d+(?:[.,:T/-]\d+)*Z?/g, (number, at: number, whole: string) => {
@@ -141,6 +170,8 @@ function masked(text: string): string {
       return isStatus && /^\d+(?![\w.])/.test(whole.slice(at, at + 6)) ? number : "<n>";
     });
 }
+
+const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE)\b/;
 
 /** Words before a number that is a status or error code and must not be masked. */
 const STATUS_BEFORE =

@@ -29,12 +29,14 @@ export function createEvents(near: number | undefined) {
       const most = isNamed ? ROUTINE_OF_NAMED : ROUTINE;
       const list = { shapes: createShapes(MOST_SHAPES, near), most, records: isNamed ? ([] as Event[]) : undefined };
       lists.set(file, list);
-      return (line: Line) => {
-        if (!isNamed && !WORDS.test(line.text)) return;
+      const add = (line: Line) => {
+        if (!isNamed && !WORDS.test(line.text)) return false;
         list.shapes.add(file, line);
         list.records?.push(eventOf(file, line));
         if ((list.records?.length ?? 0) > most) list.records = undefined;
+        return true;
       };
+      return { isNamed, add };
     },
     /** Returns the events nearest to an instant: those before it, the latest first, then those after it. */
     result(centre: number | undefined) {

@@ -4,6 +4,7 @@ import { briefTime, isTimeName } from "../line/timestamp.ts";
 import { createSeries, type Series, stepTold } from "../series.ts";
 import type { Step } from "../steps.ts";
 import type { Group } from "./groups.ts";
+import { isLate } from "./split.ts";
 
 interface Origin {
   readonly time: number | undefined;
@@ -53,10 +54,14 @@ export function createMetrics() {
     result(centre: number | undefined, reach: number): readonly object[] {
       const told = [...all.values()].map(({ name, own, series }) => {
         const isCounter = COUNTER.test(own) && series.isRising();
-        const { row, steps, weight } = series.result(isCounter);
+        const { row, steps, weight, times } = series.result(isCounter);
+        const [from = 0, to = 0] = times;
         const range = Number(row[MAX]) - Number(row[MIN]);
         const strengths = steps.map((step) => {
-          const isNear = centre !== undefined && Math.abs(step.time - centre) <= reach;
+          // At first, everything begins. A drift over all of the time has no instant.
+          const isDated =
+            isLate(step.time, { from, to }) && (step.from === undefined || isLate(step.from, { from, to }));
+          const isNear = isDated && centre !== undefined && Math.abs(step.time - centre) <= reach;
           return isNear ? NEAR + strengthOf(step, range, { centre, reach }) : weight;
         });
         return { name, own, isCounter, row, steps, rank: strengths.reduce((a, b) => Math.max(a, b), 0) };

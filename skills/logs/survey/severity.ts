@@ -1,4 +1,4 @@
-import { fieldOf, type LineRecord } from "../line/record.ts";
+import { type Fields, fieldOf, type LineRecord } from "../line/record.ts";
 
 const LEVELS = ["level", "severity_text", "severityText", "severity", "lvl", "log.level", "levelname", "loglevel"];
 const STATUSES = ["status", "http.status", "status_code", "http.status_code", "http.response.status_code"];
@@ -25,10 +25,8 @@ export function isError({ format, fields }: LineRecord, text: string): boolean {
     const number = Number(fields["severity_number"] ?? fields["severityNumber"] ?? Number.NaN);
     if (Number.isFinite(number)) return number >= NUMBERS.severity;
     if (typeof fields["level"] === "number") return fields["level"] >= NUMBERS.level;
-    for (const name of STATUSES) {
-      const status = Number(fieldOf(fields, name) ?? Number.NaN);
-      if (Number.isFinite(status)) return status >= 500 && status < 600;
-    }
+    const status = statusOf(fields);
+    if (status !== undefined) return status >= 500 && status < 600;
     const error = fields["error"] ?? fields["err"] ?? fields["exception"];
     if (error !== undefined) return error !== null && error !== "" && error !== false && error !== 0;
   }
@@ -38,4 +36,9 @@ export function isError({ format, fields }: LineRecord, text: string): boolean {
   const level = found?.[1] ?? found?.[2] ?? found?.[3] ?? found?.[4];
   if (level !== undefined) return FAILED_LEVEL.test(level);
   return FAILED_REQUEST.test(text) || (format === "text" && FAILED_WORD.test(text.slice(0, SEEN)));
+}
+
+/** Returns the status with which a request was answered. */
+export function statusOf(fields: Fields): number | undefined {
+  return STATUSES.map((name) => Number(fieldOf(fields, name))).find((status) => status >= 100 && status < 600);
 }

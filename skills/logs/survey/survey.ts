@@ -1,17 +1,21 @@
 import type { ToolContext } from "skillflow";
 import { bucketLength } from "../buckets.ts";
-import { parseRecord } from "../line/record.ts";
+import { numberOf } from "../line/measure.ts";
+import { type LineRecord, parseRecord } from "../line/record.ts";
+import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import { formatOf } from "../overview.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "../read/files.ts";
 import { compileSelector, instantOf, type Line } from "../selector.ts";
 import { createCounts } from "./counts.ts";
 import { createEvents } from "./events.ts";
-import { groupsOf } from "./groups.ts";
+import { type Group, groupsOf } from "./groups.ts";
+import { createLines } from "./lines.ts";
 import { createMetrics, isSample } from "./metrics.ts";
 import { fitSections } from "./room.ts";
 import { isError } from "./severity.ts";
 import { createShapes, type Shape } from "./shapes.ts";
+import { createSpan, widen } from "./split.ts";
 
 interface SurveyInput {
   readonly files: Files;
@@ -28,6 +32,12 @@ const MOST_SHAPES = 2000;
 /** Size below which a file is shown whole, in bytes. */
 const SMALL = 2048;
 const FORMATS_JUDGED = 200;
+const HEAD_SHOWN = 300;
+const HEAD_LINES = 4;
+const MOST_FIELDS = 50;
+/** Least share of numbers in a field in which other values are odd, and maximum number of such fields. */
+const ODD_SHARE = 0.2;
+const MOST_ODD = 5;
 
 /** Reads every file once and summarizes it: files, errors, changes, series and events near an instant. */
 export async function surveyLogs(input: SurveyInput, context: ToolContext) {
@@ -51,10 +61,11 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
   const word = focus?.toLowerCase();
   const counts = createCounts({ at, window: reach });
   const shapes = createShapes(MOST_SHAPES, at);
+  const lines = createLines(at, reach);
   const metrics = createMetrics();
   const events = createEvents(at);
   const files: FileTold[] = [];
-  const whole: Readonly<Record<"file" | "text", string>>[] = [];
+  const whole: { readonly file: string; readonly text: string }[] = [];
   const asLines = new Set<string>();
   return {
     async read(log: OpenLog, notes: readonly string[]) {
@@ -74,32 +85,35 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
         // A sample of a metric counts errors, but is none.
         const failed = !isSample(record.fields) && isError(record, line.text);
         const found = groups.of(record, line.text);
-        told.add(record, line.time, failed);
+        told.add(record, line, failed);
+        const isLog = !inFile.isNamed && log.layout === "lines" && !isSample(record.fields);
         if (line.time !== undefined) {
-          for (const [by, name] of [["", ""], ["file", log.name], ...found] as const) {
-            counts.add(by, name, { time: line.time, isError: failed });
-          }
+          const own: readonly Group[] = isLog ? [["", ""], ["file", log.name], ...found] : [["", ""]];
+          for (const group of own) counts.add(group, line.time, failed);
         }
-        inFile(line);
+        const isEvent = inFile.add(line);
         if (!isNamed && !line.text.toLowerCase().includes(word ?? "")) return;
         if (failed) shapes.add(log.name, line);
-        metrics.add(record.fields, { time: line.time, isExport: log.layout !== "lines", groups: found });
+        if (isLog) lines.add(log.name, line, record, { isError: failed, isEvent });
+        if (record.format !== "access")
+          metrics.add(record.fields, { time: line.time, isExport: log.layout !== "lines", groups: found });
       };
       await eachLine(log, take);
       files.push({ ...told.result(), ...(notes.length > 0 ? { notes } : {}) });
     },
     result(filesNotRead: number) {
       const centre = counts.around();
-      const isFirst = files.length === 1;
       const near = events.result(centre);
-      const changes = counts.changes().filter(({ by }) => by !== "file" || !isFirst);
+      const { first, other } = lines.changes();
+      const since = centre === undefined ? {} : { since: briefTime(centre) };
+      const groups = counts.changes().filter(({ by }) => by !== "file" || files.length > 1);
       return fitSections(
         {
           files: [...files].sort((a, b) => b.errors - a.errors),
           // Lines that the events show need not be there twice.
           whole: whole.filter(({ file }) => !(asLines.has(file) && near.covers(file))),
-          errors: ranked(shapes.all(), centre, reach).map(errorTold),
-          changes: changes.map(({ since, ...change }) => ({ ...change, since: briefTime(since) })),
+          errors: ranked(shapes.all(), { centre, reach, whole }).map(errorTold),
+          changes: [...first, ...groups.map((group) => ({ ...group, ...since })), ...other],
           series: metrics.result(centre, reach),
           events: near.events,
         },
@@ -129,31 +143,56 @@ interface FileTold {
   readonly first?: string;
   readonly last?: string;
   readonly packed?: boolean;
+  /** First lines of a file without times, unless it is shown whole, and fields with values of several kinds. */
+  readonly head?: string;
+  readonly odd?: readonly string[];
   readonly notes?: readonly string[];
 }
 
 /** Gathers the description of one file. */
 function createFile(log: OpenLog) {
-  const judged: ReturnType<typeof parseRecord>[] = [];
-  const range = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+  const judged: LineRecord[] = [];
+  const range = createSpan();
+  const fields = new Map<string, { numbers: number; others: number; example: unknown }>();
   let records = 0;
   let errors = 0;
   return {
-    add(record: ReturnType<typeof parseRecord>, time: number | undefined, failed: boolean) {
+    add(record: LineRecord, { time }: Line, failed: boolean) {
       if (records++ < FORMATS_JUDGED) judged.push(record);
       if (failed) errors++;
-      if (time === undefined) return;
-      range.first = Math.min(range.first, time);
-      range.last = Math.max(range.last, time);
+      if (time !== undefined) return widen(range, time);
+      for (const [name, value] of Object.entries(record.fields).slice(0, MOST_FIELDS)) {
+        const field = fields.get(name) ?? { numbers: 0, others: 0, example: value };
+        if (value === "" || value === null || (fields.size >= MOST_FIELDS && !fields.has(name))) continue;
+        fields.set(name, field);
+        if (numberOf(value) !== undefined) field.numbers++;
+        else if (field.others++ === 0) field.example = value;
+      }
     },
     result(): FileTold {
       const format = log.layout === "lines" ? formatOf(judged) : log.layout;
       const times =
-        range.first <= range.last ? { first: briefTime(range.first), last: briefTime(range.last) } : undefined;
+        range.from <= range.to
+          ? { first: briefTime(range.from), last: briefTime(range.to) }
+          : { ...(log.head.length < SMALL ? {} : { head: headOf(log) }), ...oddOf(fields) };
       const packed = log.packed ? { packed: true } : {};
       return { file: log.name, bytes: log.size, format, records, errors, ...times, ...packed };
     },
   };
+}
+
+function headOf(log: OpenLog): string {
+  return plain(log.head.subarray(0, HEAD_SHOWN)).split("\n", HEAD_LINES).join("\n");
+}
+
+/** Finds fields that mostly have numbers, but not in each record. */
+function oddOf(fields: ReadonlyMap<string, { numbers: number; others: number; example: unknown }>) {
+  const odd = [...fields].flatMap(([name, { numbers, others, example }]) => {
+    const all = numbers + others;
+    if (others === 0 || numbers < all * ODD_SHARE) return [];
+    return `${name.slice(0, 60)}: ${others} of ${all} not numeric, such as ${shortened(String(example), 40)}`;
+  });
+  return odd.length > 0 ? { odd: odd.slice(0, MOST_ODD) } : {};
 }
 
 function plain(bytes: Buffer): string {
@@ -168,9 +207,16 @@ function plain(bytes: Buffer): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g;
 
-/** Sorts shapes: those that began within the window, then those seen in it, then the others, by count. */
-function ranked(shapes: readonly Shape[], centre: number | undefined, reach: number): readonly Shape[] {
-  const rank = ({ first, last }: Shape) => {
+interface Shown {
+  readonly centre: number | undefined;
+  readonly reach: number;
+  readonly whole: readonly { readonly file: string }[];
+}
+
+/** Sorts shapes: those that began within the window, those seen in it, the others, then those of files shown whole. */
+function ranked(shapes: readonly Shape[], { centre, reach, whole }: Shown): readonly Shape[] {
+  const rank = ({ first, last, at }: Shape) => {
+    if (whole.some(({ file }) => at.startsWith(`${file}@`))) return 3;
     if (centre === undefined || first === undefined || last === undefined) return 2;
     if (first >= centre - reach && first < centre + reach) return 0;
     return first < centre + reach && last >= centre - reach ? 1 : 2;
