@@ -49,7 +49,7 @@ export default defineSkill({
     defineTool({
       name: "survey",
       description:
-        "Shows what changed before an instant: commits with files and size, tags, the diff of the last release",
+        "Shows what changed before an instant: commits with files and size, tags, the diff of what was deployed or last released, the README's beginning",
       effect: "read",
       origin: "team",
       clock: "range",
@@ -59,6 +59,7 @@ export default defineSkill({
         repository,
         around: z.string().min(8).max(40).describe("When it began: 2026-01-31 or ISO 8601"),
         paths: z.array(path).max(20).optional().describe("Only changes below these"),
+        deployed: z.array(z.any()).max(100).optional().describe("Deploys that name commits or tags, as text or JSON"),
       }),
       output_schema: resultSchema(
         {
@@ -68,10 +69,12 @@ export default defineSkill({
               ...each("number", "added deleted"),
               files: ["text"],
               files_changed: "number",
+              deployed: "flag",
             },
           ],
           tags: [each("text", "name id date")],
           release: { ...each("text", "from to date diff"), ...changed, truncated: "flag" },
+          readme: "text",
           truncated: "flag",
         },
         "commits",

@@ -3,7 +3,7 @@ import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from 
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, type Ref, resolveCommit } from "./revision.ts";
 import type { Git } from "./run-git.ts";
-import { cut, fitting, ID_SHOWN, shallowNote } from "./text.ts";
+import { cut, fitting, ID_SHOWN, shallowNote, utc } from "./text.ts";
 import { instantOf } from "./tools.ts";
 
 interface SurveyInput {
@@ -11,6 +11,8 @@ interface SurveyInput {
   /** Instant before which the commits and releases are wanted. */
   readonly around: string;
   readonly paths?: readonly string[] | undefined;
+  /** Deploys that name commits or tags, as text or as any JSON. */
+  readonly deployed?: readonly unknown[] | undefined;
 }
 
 const COMMITS = 15;
@@ -22,26 +24,39 @@ const RELEASE_FILES = 30;
 const RELEASE_FILES_BYTES = 1500;
 /** Leaves room for the marks of shortened lines, so that the diff stays within 8,000 characters. */
 const RELEASE_DIFF = 7600;
-const RELEASE_READ = 64 * 1024;
+const RELEASE_READ = 256 * 1024;
 const RELEASE_CONTEXT = 2;
+const DEPLOYS_READ = 100_000;
+const DEPLOYED_SHOWN = 5;
+const HISTORY_READ = 20_000;
+const README = 1024;
 
-/** Shows what changed before an instant: commits with files and size, tags, and the diff of the last release. */
+/** Shows what changed before an instant: commits, tags, the diff of what was deployed or last released, and the README. */
 export function surveyHistory(input: SurveyInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const until = instantOf(input.around);
     const paths = (input.paths ?? []).map(checkPath);
     const head = await resolveCommit(git, "HEAD");
     const args = [`--max-count=${COMMITS}`, `--until=${until}`, "--end-of-options", head, "--", ...paths];
-    const commits = [];
-    for (const commit of await readCommits(git, args)) commits.push(await describe(git, commit, paths));
     const refs = await listRefs(git, REFS_READ);
     const tags = refs.filter(({ kind, date }) => kind === "tag" && Date.parse(date) <= Date.parse(until));
+    const deployed = input.deployed ? await findDeployed(git, input.deployed, { tags, until }) : [];
+    const latest = await readCommits(git, args);
+    const ids = deployed.slice(0, DEPLOYED_SHOWN).map(({ commit }) => commit);
+    const older = ids.filter((id) => latest.every((commit) => commit.id !== id));
+    const named = older.length > 0 ? await readCommits(git, ["--no-walk", "--end-of-options", ...older, "--"]) : [];
+    const commits = [];
+    for (const commit of [...latest, ...named]) {
+      const isDeployed = ids.includes(commit.id) ? { deployed: true } : {};
+      commits.push({ ...(await describe(git, commit, paths)), ...isDeployed });
+    }
     const shown = fitting(commits, COMMITS_BYTES);
     return {
       commits: shown,
       tags: tags.slice(0, TAGS).map(({ name, id, date }) => ({ name, id, date })),
-      ...(await lastRelease(git, tags, paths)),
-      truncated: shown.length < commits.length || commits.length === COMMITS,
+      ...(await releaseOf(git, { tags, deployed }, paths)),
+      ...(await readmeOf(git, head)),
+      truncated: shown.length < commits.length || latest.length === COMMITS,
       ...shallowNote(shallow),
     };
   });
@@ -63,10 +78,48 @@ async function describe(git: Git, commit: Commit, paths: readonly string[]) {
   };
 }
 
-/** Compares the newest tag with the newest one of another commit before it. */
-async function lastRelease(git: Git, tags: readonly Ref[], paths: readonly string[]) {
-  const [to] = tags;
-  const from = tags.find(({ id }) => id !== to?.id);
+interface Version extends Pick<Ref, "name" | "id" | "date"> {
+  readonly commit: string;
+}
+
+/** Finds the commits that deploys name by id or tag, the newest first. */
+async function findDeployed(
+  git: Git,
+  deploys: readonly unknown[],
+  { tags, until }: { readonly tags: readonly Ref[]; readonly until: string },
+): Promise<readonly Version[]> {
+  const text = JSON.stringify(deploys).slice(0, DEPLOYS_READ);
+  const words = new Set(text.split(/[^\w.+-]+/).flatMap((word) => [word, `v${word}`]));
+  const ids = [...words].filter((word) => /^(?=.*\d)[0-9a-f]{7,64}$/.test(word));
+  const range = ["--all", "--date-order", "--timestamp", `--until=${until}`, `--max-count=${HISTORY_READ}`];
+  const history = (await git(["rev-list", ...range])).text.trim().split("\n");
+  return history.flatMap((line) => {
+    const [seconds = "", commit = ""] = line.split(" ");
+    const own = tags.filter(({ id }) => commit.startsWith(id)).map(({ name }) => name);
+    const name = own.find((each) => words.has(each)) ?? own[0] ?? commit.slice(0, ID_SHOWN);
+    const isNamed = words.has(name) || ids.some((id) => commit.startsWith(id));
+    return isNamed && commit !== "" ? [{ name, id: commit.slice(0, ID_SHOWN), date: utc(seconds), commit }] : [];
+  });
+}
+
+/** Returns the beginning of the README in the root. */
+async function readmeOf(git: Git, head: string) {
+  const { text: names } = await git(["ls-tree", "-z", "--name-only", "--full-tree", head]);
+  const name = names.split("\0").find((each) => /^readme(?:\.\w{1,10})?$/i.test(each));
+  if (name === undefined) return {};
+  const { text } = await git(["cat-file", "blob", `${head}:${name}`], { most: README, mayFail: true });
+  return text === "" || text.includes("\0") ? {} : { readme: text.trimEnd() };
+}
+
+/** Compares the oldest with the newest version that was deployed, or the newest with the tag of another commit before it. */
+async function releaseOf(
+  git: Git,
+  { tags, deployed }: { readonly tags: readonly Ref[]; readonly deployed: readonly Version[] },
+  paths: readonly string[],
+) {
+  const to = deployed[0] ?? tags[0];
+  const oldest = deployed.length > 1 ? deployed.at(-1) : undefined;
+  const from = oldest ?? tags.find(({ id, date }) => to && id !== to.id && date <= to.date);
   if (!to || !from) return {};
   const change = [await resolveCommit(git, from.id), await resolveCommit(git, to.id)] as const;
   const files = await readChangedFiles(git, change, paths);
@@ -99,7 +152,9 @@ export function codeFirst(patch: string): { readonly text: string; readonly isCu
     const path = /^diff --git a\/(.*) b\//.exec(text)?.[1] ?? "";
     return { text: text.replace(/(?<=[^\n])$/, "\n"), rank: LATER.findLastIndex((each) => each.test(path)) };
   });
-  const sorted = files.sort((a, b) => a.rank - b.rank);
+  // If not all fit, small changes are shown whole.
+  const isLong = patch.length > RELEASE_DIFF;
+  const sorted = files.sort((a, b) => a.rank - b.rank || (isLong ? a.text.length - b.text.length : 0));
   const text = sorted.map((file) => file.text).join("");
   if (text.length <= RELEASE_DIFF) return { text, isCut: false };
   return { text: text.slice(0, text.lastIndexOf("\n", RELEASE_DIFF)), isCut: true };

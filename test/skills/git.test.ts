@@ -88,6 +88,31 @@ describe("reading history", () => {
     expect(readme.commits.map(({ subject }) => subject)).toEqual(["Add a readme"]);
     expect(readme).toMatchObject({ release: { files: [], diff: "" } });
     expect(await call("survey", { around: "2020-01-01" })).toMatchObject({ commits: [], tags: [] });
+    expect(result).toMatchObject({ readme: "Payments" });
+  });
+
+  test("survey compares the oldest with the newest version that deploys name", async () => {
+    const { commits } = await call("log", { grep: "Keep on" });
+    const id = commits[0]?.id ?? "";
+    const events = [
+      { time: "2024-01-06", text: `{"commit":"${id}","previous_version":null}` },
+      "pay 1.0 deployed",
+      "1234567",
+    ];
+    const around = "2024-01-07T00:00:00Z";
+    const result = await call("survey", { around, deployed: events });
+    expect(result).toMatchObject({ release: { from: "v1.0", to: id, files_changed: 2, date: "2024-01-04T12:00:00Z" } });
+    expect(result.commits.filter((each) => "deployed" in each).map(({ subject }) => subject)).toEqual([
+      "Keep on",
+      "Add payments",
+    ]);
+    // One version is compared with the release before it, and a later one does not count.
+    expect(await call("survey", { around, deployed: [id] })).toMatchObject({ release: { from: "v1.1", to: id } });
+    expect(await call("survey", { around: "2024-01-03T23:59:59Z", deployed: [id] })).toMatchObject({
+      release: { from: "v1.0", to: "v1.1" },
+    });
+    const readme = await call("survey", { around, deployed: ["v1.0", "v1.1"], paths: ["README.md"] });
+    expect(readme.commits.map(({ subject }) => subject)).toEqual(["Add a readme", "Raise the limit", "Add payments"]);
   });
 
   test("a release's diff begins with code, and ends with tests, foreign code, manifests and documents", () => {
