@@ -175,6 +175,26 @@ describe("a working copy", () => {
     expect(() => copy.put("real/a.txt/b", text("x"))).toThrow("is a file, not a folder");
     expect(readFileSync(join(place, "secret"), "utf8")).toBe("secret\n");
   });
+
+  it("makes no link below a link, which a crafted tree may have", () => {
+    const object = (type: string, input: Buffer | string) =>
+      execFileSync("git", ["hash-object", "-t", type, "-w", "--literally", "--stdin"], { cwd: checkout, input })
+        .toString()
+        .trim();
+    const tree = (...entries: (readonly [string, string, string])[]) => {
+      const parts = entries.map(([mode, name, id]) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(id, "hex")]);
+      return object("tree", Buffer.concat(parts.flat()));
+    };
+    const outside = join(place, "outside");
+    mkdirSync(outside);
+    const inner = tree(["120000", ".bashrc", object("blob", "evil")]);
+    const folder = tree(["120000", "x", object("blob", "evil")], ["40000", "deep", inner]);
+    const copy = open(
+      git("commit-tree", tree(["120000", "a", object("blob", outside)], ["40000", "a", folder]), "-m", "a"),
+    );
+    expect(readdirSync(outside)).toEqual([]);
+    expect(readdirSync(copy.tree)).toEqual(["a"]);
+  });
 });
 
 describe("paths", () => {

@@ -76,7 +76,7 @@ export function openCopy(options: CopyOptions): Copy {
   const writeBase = (target: string) => {
     mkdirSync(target, { recursive: true, mode: 0o700 });
     writeFiles(repository, found.files, target);
-    for (const { path, to } of found.links) link(join(target, path), to);
+    for (const { path, to } of found.links) link(target, { path, to });
   };
   writeBase(tree);
   const originals = new Map(found.files.map((file) => [file.path, file]));
@@ -194,11 +194,15 @@ function contentOf(repository: Repository, id: string): Buffer {
   return demand(git(repository, ["cat-file", "blob", id])).stdout;
 }
 
-/** Creates a link for commands to see. The tools never follow it. */
-function link(path: string, to: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })) return;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  symlinkSync(to, path);
+/** Creates a link for commands to see, which the tools never follow. A crafted tree may have one below another link. */
+function link(tree: string, { path, to }: Found["links"][number]): void {
+  const folders = path.split("/");
+  for (const [index] of folders.entries()) {
+    const stats = lstatSync(join(tree, ...folders.slice(0, index + 1)), { throwIfNoEntry: false });
+    if (stats && (!stats.isDirectory() || index === folders.length - 1)) return;
+  }
+  mkdirSync(dirname(join(tree, path)), { recursive: true, mode: 0o700 });
+  symlinkSync(to, join(tree, path));
 }
 
 /** Throws if a folder on the way to a file is a link, or not a folder. */
