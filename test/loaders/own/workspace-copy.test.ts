@@ -15,8 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { setTimeBound } from "../../../src/core/base/schema/time-bound.ts";
 import { type Copy, openCopy } from "../../../src/loaders/own/workspace/copy.ts";
-import { matchesGlob, NO_RULES, segmentsOf, whyClosed } from "../../../src/loaders/own/workspace/paths.ts";
+import { matchesGlob, matching, NO_RULES, segmentsOf, whyClosed } from "../../../src/loaders/own/workspace/paths.ts";
 
 /** The working copy against real git: what is in it, what a change is, and what a hostile checkout cannot do. */
 
@@ -216,6 +217,8 @@ describe("paths", () => {
     ".ｇit/x",
     "a\\b",
     "C:/x",
+    "a\nb",
+    "a\u001b[2J",
     "a/. ./b",
   ])("refuses %j", (path) => {
     expect(() => segmentsOf(path)).toThrow(/leads|absolute|character/);
@@ -240,6 +243,9 @@ describe("paths", () => {
     ".vscode/tasks.json",
     "skills/a/skill.mjs",
     ".git\u200bhub/x",
+    "CLAUDE.local.md",
+    ".windsurfrules",
+    ".roo/rules/a.md",
   ])("protects %j", (path) => {
     const segments = segmentsOf(path);
     expect(whyClosed(segments, NO_RULES)).toContain("is protected");
@@ -273,5 +279,12 @@ describe("paths", () => {
     [`${"*".repeat(200)}x`, "a".repeat(200), false],
   ])("matches %j with %j: %j", (glob, path, expected) => {
     expect(matchesGlob(glob, path)).toBe(expected);
+  });
+
+  it("are matched with a model's globs within the time limit", () => {
+    setTimeBound(() => undefined);
+    expect(() => matching(["a"], ["a"])).toThrow("took over 1 s");
+    setTimeBound((work) => work());
+    expect(matching(["a", "b/c"], ["c"])).toEqual(["b/c"]);
   });
 });

@@ -63,6 +63,7 @@ describe("a file tool", () => {
     ["search_files", { pattern: "(" }, "is not a regular expression"],
     ["edit_file", { path: "src/a.txt", old: "one", new: "1" }, "contains the text 2 times, at lines 1, 3"],
     ["edit_file", { path: "src/a.txt", old: "one", new: "$&", all: true }, { change: "changed", replaced: 2 }],
+    ["edit_file", { path: "long.txt", old: "l", new: "x".repeat(20_000), all: true }, "would have 600123001 bytes"],
     ["edit_file", { path: "src/a.txt", old: "none", new: "" }, "does not contain the text of old"],
     ["edit_file", { path: "blob.bin", old: "a", new: "b" }, "is a binary file"],
     ["write_file", { path: "src", content: "x" }, '"src" is a folder'],

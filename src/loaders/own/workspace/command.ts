@@ -23,7 +23,7 @@ import { isWithin } from "../../../files/files.ts";
 import { temporaryName } from "../../../files/temporary-name.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Copy, checkWay } from "./copy.ts";
-import { matchesGlob, matchesWords, segmentsOf } from "./paths.ts";
+import { matchesWords, matching, segmentsOf } from "./paths.ts";
 
 /** Runs a command of the operator's list in the sandbox, on files that are thrown away. */
 
@@ -188,7 +188,7 @@ function addLayer(layer: string, folder: string, isSkipped: (path: string) => bo
 /** Writes the base, and the copy's files that match. Neither has a link on the way to a file. */
 function fillBase(copy: Copy, folder: string, globs: readonly string[]): void {
   copy.writeBase(folder);
-  for (const path of copy.paths().filter((each) => globs.some((glob) => matchesGlob(glob, each)))) {
+  for (const path of matching(copy.paths(), globs)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     cpSync(join(copy.tree, path), join(folder, path), COPYING);
   }

@@ -4,7 +4,7 @@ import { inputError, messageOf } from "../../../core/base/errors.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../../core/base/schema/time-bound.ts";
 import { checkedAs, defined, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { Copy } from "./copy.ts";
-import { matchesGlob, type PathRules, segmentsOf, shown, whyClosed } from "./paths.ts";
+import { matching, type PathRules, segmentsOf, shown, whyClosed } from "./paths.ts";
 
 /** The tools that read and change a working copy's files. */
 
@@ -52,7 +52,8 @@ const MOST_LISTED = 1000;
 function selected({ copy }: FileCall, { path, glob }: Input): readonly string[] {
   const folder = path === undefined ? "" : segmentsOf(path).join("/");
   const isIn = (each: string) => folder === "" || each === folder || each.startsWith(`${folder}/`);
-  return copy.paths().filter((each) => isIn(each) && (glob === undefined || matchesGlob(glob, each)));
+  const inside = copy.paths().filter(isIn);
+  return glob === undefined ? inside : matching(inside, [glob]);
 }
 
 function listFiles(call: FileCall, input: Input): Json {
@@ -185,15 +186,19 @@ function openPath({ rules }: FileCall, path: string): string {
 const MOST_FILE = 400 * 1024;
 
 function put({ copy }: FileCall, path: string, text: string | undefined): JsonObject {
-  const size = text === undefined ? 0 : Buffer.byteLength(text);
-  if (size > MOST_FILE) throw inputError(`${shown(path)} would have ${size} bytes, but a file may have ${MOST_FILE}`);
+  checkSize(path, text === undefined ? 0 : Buffer.byteLength(text));
   const { mode: _, ...told } = copy.put(path, text === undefined ? undefined : Buffer.from(text, "utf8"));
   return told;
+}
+
+function checkSize(path: string, size: number): void {
+  if (size > MOST_FILE) throw inputError(`${shown(path)} would have ${size} bytes, but a file may have ${MOST_FILE}`);
 }
 
 function editFile(call: FileCall, { path: given = "", old = "", new: next = "", all = false }: Input): Json {
   const path = openPath(call, given);
   const text = textOf(call, path);
+  if (text.length > MOST_SEARCHED) throw inputError(`${shown(path)} is too large to edit: ${text.length} characters`);
   const places = placesOf(text, old);
   if (places.length === 0) throw inputError(`${shown(path)} does not contain the text of old. Read it again`);
   if (places.length > 1 && !all) {
@@ -204,6 +209,7 @@ function editFile(call: FileCall, { path: given = "", old = "", new: next = "", 
       `${shown(path)} contains the text ${places.length} times, at lines ${lines.join(", ")}${more}: ${hint}`,
     );
   }
+  checkSize(path, text.length + places.length * (next.length - old.length));
   return { ...put(call, path, text.split(old).join(next)), ...(all ? { replaced: places.length } : {}) };
 }
 

@@ -1,5 +1,6 @@
 import { inputError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "../../../core/base/schema/time-bound.ts";
 
 /** Which files of a working copy a call may change. Names are compared as the most lenient file system would. */
 
@@ -7,7 +8,7 @@ import { withoutEnd } from "../../../core/base/preview.ts";
 export function segmentsOf(path: string): readonly string[] {
   const fail = (why: string) => inputError(`${shown(path)} ${why}`);
   if (path.startsWith("/") || /^[a-z]:/i.test(path)) throw fail("is absolute: give a path inside the copy");
-  if (path.includes("\0") || path.includes("\\")) throw fail("has a character that no path here has");
+  if (/[\p{Cc}\\]/u.test(path)) throw fail("has a character that no path here has");
   const segments = path.split("/").filter((segment) => segment !== "." && segment !== "");
   if (segments.some((segment) => fold(segment) === "" || segment === "..")) throw fail("leads out of the copy");
   if (segments.some(isGitName)) throw fail("leads into .git, which the copy does not have");
@@ -32,7 +33,7 @@ function fold(segment: string): string {
 }
 
 const PROTECTED =
-  /^(?:\.(?:github|gitlab-ci\.ya?ml|gitattributes|gitmodules|claude|agents|sweny|gemini|opencode|mcp\.json|husky|vscode)|\.(?:skillflow|cursor).*|codeowners|(?:agents|claude|gemini|skill)\.md|skill\.toml)$/;
+  /^(?:\.(?:github|gitlab-ci\.ya?ml|gitattributes|gitmodules|claude|agents|sweny|gemini|opencode|codex|roo|roomodes|junie|kiro|mcp\.json|husky|vscode)|\.(?:skillflow|cursor|windsurf|cline|roorules|aider).*|codeowners|(?:agents|claude|gemini|skill)(?:\..*)?\.md|skill\.toml)$/;
 
 /** Rules of one call: globs, one entry each. */
 export interface PathRules {
@@ -73,6 +74,13 @@ function protectedPart(segments: readonly string[]): string | undefined {
   const named = segments.find((segment) => PROTECTED.test(fold(segment)));
   if (named !== undefined) return named;
   return segments.length > 1 && fold(segments[0] ?? "") === "skills" ? "skills" : undefined;
+}
+
+/** Returns the paths that match one of the globs. Throws if that takes too long, because a model names the globs. */
+export function matching(paths: readonly string[], globs: readonly string[]): readonly string[] {
+  const found = withinSecond(() => paths.filter((path) => globs.some((glob) => matchesGlob(glob, path))));
+  if (found === undefined) throw inputError(`the ${PATTERN_TOO_SLOW}: make it simpler`);
+  return found;
 }
 
 /**
