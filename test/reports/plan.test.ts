@@ -238,6 +238,23 @@ describe("a text that is revealed", () => {
       }),
     );
     expect(revealText("a\r\nb\rc")).toBe("a\nb⟨U+000D⟩c");
+    // The emoji stay as they are.
+    const blank = "\u3164\ufe00 a\u200d\ufe0f \u{e0101}";
+    const marked = "⟨U+3164⟩⟨U+FE00⟩ a⟨U+200D⟩⟨U+FE0F⟩ ⟨U+E0101⟩";
+    expect(revealText(`👩🏽\u200d💻 ❤\ufe0f${blank}`)).toBe(`👩🏽\u200d💻 ❤\ufe0f${marked}`);
+  });
+
+  it("is the diff of a patch, which could otherwise show another order than it has", () => {
+    const patch = {
+      kind: "patch" as const,
+      base: "0".repeat(40),
+      branch: "b",
+      files: [],
+      diff: "+a /*\u202e */ b\u3164",
+    };
+    const report = planning([{ ...patch, input: { title: "t" } } as Planned]);
+    for (const shown of [planMarkdown(viewReport(report)), planPage(viewReport(report))])
+      expect(shown).toMatch(/\+a \/\*⟨U\+202E⟩ \*\/ b⟨U\+3164⟩/);
   });
 });
 

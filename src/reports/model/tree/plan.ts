@@ -1,3 +1,4 @@
+import { revealText } from "../../../core/base/inert.ts";
 import { formatCount, formatTime, plural } from "../../../core/base/preview.ts";
 import { type Proof, patchOf } from "../../../core/engine/event/patch.ts";
 import {
@@ -126,7 +127,7 @@ function sourceWords({ ref, tool, node }: ShownOperation["operation"]["sources"]
 /** Shows the whole diff of a patch, because approval covers it. */
 function diffBlocks(operation: ShownOperation["operation"]): Block[] {
   const { diff } = patchOf(operation) ?? {};
-  return diff === undefined ? [] : [{ kind: "code", text: diff, language: "diff", name: "diff" }];
+  return diff === undefined ? [] : [{ kind: "code", text: revealText(diff), language: "diff", name: "diff" }];
 }
 
 function patchFacts(operation: ShownOperation["operation"]): Fact[] {
