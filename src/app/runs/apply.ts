@@ -14,6 +14,7 @@ import { type Approved, approvedIn, holdToRecord, plannedIn } from "../../core/e
 import { shellWord } from "../../core/engine/result/signal-command.ts";
 import { endOf, laterWords, waitsIn } from "../../core/engine/result/waiting.ts";
 import { isStatePut } from "../../core/engine/tools/state.ts";
+import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { openFetch } from "../adapters/fetch.ts";
@@ -153,7 +154,7 @@ async function skillsFor(
     const hasAll = operations.every(({ skill, tool }) => skill !== id || tools.has(tool));
     return installed && (hasAll || installed.isUnopened) ? installed : skills.find(id, inline);
   };
-  const ids = [...new Set(operations.flatMap((operation) => deliveredBy(operation, target) ?? []))];
+  const ids = [...new Set(operations.flatMap((operation) => neededBy(operation, target)))];
   const found = new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
   const input = { run: record.input, writes: operations.map((operation) => operation.input) };
   return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
@@ -168,9 +169,10 @@ function targetOf({ host }: Workspace, wanted: readonly PlannedOperation[]): Tar
   return wanted.some(({ operation }) => patchOf(operation)) ? findTarget(host.cwd, host.env) : undefined;
 }
 
-/** Returns the skill that an operation needs. Undefined for a patch that `git push` delivers. */
-function deliveredBy(operation: Operation, target: Target | undefined): string | undefined {
-  return patchOf(operation) ? target?.skill : skillOf(operation);
+/** Returns the skills that an operation needs. `git push` delivers a patch without another one. */
+function neededBy(operation: Operation, target: Target | undefined): readonly string[] {
+  if (!patchOf(operation)) return [skillOf(operation)];
+  return target?.skill === undefined ? [WORKSPACE] : [WORKSPACE, target.skill];
 }
 
 /** Returns the id of the skill whose code an operation runs. */
@@ -216,12 +218,12 @@ function refuseMissing(
   const missing = new Map<string, string[]>();
   for (const { operation } of wanted) {
     if (isStatePut(bareOf(operation))) continue;
-    const id = deliveredBy(operation, target);
-    if (id === undefined) continue;
-    const reason = lackOf(entries.get(id), operation, host);
-    if (reason === undefined) continue;
-    const lack = `the skill ${id}: ${reason}`;
-    missing.set(lack, [...(missing.get(lack) ?? []), operation.id]);
+    for (const id of neededBy(operation, target)) {
+      const reason = lackOf(entries.get(id), operation, host);
+      if (reason === undefined) continue;
+      const lack = `the skill ${id}: ${reason}`;
+      missing.set(lack, [...(missing.get(lack) ?? []), operation.id]);
+    }
   }
   if (missing.size === 0) return;
   const lacks = [...missing].map(([lack, ids]) => `${ids.join(", ")} ${ids.length === 1 ? "needs" : "need"} ${lack}`);
