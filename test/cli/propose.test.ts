@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 
 /** A change that a run proposes, at the command line: the plan shows the diff, and apply pushes a branch. */
@@ -20,7 +21,7 @@ const SCRIPT = {
       node: "fix",
       calls: [call("edit_file", { path: "add.js", old: "a - b", new: "a + b" })],
     },
-    { node: "fix", calls: [call("propose_change", { title: "Fix add", body: "Thanks @octocat, fixes #7" })] },
+    { node: "fix", calls: [call("propose_change", { title: "Fixes #7: add", body: "Thanks @octocat, fixes #7" })] },
     { node: "fix", text: "done" },
   ],
 };
@@ -50,10 +51,10 @@ it("is planned with its diff, and applied as one branch", async () => {
     tool: "propose_change",
     base: git(cwd, "rev-parse", "HEAD"),
     files: [{ path: "add.js", change: "changed", mode: "100644" }],
-    title: "Fix add",
+    title: expect.stringMatching(/^F\u2060ixes #\u20607: add$/),
     draft: true,
     labels: [],
-    branch: `skillflow/fix-add-${operation.digest.slice(0, 12)}`,
+    branch: `skillflow/fixes-7-add-${operation.digest.slice(0, 12)}`,
   });
   expect(operation.diff).toContain("+const add = (a, b) => a + b;");
   expect(operation.body).not.toMatch(/@octocat|#7/);
@@ -64,6 +65,11 @@ it("is planned with its diff, and applied as one branch", async () => {
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean fix?")]);
   const verified = await runProgram(["runs", "verify", id], { cwd });
   expect(verified.code).toBe(0);
+  // A policy that came after the run counts, although git push needs no other skill.
+  const SKILLFLOW_POLICY = join(makeProject({ "policy.yml": "skills: { allow: [github] }" }), "policy.yml");
+  const barred = await runHere(["apply", id, "--yes"], { cwd, env: { SKILLFLOW_POLICY } });
+  expect([barred.code, barred.stderr]).toEqual([3, expect.stringContaining("the skill workspace: policy:")]);
+  expect(git(remote, "branch", "--list", "skillflow/*")).toBe("");
   const applied = await runProgram(["apply", id, "--yes", "--json"], { cwd });
   expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining(operation.branch)]);
   expect(git(remote, "show", `${operation.branch}:add.js`)).toContain("a + b");

@@ -98,7 +98,7 @@ function patchFor(
   const proof = defined("proof", proofOf(state.run.calls.values()));
   return {
     input: published,
-    fields: { kind, ...change, ...published, ...proof, branch: branchOf(title, digest) },
+    fields: { kind, ...change, ...published, ...proof, branch: branchOf(published.title, digest) },
   };
 }
 

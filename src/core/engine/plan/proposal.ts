@@ -81,7 +81,7 @@ const BREAK = "\u2060";
 const CLOSING =
   /\b(?:clos(?:e|es|ed|ing)|fix(?:es|ed|ing)?|resolv(?:e|es|ed|ing)|implement(?:s|ed|ing)?)(?=:?[ \t]{1,5}(?:[\w./-]{0,140}[#!]\d|[a-z]{1,20}-\d|https?:))/gi;
 
-/** Breaks mentions, closing words, quick actions, HTML, images and links of a text that a service renders. */
+/** Breaks mentions, closing words, quick actions, HTML, entities, images and links of a text that a service renders. */
 export function inertText(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}]/gu, (mark) => (mark === "\n" || mark === "\t" ? mark : ""))
@@ -90,6 +90,7 @@ export function inertText(text: string): string {
     .replace(/\b(gh-)(?=\d)/gi, `$1${BREAK}`)
     .replace(/([#!])(?=\d)/g, `$1${BREAK}`)
     .replace(/^([ \t]*)\/(?=[A-Za-z])/gm, "$1\\/")
+    .replace(/&(?=#?[A-Za-z0-9]{1,40};)/g, `&${BREAK}`)
     .replace(/<(?=[A-Za-z/!?])/g, "&lt;")
     .replace(/\](?=[([:])/g, "\\]")
     .replace(/:\/\//g, `:${BREAK}//`)

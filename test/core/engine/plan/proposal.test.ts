@@ -45,10 +45,19 @@ test("takes plain text, and limits files and size", () => {
   expect(changeProblem({ diff: "", files: [] }, createRedactor([]))).toContain("no changes");
 });
 
-test.each(["@kim", "fixes #1", "Closes: o/r#12", "GH-7", "<img src=x>", "[a](b)", "https://x.test", "/close"])(
-  "makes %s inert",
-  (text) => {
-    expect(inertText(text).replaceAll("\\/", "")).not.toContain(text);
-    expect(inertTitle(`${text}\nmore`)).not.toContain("\n");
-  },
-);
+test.each([
+  "@kim",
+  "fixes #1",
+  "Closes: o/r#12",
+  "GH-7",
+  "<img src=x>",
+  "[a](b)",
+  "https://x.test",
+  "/close",
+  "&#64;kim",
+  "&commat;kim",
+  "&#x40;kim",
+])("makes %s inert", (text) => {
+  expect(inertText(text).replaceAll("\\/", "")).not.toContain(text);
+  expect(inertTitle(`${text}\nmore`)).not.toContain("\n");
+});
