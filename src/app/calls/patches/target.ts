@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { usageError } from "../../../core/base/errors.ts";
+import { attempt, usageError } from "../../../core/base/errors.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { isWithin } from "../../../files/files.ts";
 
@@ -76,8 +76,10 @@ function originOf(directory: string): string | undefined {
 function isInside(url: string, folders: readonly string[]): boolean {
   const path = url.startsWith("file:") && URL.canParse(url) ? new URL(url).pathname : url;
   if (!path.startsWith("/")) return false;
-  const place = realOf(url === path ? path : decodeURIComponent(path));
-  return folders.some((each) => isWithin(realOf(each), place));
+  const place = url === path ? path : attempt(() => decodeURIComponent(path));
+  // Git completes a name with `.git`.
+  const places = place === undefined ? [] : [realOf(place), realOf(`${place}.git`)];
+  return place === undefined || folders.some((each) => places.some((one) => isWithin(realOf(each), one)));
 }
 
 function realOf(path: string): string {

@@ -153,7 +153,10 @@ describe("git push", () => {
     git(work(), "init", "-q", "--bare", "evil.git");
     mkdirSync(join(work(), "deep"));
     symlinkSync(join(work(), "evil.git"), join(root, "link.git"));
-    const inside = [join(work(), "evil.git"), `file://${join(work(), "evil.git")}`, join(root, "link.git"), work()];
+    const inside = [
+      ...[join(work(), "evil.git"), `file://${join(work(), "evil.git")}`, join(root, "link.git"), work()],
+      ...[join(root, "link"), `/proc/self/root${join(work(), "evil")}`, `file://${join(work(), "%zz")}`],
+    ];
     for (const url of inside) {
       origin(url);
       expect(() => findTarget(join(work(), "deep"), {})).toThrow("in the checkout itself");
