@@ -69,9 +69,20 @@ interface Around {
   readonly fault?: Fault;
   readonly ask?: NonNullable<Parameters<typeof startListening>[2]>["ask"];
   readonly write?: (title: string) => Promise<void> | void;
+  readonly replies?: readonly object[];
+  readonly limits?: object;
 }
 
-async function conversation({ slack: setting = {}, workflow = WORKFLOW, fault, ask, write }: Around = {}) {
+async function conversation(given: Around = {}) {
+  const {
+    slack: setting = {},
+    workflow = WORKFLOW,
+    fault,
+    ask,
+    write,
+    replies = [...REPLIES, ...REPLIES],
+    limits,
+  } = given;
   const slack = await startSlackWorkspace(fault);
   const written: string[] = [];
   const sink = defineSkill({
@@ -96,10 +107,11 @@ async function conversation({ slack: setting = {}, workflow = WORKFLOW, fault, a
   });
   const cwd = makeProject({
     "w.yml": workflow,
-    "script.json": { replies: [...REPLIES, ...REPLIES] },
+    "script.json": { replies },
     "listen.yml": {
       port: 0,
       model: "script:script.json",
+      ...(limits ? { limits } : {}),
       slack: { channels: { C123: { workflow: "w.yml" } }, approvers: ["U777"], ...setting },
     },
   });
@@ -299,6 +311,37 @@ describe("a conversation", () => {
     await other.slack.until(() => shownIn(other.slack.messages[1] ?? { text: "" }).includes("cannot be asked"));
     expect([slack.faults, other.slack.faults]).toEqual([[], []]);
   });
+});
+
+it("shows what is written to make its messages too long, and questions end with the day's budget", async () => {
+  const long = "&<>".repeat(400);
+  const reply = { type: "model:reply", usage: { costUsd: 2 } };
+  const talk = await conversation({
+    limits: { per_day: { max_cost_usd: 1 } },
+    workflow: { ...ASKING, nodes: { ...WORKFLOW.nodes, sure: { name: "Sure", approval: { ask: long } } } },
+    replies: [
+      { node: "look", calls: [{ tool: "sink_file", input: { title: long } }] },
+      { node: "look", data: { headline: long, cause: long, first_step: long } },
+    ],
+    ask: async (_run, _question, { onEvent }) => {
+      onEvent(reply as never);
+      const evidence = Array.from({ length: 900 }, (_, index) => ({ ref: `r${index}`, quote: long }));
+      return { answer: `${long}\n${long}\n${long}\n${long}`, claims: [{ claim: long, evidence }] };
+    },
+  });
+  const { slack } = talk;
+  const mention = await mentioned(talk, "Approval:");
+  await whispered(talk, () => press(talk, ["show"]));
+  await press(talk, ["approve"]);
+  await slack.until(() => shownIn(slack.messages[0] ?? { text: "" }).includes("op-1"));
+  await slack.until(() => buttonsOf(slack.messages[0] ?? {}).some(({ block_id }) => block_id === "judgement"));
+  for (const count of [2, 3]) {
+    await post(talk, mentionOf("why?", { thread: mention.ts }));
+    await slack.until(() => slack.messages.length === count);
+  }
+  const texts = slack.messages.slice(1).map(({ text }) => text.replaceAll("\u200b", ""));
+  expect(texts).toEqual([expect.stringContaining("&amp;"), "Not asked: the daily limit of $1 is reached"]);
+  expect([slack.faults, talk.listener.faults]).toEqual([[], []]);
 });
 
 function never(): never {

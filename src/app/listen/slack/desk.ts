@@ -1,5 +1,6 @@
 import { slackText } from "../../../core/base/inert.ts";
 import type { JsonObject } from "../../../core/base/values.ts";
+import type { Observer } from "../../../core/engine/ports.ts";
 import type { Logger } from "../../../core/skill/skill.ts";
 import type { Workspace } from "../../host.ts";
 import type { openAcceptance } from "../acceptance.ts";
@@ -39,8 +40,8 @@ export interface Click {
   readonly value: string;
 }
 
-/** Asks a finished run a question. */
-export type AskFinished = (run: string, question: string) => Promise<AskedRun>;
+/** Asks a finished run a question. `observer` sees the events of the question's own run. */
+export type AskFinished = (run: string, question: string, observer: Observer) => Promise<AskedRun>;
 
 export interface Desk {
   readonly workspace: Workspace;

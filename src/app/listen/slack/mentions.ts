@@ -1,5 +1,6 @@
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { slackText } from "../../../core/base/inert.ts";
+import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { waitsIn } from "../../../core/engine/result/waiting.ts";
 import { judgementBy, readFeedback } from "../../../core/engine/state/feedback.ts";
@@ -62,12 +63,19 @@ async function answerThread(desk: Desk, event: SaidInSlack, stored: StoredRun): 
   if (!hasEnded(stored)) return reply(desk, event, { text: slackText(`Run ${run} is still running.`) });
   if (!desk.ask) return reply(desk, event, { text: slackText(`Run ${run} cannot be asked by this installation.`) });
   if (question === "") return reply(desk, event, { text: "Write a question after the mention." });
-  const full = await desk.day.full();
+  // A question counts like a run, because each costs money, and a thread may have any number.
+  const counted = `slack-${event.id}`;
+  const full = (await desk.day.full()) ?? (await desk.day.begin(counted, {}));
   if (full !== undefined) return reply(desk, event, { text: slackText(`Not asked: ${full}`) });
+  const events: RunEvent[] = [];
   try {
-    return reply(desk, event, { ...renderAnswer(await desk.ask(run, question)) });
+    return reply(desk, event, {
+      ...renderAnswer(await desk.ask(run, question, { onEvent: (one) => void events.push(one) })),
+    });
   } catch (error) {
     return reply(desk, event, { text: slackText(`Not answered: ${messageOf(error)}`) });
+  } finally {
+    await desk.day.spend(counted, events);
   }
 }
 

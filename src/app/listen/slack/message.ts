@@ -39,6 +39,7 @@ export type ActionId = keyof typeof LABELS;
 const MOST_OPERATIONS = 12;
 const MOST_APPROVALS = 5;
 const MOST_TEXT = 600;
+const MOST_ESCAPED = 700;
 /** Longest value that Slack accepts for a button. */
 const MOST_VALUE = 2000;
 
@@ -146,8 +147,12 @@ function inertSources(finding: Finding): Finding {
   return { ...finding, claims };
 }
 
+/** Escapes a text. One that would become too long is cut further, because Slack refuses a block of over 3000 characters. */
 function safe(text: string): string {
-  return slackText(shortText(text, MOST_TEXT));
+  for (let most = MOST_TEXT; ; most = Math.floor(most / 2)) {
+    const escaped = slackText(shortText(text, most));
+    if (escaped.length <= MOST_ESCAPED) return escaped;
+  }
 }
 
 function section(text: string): JsonObject {
@@ -229,7 +234,10 @@ export interface AskedRun {
 /** Writes the answer to a question about a finished run, with its claims. */
 export function renderAnswer({ answer, claims }: AskedRun): { readonly text: string; readonly blocks: Json } {
   const shown = claims.slice(0, MOST_CLAIMS).map(({ claim, evidence }) => {
-    const refs = [...new Set(evidence.map(({ ref }) => ref))].map((ref) => `\`${safe(ref)}\``).join(", ");
+    const refs = [...new Set(evidence.map(({ ref }) => ref))]
+      .slice(0, MOST_CLAIMS)
+      .map((ref) => `\`${safe(ref)}\``)
+      .join(", ");
     return section(`• ${safe(claim)} (${refs})`);
   });
   const lines = answer.split(/\n+/).slice(0, MOST_LINES);

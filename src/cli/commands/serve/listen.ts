@@ -40,9 +40,12 @@ export const listen: Action = async (io, _args, flags) => {
       const observers = [...watch.observers, metrics.start(prepared)];
       return { ...watch, observers, tellsContent: flags.otlpContent === true };
     },
-    ask(run, question) {
+    ask(run, question, observer) {
       const { signal } = new AbortController();
-      const watch = (prepared: PreparedRun) => watchOf(io, watched, prepared);
+      const watch = (prepared: PreparedRun) => {
+        const own = watchOf(io, watched, prepared);
+        return { ...own, observers: [...own.observers, observer] };
+      };
       return askRun(setting.workspace, run, question, {
         choices,
         connect: { signal },
