@@ -217,8 +217,9 @@ describe("a hostile server", () => {
   const file = (uri: string, size = 1) => ({ uri, digest: `sha256:${"0".repeat(64)}`, size });
   const within = (name: string, ...files: object[]) =>
     entry(name, { resources: [file(`skill://${name}/SKILL.md`), ...files] });
-  const hostile = async (skills: unknown[], answers: Answers = {}) => {
-    const server = await httpServer({
+  type Intercept = Parameters<typeof httpServer>[1];
+  const hostile = async (skills: unknown[], answers: Answers = {}, intercept?: Intercept) => {
+    const own: Answers = {
       initialize: ({ protocolVersion }) => ({
         protocolVersion,
         capabilities: { tools: {}, resources: {}, extensions: { "io.modelcontextprotocol/skills": {} } },
@@ -227,7 +228,8 @@ describe("a hostile server", () => {
       "skills/list": () => ({ skills }),
       "resources/read": ({ uri }) => ({ contents: [{ uri, text: markdown("changed", INJECTION) }] }),
       ...answers,
-    });
+    };
+    const server = await httpServer(own, intercept);
     open.push(server);
     return server;
   };
@@ -249,6 +251,10 @@ describe("a hostile server", () => {
       entry("Wrong Name"),
       entry("changed"),
       "not an entry",
+      ...[1, 2, 3, 4, 5].map((number) => {
+        const name = `big-${number}`;
+        return entry(name, { resources: [file(`skill://${name}/SKILL.md`, 1024 * 1024)] });
+      }),
     ]);
     const { run, record } = rig(server.url, { skills: ["docs", "docs/changed", "docs/generated", "docs/same"] });
     const { code, stderr } = await run();
@@ -274,6 +280,7 @@ describe("a hostile server", () => {
     ]) {
       expect(stderr, word).toMatch(new RegExp(`${word}.*is left out`));
     }
+    expect(stderr).toMatch(/big-5.*too long together/);
     expect(stderr).not.toContain(INJECTION);
   });
 
@@ -290,6 +297,13 @@ describe("a hostile server", () => {
     const [call] = resultOf(await run("--json")).results.use?.toolCalls ?? [];
     expect(skill("docs/lazy")?.instruction).toBe("Read notes.md.");
     expect([call?.output, call?.error]).toEqual([undefined, expect.stringContaining("the skill entry lists")]);
+  });
+
+  it("cannot hold up a run by a text that never comes", async () => {
+    const server = await hostile([entry("slow"), entry("slower")], {}, ({ body }) => body.includes("resources/read"));
+    const { run } = rig(server.url, { skills: ["docs", "docs/slow"] });
+    const { stderr } = await run("--timeout", "1s");
+    expect(stderr).toMatch(/slower\/SKILL\.md\\?", which is left out: its SKILL\.md cannot be used/);
   });
 
   it("is read no further than a few pages, and cannot hold up a run", async () => {

@@ -123,7 +123,10 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
   const offered = [...held.tools.map(withoutDigest), ...result.readers];
   const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
   for (const name of unlisted(skill.mcp ?? {}, tools)) warn(`has no tool ${name}, for which an effect is set`);
-  return { tools, remote: { skills: remote.skills, reading: opening.links && { signal: opening.signal } } };
+  return {
+    tools,
+    remote: { skills: remote.skills, reading: opening.links && { signal: opening.signal, limitMs: opening.limitMs } },
+  };
 }
 
 function warner(id: string, { warnings, redactor }: Opening) {

@@ -12,7 +12,16 @@ const MOST_REASON = 500;
 export interface RemoteSkills {
   readonly skills: readonly OfferedSkill[];
   /** Reads the instructions. Undefined if only the list is needed. */
-  readonly reading: { readonly signal: AbortSignal } | undefined;
+  readonly reading: { readonly signal: AbortSignal; readonly limitMs: number | undefined } | undefined;
+}
+
+/** Longest time for the texts that one entry of a node needs, so that a server cannot hold up the run. */
+const READ_MS = 30_000;
+
+function untilLate(reading: RemoteSkills["reading"]): RemoteSkills["reading"] {
+  if (!reading) return undefined;
+  const { signal, limitMs = READ_MS } = reading;
+  return { ...reading, signal: AbortSignal.any([signal, AbortSignal.timeout(Math.min(limitMs, READ_MS))]) };
 }
 
 /** Returns the entries of a server's skills that can be used. */
@@ -22,8 +31,9 @@ export async function offeredEntries(
   warn: (message: string) => void,
 ): Promise<readonly SkillEntry[]> {
   const entries: SkillEntry[] = [];
+  const timed = untilLate(reading);
   for (const skill of skills.filter(({ fault }) => fault === undefined)) {
-    const entry = await openSkill(remoteEntry(server, skill.name), skill, reading);
+    const entry = await openSkill(remoteEntry(server, skill.name), skill, timed);
     if (entry.unavailable) warn(describe(skill, entry.unavailable.reason));
     else entries.push(entry);
   }
@@ -35,7 +45,7 @@ export async function namedEntry(entry: SkillEntry, name: string, remote: Remote
   const named = remote.skills.filter((skill) => skill.name === name);
   const skill = named.find(({ fault }) => fault === undefined) ?? named[0];
   if (!skill) return without(entry, "its MCP server offers no skill of this name");
-  return skill.fault === undefined ? openSkill(entry, skill, remote.reading) : without(entry, skill.fault);
+  return skill.fault === undefined ? openSkill(entry, skill, untilLate(remote.reading)) : without(entry, skill.fault);
 }
 
 async function openSkill(

@@ -20,6 +20,8 @@ const MOST_SKILLS = 200;
 const MOST_FILES = 512;
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_INSTRUCTION = 1024 * 1024;
+/** Limit of the SKILL.md files of all of a server's skills, which a node may get together. */
+const MOST_INSTRUCTIONS = 4 * MOST_INSTRUCTION;
 const MOST_READ = 256 * 1024;
 const MOST_FAULT = 300;
 
@@ -39,10 +41,13 @@ export async function listSkills(server: Server, { signal, warn }: Listing): Pro
   const entries = listed.skills.slice(0, MOST_SKILLS);
   const names = entries.map(({ frontmatter }) => frontmatter.name);
   const isRepeated = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
+  let total = 0;
   return entries.map((entry) => {
     const { name } = entry.frontmatter;
     const fault = isRepeated(name) ? "several skills of the server have this name" : faultOf(entry);
-    return offered(server, entry, fault);
+    if (fault === undefined) total += manifestSize(entry);
+    const isOver = total > MOST_INSTRUCTIONS ? "the server's texts are too long together" : undefined;
+    return offered(server, entry, fault ?? isOver);
   });
 }
 
@@ -51,8 +56,14 @@ function faultOf({ uri, resources }: Skill): string | undefined {
   if (resources.length > MOST_FILES) return `it has more than ${MOST_FILES} files`;
   const bytes = resources.reduce((sum, { size }) => sum + size, 0);
   if (bytes > MOST_BYTES) return `its files have more than ${MOST_BYTES} bytes`;
-  const own = resources.find((file) => pathOf(file.uri, uri) === MANIFEST);
-  return (own?.size ?? 0) > MOST_INSTRUCTION ? `its SKILL.md has more than ${MOST_INSTRUCTION} bytes` : undefined;
+  return manifestSize({ uri, resources }) > MOST_INSTRUCTION
+    ? `its SKILL.md has more than ${MOST_INSTRUCTION} bytes`
+    : undefined;
+}
+
+function manifestSize({ uri, resources }: Pick<Skill, "uri" | "resources">): number {
+  if (resources === "dynamic") return 0;
+  return resources.find((file) => pathOf(file.uri, uri) === MANIFEST)?.size ?? 0;
 }
 
 function offered(server: Server, entry: Skill, fault: string | undefined): OfferedSkill {
