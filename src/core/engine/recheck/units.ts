@@ -84,7 +84,7 @@ export function shapeOf({ field, value }: Unit): string {
 }
 
 /** Ids and digits, which differ between two occurrences of the same thing. */
-const VARYING = /0x[0-9a-f]+|\b(?=[0-9a-f-]*\d)[0-9a-f][0-9a-f-]{6,63}\b|\d+(?:\.\d+)?/gi;
+const VARYING = /0x[0-9a-f]+|\b(?=[0-9a-f-]{0,63}\d)[0-9a-f][0-9a-f-]{6,63}\b|\d+(?:\.\d+)?/gi;
 
 /** A number in a unit, and the keys that lead to it. */
 export interface Leaf {
