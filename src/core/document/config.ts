@@ -93,15 +93,15 @@ const skillsSchema = lazy(() =>
 
 const lines = lazy(() => z.array(z.string().min(1)).min(1));
 
-/** Form of `URL@COMMIT:PATH`. */
-export const GIT_PLACE = /^(.{1,2000})@([0-9a-f]{40}):(.+)$/;
+/** Form of `URL@COMMIT:PATH`. With a query, a checkout could have any address of this machine asked. */
+export const GIT_PLACE = /^([^?#\n]{1,2000})@([0-9a-f]{40}):(.+)$/;
 
 const extensionSchema = lazy(() =>
   z
     .strictObject({
       file: optional(z.string().min(1), "File in the repository, relative to this file"),
       git: optional(
-        z.string().regex(GIT_PLACE, "must be URL@COMMIT:PATH with the 40 digits of a commit"),
+        z.string().regex(GIT_PLACE, "must be URL@COMMIT:PATH with the 40 digits of a commit, and without ? and #"),
         "URL@COMMIT:PATH",
       ),
       sha256: z

@@ -88,6 +88,7 @@ describe("a config file that extends others", () => {
       /odd\.yml:1:1: modell is not a known setting/,
     ],
     ["a branch", () => far(`${repository}@main:team/base.yml`), 2, /40 digits/],
+    ["an address with a query", () => far(`http://127.0.0.1:9/delete?x=@${commit}:a`, "x"), 2, /without \? and #/],
     ["a missing file of a commit", () => far(`${repository}@${commit}:none.yml`, "x"), 2, /no such file in the commit/],
     ["a missing commit", () => far(`${repository}@${"0".repeat(40)}:team/base.yml`, "x"), 2, /no such commit/],
     ["a missing repository", () => far(`${root}/none@${commit}:team/base.yml`, "x"), 4, /cannot be reached/],
