@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/base/values.ts";
-import { isAllowed, wordsOf } from "../../../src/loaders/own/workspace/command.ts";
+import { isAllowed, runCommand, wordsOf } from "../../../src/loaders/own/workspace/command.ts";
 import { type Copy, openCopy } from "../../../src/loaders/own/workspace/copy.ts";
 import { callFileTool } from "../../../src/loaders/own/workspace/files.ts";
 import { NO_RULES } from "../../../src/loaders/own/workspace/paths.ts";
@@ -103,6 +103,12 @@ describe("a command", () => {
   ])("%j is %j", (command, expected) => {
     if (typeof expected === "string") expect(() => wordsOf(command)).toThrow(expected);
     else expect(wordsOf(command)).toEqual(expected);
+  });
+
+  it("gets no option in the place of a file", async () => {
+    const call = { input: { command: "node", files: ["./--eval=1"] }, copy: open(), host: {} as never };
+    const context = { config: { commands: "node **" }, workDir: place } as never;
+    await expect(runCommand({ ...call, context })).rejects.toThrow('"--eval=1" would be an option');
   });
 
   it.each([

@@ -23,7 +23,7 @@ import { isWithin } from "../../../files/files.ts";
 import { temporaryName } from "../../../files/temporary-name.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Copy, checkWay } from "./copy.ts";
-import { matchesWords, matching, segmentsOf } from "./paths.ts";
+import { matchesWords, matching, segmentsOf, shown } from "./paths.ts";
 
 /** Runs a command of the operator's list in the sandbox, on files that are thrown away. */
 
@@ -54,7 +54,10 @@ export async function runCommand(call: CommandCall): Promise<Json> {
     at = "change",
     with: added = [],
   } = checkedAs<Input>(call.input);
-  const words = [...wordsOf(command), ...files.map((file) => segmentsOf(file).join("/"))];
+  const appended = files.map((file) => segmentsOf(file).join("/"));
+  const flag = appended.find((file) => file.startsWith("-"));
+  if (flag !== undefined) throw inputError(`${shown(flag)} would be an option of the command, not a file`);
+  const words = [...wordsOf(command), ...appended];
   checkAllowed(words, listOf(context.config.commands));
   const layer = await setUp(call);
   const began = performance.now();
