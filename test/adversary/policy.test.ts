@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { invokeSkill } from "../../src/app/calls/call-skill.ts";
 import { createProject } from "../../src/app/library/project.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
+import { forbidsSkill } from "../../src/core/document/policy.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
@@ -171,6 +172,20 @@ describe("skills and servers", () => {
       expect(
         (await state(cwd, id, under({ skills: { allow: ["desk"] }, mcp_servers: { allow } }), trusted)).cause,
       ).not.toBe("policy");
+  });
+
+  it.each([
+    ["https://a.good.test/mcp", true],
+    ["https://a.b.good.test/", true],
+    ["https://evil.test/.good.test/mcp", false],
+    ["https://evil.test?.good.test/mcp", false],
+    ["https://evil.test#.good.test/mcp", false],
+    ["https://evil.test\\.good.test/mcp", false],
+    ["https://x.good.test@evil.test/.good.test/mcp", false],
+    ["HTTPS://evil.test/.good.test/mcp", false],
+  ])("are not brought by a URL that only looks like an allowed one: %s", (url, isAllowed) => {
+    const policies = [{ path: "p", policy: { mcp_servers: { allow: ["https://*.good.test/*"] } } }];
+    expect(forbidsSkill(policies, { id: "docs", server: { url }, isServer: true }) === undefined).toBe(isAllowed);
   });
 
   it("need a lock if the policy says so", async () => {

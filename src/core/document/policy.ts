@@ -53,7 +53,7 @@ export function forbidsSkill(
   const ids = base === undefined ? [id] : [id, base];
   return policies.find(({ policy: { skills, mcp_servers: servers } }) => {
     const isAllowedServer =
-      servers !== undefined && fits(servers.allow, [...ids, ...(server?.url ? [server.url] : [])]);
+      servers !== undefined && (fits(servers.allow, ids) || servers.allow.some((each) => fitsUrl(each, server?.url)));
     const isForbidden = skills !== undefined && !fits(skills.allow, ids) && !(isServer && isAllowedServer);
     return isForbidden || (server !== undefined && servers !== undefined && !isAllowedServer);
   });
@@ -61,6 +61,13 @@ export function forbidsSkill(
 
 function fits(patterns: readonly string[], names: readonly string[]): boolean {
   return patterns.some((pattern) => names.some((name) => matchesPattern(pattern, name)));
+}
+
+/** Matches a URL. What `*` stands for in the host of a pattern is in the host: `https://*.a.com/*` is not `https://b.com/.a.com/`. */
+function fitsUrl(pattern: string, url = ""): boolean {
+  const [host = "*"] = /^[a-z]+:\/\/[^/]*/i.exec(pattern) ?? [];
+  const [named = ""] = /^[a-z]+:\/\/[^/?#\\]*/i.exec(url) ?? [];
+  return url !== "" && matchesPattern(pattern, url) && matchesPattern(host, named);
 }
 
 interface Asked {
