@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { Forge } from "./forge.ts";
 import { type Api, listOf, pathOf, send, textAt } from "./http.ts";
@@ -51,6 +52,9 @@ export function openGitHub(api: Api, repository: string): Forge {
       );
     },
     async create(branch, { head, files, message }) {
+      // The API takes text, and would change the other bytes of the file.
+      const odd = files.find(({ state }) => state && !isUtf8(state.content));
+      if (odd) throw refusal(`${odd.path} is not UTF-8 in the default branch: apply the change by hand`);
       const tree = files.map(({ path, state }) => ({
         path,
         mode: state?.mode ?? "100644",

@@ -42,7 +42,7 @@ afterEach(() => {
 
 const work = () => join(root, "work");
 const remote = () => join(root, "remote.git");
-const put = (path: string, text: string) => writeFileSync(join(work(), path), text);
+const put = (path: string, text: string | Buffer) => writeFileSync(join(work(), path), text);
 
 /** Changes line seven and adds a file. Leaves the checkout as it was. */
 function patchOf(more: Partial<Patch> = {}): Patch {
@@ -67,7 +67,7 @@ function patchOf(more: Partial<Patch> = {}): Patch {
   return { base, diff, files, ...told, ...more };
 }
 
-function push(path: string, text: string) {
+function push(path: string, text: string | Buffer) {
   git(work(), "checkout", "-q", "-b", `side-${Math.abs(text.length)}`);
   put(path, text);
   git(work(), "add", "-A");
@@ -210,6 +210,16 @@ describe.each([
     expect(service.requests).toHaveLength(1);
     expect(await send(patch, opening(service))).toMatchObject({ branch: patch.branch, existing: true });
     expect(service.writes).toHaveLength(writes);
+  });
+
+  test("changes no other byte of a file that upstream is not UTF-8 any more", async () => {
+    const service = await serveForge(vendor, remote());
+    const patch = patchOf();
+    push("a.txt", Buffer.from(LINES.replace("one", "\xf6ne"), "latin1"));
+    if (vendor === "github") return expect(send(patch, opening(service))).rejects.toThrow("a.txt is not UTF-8");
+    await send(patch, opening(service));
+    const args = ["show", `${patch.branch}:a.txt`];
+    expect(execFileSync("git", args, { cwd: remote(), encoding: "latin1" })).toContain("\xf6ne");
   });
 
   test.each(Array.from({ length: writes }, (_, index) => [index + 1]))(
