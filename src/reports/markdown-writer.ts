@@ -51,7 +51,8 @@ function tableMarkdown({ columns, rows }: Extract<Block, { kind: "table" }>): st
   });
   const rest =
     rows.length > shown.length ? [`\n…and ${formatCount(rows.length - shown.length)} more, see the report.`] : [];
-  return [`| ${columns.join(" | ")} |`, `|${"---|".repeat(columns.length)}`, ...shown, ...rest].join("\n");
+  const names = columns.map((name) => (name === "#" ? name : markdownLine(shortText(name, MOST_IN_CELL))));
+  return [`| ${names.join(" | ")} |`, `|${"---|".repeat(columns.length)}`, ...shown, ...rest].join("\n");
 }
 
 function listMarkdown({ title, look, items }: List, margin: string): string {

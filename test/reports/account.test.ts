@@ -149,10 +149,9 @@ describe("how a run stands", () => {
     expect(accountOf(report).deeds.undone).toEqual([]);
   });
 
-  it("says of what was not done why, in plain words", () => {
+  it("says why what was wanted was not done, in plain words, and leaves out what was not wanted", () => {
     const { deeds } = accountOf(triageRun());
     expect(deeds.undone.map(({ text, why }) => `${text}: ${why}`)).toEqual([
-      "Ask the owner: skipped: requires not met: input.owner is missing ",
       "Page the on-call engineer: failed: no tool to page with: slack is not available ",
     ]);
   });

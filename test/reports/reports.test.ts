@@ -96,7 +96,7 @@ describe("the HTML report", () => {
   });
 
   it("says of a run that went on with less that it is degraded", () => {
-    expect(page).toContain("<title>Incident triage: degraded</title>");
+    expect(page).toContain('<span class="badge degraded">');
     expect(page).toContain("succeeded, 1 node failed during the run");
   });
 
@@ -104,6 +104,7 @@ describe("the HTML report", () => {
     const text = reportHtml(failed);
     const head = text.slice(0, text.indexOf("<main>"));
     expect(head).toContain('<h1 dir="auto">Page the on-call engineer: no tool to page with');
+    expect(head).toContain("<title>Page the on-call engineer: no tool to page with");
     expect(head).toContain("Then: Draft the post-mortem: the limit of 20 turns was reached");
     expect(text).toContain("payments.js returns early on a declined card");
   });
@@ -194,7 +195,7 @@ describe("the HTML report", () => {
 
   it("takes in a drawing of the run", () => {
     const drawn = reportHtml(nice, { graph: '<svg class="graph"></svg>' });
-    expect(drawn).toContain('<figure class="drawing"><svg class="graph"></svg><figcaption>');
+    expect(drawn).toMatch(/<figure class="drawing"><div [^>]*><svg class="graph"><\/svg><\/div><figcaption>/);
   });
 
   it("is the same for the same run", () => {

@@ -30,9 +30,9 @@ function dotOf(drawing: Drawing): string {
   const font = 'fontname="Arial"';
   return [
     "digraph workflow {",
-    `  graph [label="" rankdir=TB bgcolor=transparent nodesep=0.45 ranksep=0.5]`,
-    `  node [shape=box style="rounded,filled" ${font} fontsize=12 margin="0.2,0.11"]`,
-    `  edge [${font} fontsize=10 color="#9aa0ab" fontcolor="#5b616e" arrowsize=0.7]`,
+    `  graph [label="" rankdir=TB bgcolor=transparent nodesep=0.35 ranksep=0.5]`,
+    `  node [shape=box style="rounded,filled" ${font} fontsize=13 margin="0.2,0.11"]`,
+    `  edge [${font} fontsize=12 color="#9aa0ab" fontcolor="#5b616e" arrowsize=0.7]`,
     ...drawing.nodes.map(dotNode),
     ...drawing.inner.flatMap((inner) => dotInner(inner, "  ")),
     ...everything(drawing).edges.map(dotEdge),
@@ -91,16 +91,18 @@ function dotLegend(legend: Drawing["legend"]): string[] {
 function dotEdge({ from, to, label, follows, flagged }: DrawnEdge): string {
   const open = flagged ? ` class="flagged" penwidth=2.2 color="${FLAG}" fontcolor="${FLAG}"` : ' class="open"';
   const paint = follows > 0 ? ' class="followed" penwidth=2.2 color="#3c4454"' : open;
-  return `  ${from} -> ${to} [label="${wrapped(label, 26, " ")}"${paint}]`;
+  return `  ${from} -> ${to} [label="${wrapped(label, 22, " ")}"${paint}]`;
 }
 
-/** Wraps a label, because Graphviz does not. The margin separates it from the arrow. */
+/** Wraps a label, because Graphviz does not, and long paths after their dots. The margin separates it from the arrow. */
 function wrapped(text: string, width: number, margin = ""): string {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
+    const [first = "", ...rest] = word.length < width ? [word] : word.split(/(?<=\w\.)(?=\w)/);
     const line = lines.at(-1);
-    if (line !== undefined && line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
+    if (line !== undefined && line.length + first.length < width) lines[lines.length - 1] = `${line} ${first}`;
+    else lines.push(first);
+    lines.push(...rest);
   }
   return lines.map((line) => (line === "" ? "" : `${margin}${dotLabel(line)}${margin}`)).join("\\n");
 }

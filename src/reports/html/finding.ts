@@ -1,4 +1,4 @@
-import { formatCost, formatCount, formatDuration, formatTime, shortText } from "../../core/base/preview.ts";
+import { formatCost, formatCount, formatDuration, formatTime, plural, shortText } from "../../core/base/preview.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import type { Account, RunState } from "../model/account.ts";
 import { paidWords } from "../model/account.ts";
@@ -32,13 +32,13 @@ export function headHtml(account: Account): Markup {
   const { record, result, headline, state } = account;
   return html`<header class="head ${state}">
 <p class="kicker"><span dir="auto">${record.workflow.name}</span> <span class="meta">run ${result.run} · ${formatTime(record.at)}</span></p>
-<h1 dir="auto">${oneSentence(headline)}</h1>
+<h1 dir="auto">${oneSentence(headline)}</h1>${strengthHtml(account)}
 ${threeHtml(account)}${calloutsHtml(account)}
 </header>`;
 }
 
 /** Returns the first sentence of a long headline. The visit's result shows the full text. */
-function oneSentence(text: string): string {
+export function oneSentence(text: string): string {
   const [line = text] = text.trim().split(/\n/, 1);
   if (line.length <= MOST_HEADLINE) return line;
   const sentence = /^.{20,200}?[.!?](?=\s)/.exec(line)?.[0];
@@ -47,6 +47,20 @@ function oneSentence(text: string): string {
 
 const MOST_HEADLINE = 240;
 
+/** Shows how many of the checked claims hold, next to the headline that rests on them. */
+function strengthHtml({ finding: { counts } }: Account): Markup | undefined {
+  if (counts.claims === 0) return undefined;
+  const look = counts.kept === 0 ? "failed" : counts.kept < counts.claims || counts.unbound > 0 ? "degraded" : "";
+  return html`<p class="lead"><a class="badge ${look}" href="#evidence">${counts.kept} of ${plural(counts.claims, "claim")} kept</a></p>`;
+}
+
+/** Returns the look of a severity by its number, 1 being the highest. Without a number, the severity stands out less. */
+function severityLook(severity: string): string {
+  const [level] = /\d/.exec(severity) ?? [];
+  if (level === undefined) return "degraded";
+  return Number(level) <= 1 ? "sev1" : Number(level) === 2 ? "failed" : "degraded";
+}
+
 function threeHtml({ state, standing, finding, deeds, record }: Account): Markup {
   const { done, waiting, undone } = deeds;
   const did = [
@@ -54,11 +68,17 @@ function threeHtml({ state, standing, finding, deeds, record }: Account): Markup
     waiting.length > 0 ? `${formatCount(waiting.length)} waiting for you` : "",
     undone.length > 0 ? `${formatCount(undone.length)} not done` : "",
   ].filter((part) => part !== "");
-  const found = [finding.verdict, finding.severity].filter((part) => part !== undefined).join(" · ");
+  const { severity, verdict } = finding;
+  const badge =
+    severity === undefined
+      ? undefined
+      : html`<span class="badge ${severityLook(severity)}">${shortText(severity, 40)}</span> `;
+  const judged =
+    verdict ?? (severity !== undefined ? "" : finding.headline === undefined ? "no verdict" : "see the headline");
   const kind = record.kind === "run" ? "" : ` (${record.kind})`;
   return html`<dl class="three">
 <div><dt>The run</dt><dd><span class="badge ${state}"><span aria-hidden="true">${STATE_MARKS[state]}</span> ${state}</span> ${standing === state ? kind : `${standing}${kind}`}</dd></div>
-<div><dt>What it found</dt><dd dir="auto">${found === "" ? (finding.headline === undefined ? "no verdict" : "see the headline") : found}</dd></div>
+<div><dt>What it found</dt><dd dir="auto">${badge}${judged}</dd></div>
 <div><dt>What it did</dt><dd>${did.length === 0 ? "no external changes" : did.join(", ")}</dd></div>
 </dl>`;
 }

@@ -4,7 +4,8 @@ import { countStandings, viewReport } from "../model/plan.ts";
 import type { Report } from "../model/report.ts";
 import { claimLists, evidenceTitle } from "../model/tree/run.ts";
 import { auditHtml, costHtml } from "./audit.ts";
-import { findingHtml, headHtml } from "./finding.ts";
+import { chronicleHtml } from "./chronicle.ts";
+import { findingHtml, headHtml, oneSentence } from "./finding.ts";
 import { html } from "./markup/markup.ts";
 import { pageHtml, type Section } from "./markup/page.ts";
 import { blocksHtml } from "./markup/tree.ts";
@@ -23,12 +24,16 @@ interface HtmlOptions {
  */
 export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string {
   const account = accountOf(report);
-  const { visits, evidence, state } = account;
+  const { visits, evidence } = account;
   const bars = barsOf(account);
   const page = visitPage(account, bars);
   const plan = viewReport(report);
+  const incident = chronicleHtml(account);
   const sections: (Section | undefined)[] = [
     { id: "finding", title: "The finding", body: findingHtml(account) },
+    incident === undefined
+      ? undefined
+      : { id: "incident", title: "What happened", note: "All times are UTC.", body: incident },
     evidence.claims.length + evidence.missing.length > 0
       ? { id: "evidence", title: "The evidence", note: evidenceTitle(evidence), body: blocksHtml(claimLists(evidence)) }
       : undefined,
@@ -43,7 +48,7 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
     { id: "audit", title: "For auditors", body: auditHtml(account) },
   ];
   return pageHtml({
-    title: `${shortText(report.record.workflow.name, 120)}: ${state}`,
+    title: shortText(oneSentence(account.headline), 120),
     head: headHtml(account),
     sections: sections.filter((section) => section !== undefined),
     style: bars.style(),

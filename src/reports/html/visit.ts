@@ -149,7 +149,7 @@ function turnsHtml(row: TimelineRow, page: VisitPage): Markup | undefined {
 function claimsHtml(visit: Visit, { account }: VisitPage): Markup | undefined {
   const claims = claimsIn(account.record, [visit]);
   if (claims.length === 0) return undefined;
-  return html`<section class="part"><h4>Claims and their quotes</h4>${blocksHtml(claimLists({ claims, missing: [] }))}</section>`;
+  return html`<section class="part"><h4>Claims and their quotes</h4>${blocksHtml(claimLists({ claims, missing: [], quoteOf: account.evidence.quoteOf }))}</section>`;
 }
 
 function callsHtml(calls: readonly VisitCall[], page: VisitPage): Markup | undefined {

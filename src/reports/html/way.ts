@@ -58,7 +58,7 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
   const drawing =
     graph === undefined
       ? undefined
-      : html`<figure class="drawing">${trustedMarkup(graph)}<figcaption>The workflow with the path that the run took: thick edges were followed.</figcaption></figure>`;
+      : html`<figure class="drawing"><div class="scroll" tabindex="0" role="group" aria-label="Drawing of the workflow">${trustedMarkup(graph)}</div><figcaption>The workflow with the path that the run took: thick edges were followed.</figcaption></figure>`;
   const axis = [0, 0.25, 0.5, 0.75, 1].map((part) => html`<span>${formatDuration(ms * part)}</span>`);
   const pauses = breaks.map(
     ({ at, ms: pause }) => html`<li>Resumed at ${formatDuration(at)}, after a pause of ${formatDuration(pause)}.</li>`,

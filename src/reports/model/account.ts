@@ -43,7 +43,8 @@ export function accountOf(report: Report): Account {
   const { visits, every, remarks } = visitsOf(report);
   const failure = report.isUnderWay ? undefined : failureOf(report, visits);
   const { record } = report;
-  const finding = findingOf(stateAfter(report), { record, workflow: record.workflow });
+  const state = stateAfter(report);
+  const finding = findingOf(state, { record, workflow: record.workflow });
   return {
     ...report,
     state: report.isUnderWay ? "running" : stateOf(report.result),
@@ -53,7 +54,7 @@ export function accountOf(report: Report): Account {
     failure,
     deeds: deedsOf(report, visits, every),
     awaited: awaitedIn(report),
-    evidence: evidenceOf(record, every),
+    evidence: evidenceOf(record, every, { state, found: finding.claims }),
     visits,
     every,
     remarks,

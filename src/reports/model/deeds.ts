@@ -27,10 +27,12 @@ export interface Deeds {
 export function deedsOf(report: Report, visits: readonly Visit[], every: readonly Visit[]): Deeds {
   const calls = writesIn(report, every);
   const planned = operationsIn(report);
+  const done = [...calls.done, ...planned.done];
+  const isDone = new Set(done.map(({ text }) => text));
   return {
-    done: [...calls.done, ...planned.done],
+    done,
     waiting: planned.waiting,
-    undone: [...calls.undone, ...planned.undone, ...idleVisits(report, visits)],
+    undone: [...calls.undone.filter(({ text }) => !isDone.has(text)), ...planned.undone, ...idleVisits(report, visits)],
   };
 }
 
@@ -87,12 +89,12 @@ function operationsIn(report: Report): Deeds {
   return { done, waiting, undone };
 }
 
-/** Returns the visited nodes that did not do their work. */
+/** Returns the visited nodes that did not do their work. A node whose `requires` skipped it was not to do any. */
 function idleVisits(report: Report, visits: readonly Visit[]): Deed[] {
   return lastVisits(visits).flatMap((visit): Deed[] => {
     const at = visit.anchor;
     const status = statusOf(visit);
-    if (status === "skipped" || status === "failed" || status === "stopped")
+    if (status === "failed" || status === "stopped")
       return [{ text: visit.name, why: `${status}: ${complaintOf(visit.result)}`, at }];
     if (visit.asked && !visit.word) return [{ text: visit.name, why: "waiting for approval", at }];
     if (visit.word?.approved === false) return [{ text: visit.name, why: `denied by ${visit.word.by}`, at }];

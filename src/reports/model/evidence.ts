@@ -1,7 +1,11 @@
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { Cite } from "../../core/engine/evidence/claims.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "../../core/engine/finding/claims.ts";
+import type { FoundClaim } from "../../core/engine/finding/finding.ts";
+import { describeQuotes, type FoundQuote } from "../../core/engine/finding/quotes.ts";
 import { nodeAt } from "../../core/engine/fold/documents.ts";
+import type { State } from "../../core/engine/fold/state.ts";
 import type { Visit } from "./visit.ts";
 
 /** Result of the evidence check, for the claims of each node's last visit. */
@@ -12,13 +16,29 @@ export interface Evidence {
   readonly kept: number;
   /** Nodes that had to make claims but made none, with the reason. */
   readonly missing: readonly { readonly visit: Visit; readonly why: string }[];
+  /** Describes a quote that was found. */
+  readonly quoteOf: (cite: Cite) => FoundQuote | undefined;
 }
 
-export function evidenceOf(record: RunRecord, visits: readonly Visit[]): Evidence {
+interface Known {
+  readonly state: State;
+  /** Claims of the finding, whose quotes are described. */
+  readonly found: readonly FoundClaim[];
+}
+
+export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known): Evidence {
   const last = [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
   const claims = mergeClaims(claimsIn(record, last));
   const kept = claims.filter(holds);
+  const cites = claims.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined));
+  const known = new Map(found.flatMap(({ quotes }) => quotes.map((quote) => [keyOf(quote), quote])));
+  const others = describeQuotes(
+    state,
+    cites.filter((cite) => !known.has(keyOf(cite))),
+  );
+  const quotes = new Map([...known, ...others.map((quote) => [keyOf(quote), quote] as const)]);
   return {
+    quoteOf: (cite) => quotes.get(keyOf(cite)),
     claims: [...kept, ...claims.filter((claim) => !holds(claim))],
     kept: kept.length,
     missing: last.flatMap((visit) => {
@@ -26,6 +46,8 @@ export function evidenceOf(record: RunRecord, visits: readonly Visit[]): Evidenc
     }),
   };
 }
+
+const keyOf = ({ ref, quote }: Cite) => `${ref} ${quote}`;
 
 /** Returns the checked claims of visits. */
 export function claimsIn(record: RunRecord, visits: readonly Visit[]): JudgedClaim[] {

@@ -73,7 +73,10 @@ export function findingJson(finding: Finding): FindingJson {
     impact,
     cause: cause && { ...where, shown: !isUnshown },
     first_step: action,
-    claims: claims.map(({ text, status, quotes, unbound }) => ({ claim: text, status, quotes, missing: unbound })),
+    claims: claims.map(({ text, status, quotes, unbound }) => ({
+      ...{ claim: text, status, missing: unbound },
+      quotes: quotes.map(({ record: _record, ...quote }) => quote),
+    })),
     ruled_out: ruledOut,
     missing_evidence: missing,
     counts,

@@ -18,6 +18,8 @@ export interface FoundQuote {
   readonly time?: string;
   /** Address of the record, or else of the result. */
   readonly url?: string;
+  /** The quoted record. Undefined if it is in a part that was not read. */
+  readonly record?: EvidenceRecord;
 }
 
 type Quoted = Pick<State, "run" | "context">;
@@ -40,7 +42,7 @@ export function describeQuotes(state: Quoted, cites: readonly CheckedCite[]): Fo
         ref,
         ...(call ? { tool: call.tool } : {}),
         quote: cite.quote,
-        ...(record ? timeOf(record) : {}),
+        ...(record ? { record, ...timeOf(record) } : {}),
         ...urlOf(record && fieldsOf(record), output),
       });
     }

@@ -1,7 +1,9 @@
 import { isAddress } from "../../../core/base/inert.ts";
-import { formatCount, plural } from "../../../core/base/preview.ts";
+import { formatCount, plural, shortText } from "../../../core/base/preview.ts";
 import type { Block, Item, List, Section, Span, Words } from "../../model/tree/tree.ts";
+import { markQuotes } from "./marks.ts";
 import { html, type Markup } from "./markup.ts";
+import { MOST_OF_LABEL } from "./prose.ts";
 
 /** Checks whether a page has an anchor, so that no link leads nowhere. */
 export type Links = (anchor: string) => boolean;
@@ -48,9 +50,15 @@ function sectionHtml({ id, title, tone, parts }: Section, links: Links): Markup 
 /** Maximum length of a code block that is shown without a fold. */
 const MOST_OPEN = 6_000;
 
-function codeHtml({ text, name }: Extract<Block, { kind: "code" }>): Markup {
-  const block = html`${name === undefined ? undefined : html`<h4>${name}</h4>`}<pre><code>${text}</code></pre>`;
-  if (text.length <= MOST_OPEN) return html`<div class="input">${block}</div>`;
+/** Maximum length of a record that is shown without a fold. */
+const MOST_OPEN_RECORD = 600;
+
+function codeHtml({ text, name, quote }: Extract<Block, { kind: "code" }>): Markup {
+  const title = name === undefined || quote !== undefined ? undefined : html`<h4>${name}</h4>`;
+  const marked = markQuotes(text, new Set(quote === undefined ? [] : [quote]), (piece) => html`${piece}`);
+  const block = html`${title}<pre><code>${marked}</code></pre>`;
+  if (text.length <= (quote === undefined ? MOST_OPEN : MOST_OPEN_RECORD))
+    return html`<div class="input">${block}</div>`;
   return html`<details class="fold input"><summary>${name ?? "Input"}, ${formatCount(text.length)} characters</summary><div>${block}</div></details>`;
 }
 
@@ -58,7 +66,8 @@ function tableHtml({ columns, rows }: Extract<Block, { kind: "table" }>, links: 
   const head = columns.map((column) => html`<th scope="col">${column}</th>`);
   const body = rows.map((row) => {
     const cells = row.map(
-      (cell, index) => html`<td data-label="${columns[index]}"><div dir="auto">${wordsHtml(cell, links)}</div></td>`,
+      (cell, index) =>
+        html`<td data-label="${shortText(columns[index] ?? "", MOST_OF_LABEL)}"><div dir="auto">${wordsHtml(cell, links)}</div></td>`,
     );
     return html`<tr>${cells}</tr>`;
   });

@@ -100,8 +100,11 @@ function labelOf(key: string): string {
 
 function objectHtml(value: JsonObject, showing: Showing, depth: number): Markup {
   const members = Object.entries(value);
+  const table = columnsAndRows(value, showing, depth + 1);
   if (members.length === 0) return html`<span class="nil">empty</span>`;
   const rows = members.map(([key, member]) => {
+    if (key === "rows" && table) return html`<div class="member wide"><dt>rows</dt><dd>${table}</dd></div>`;
+    if (key === "columns" && table) return html``;
     const wide = isObject(member) || Array.isArray(member) ? " wide" : "";
     return html`<div class="member${wide}"><dt dir="auto">${labelOf(key)}</dt><dd dir="auto">${valueHtml(member, showing, depth + 1)}</dd></div>`;
   });
@@ -127,11 +130,34 @@ function columnsOf(rows: readonly JsonObject[]): string[] {
 }
 
 function tableHtml(rows: readonly JsonObject[], showing: Showing, depth: number): Markup {
-  const columns = columnsOf(rows).map((key) => ({ key, label: labelOf(key) }));
-  const head = columns.map(({ label }) => html`<th scope="col" dir="auto">${label}</th>`);
+  const columns = columnsOf(rows);
+  const cells = rows.map((row) => columns.map((key) => row[key]));
+  return gridHtml(columns.map(labelOf), cells, showing, depth);
+}
+
+/** Maximum size of a table. Further rows are shown as JSON, which keeps the page small. */
+const MOST_WIDE = 20;
+const MOST_IN_GRID = 300;
+
+/** Renders the table of a result with `columns` and `rows`. Undefined if the value is not one. */
+function columnsAndRows({ columns, rows }: JsonObject, showing: Showing, depth: number): Markup | undefined {
+  const isTable =
+    Array.isArray(columns) && columns.length <= MOST_WIDE && columns.every((name) => typeof name === "string");
+  if (!isTable || !Array.isArray(rows) || rows.length === 0) return undefined;
+  const cells = rows.filter((row): row is Json[] => Array.isArray(row) && row.length <= columns.length);
+  if (cells.length < rows.length) return undefined;
+  const left = cells.slice(MOST_IN_GRID);
+  const rest = left.length === 0 ? undefined : verbatimHtml(itemLines(left, ""), showing);
+  return html`${gridHtml(columns as string[], cells.slice(0, MOST_IN_GRID), showing, depth)}${rest}`;
+}
+
+type Cells = readonly (Json | undefined)[];
+
+function gridHtml(labels: readonly string[], rows: readonly Cells[], showing: Showing, depth: number): Markup {
+  const head = labels.map((label) => html`<th scope="col" dir="auto">${label}</th>`);
   const body = rows.map((row) => {
-    const cells = columns.map(({ key, label }) => {
-      const value = row[key];
+    const cells = labels.map((label, index) => {
+      const value = row[index];
       const shown = value === undefined ? undefined : valueHtml(value, { ...showing, inTable: true }, depth + 1);
       return html`<td data-label="${shortText(label, MOST_OF_LABEL)}"><div dir="auto">${shown}</div></td>`;
     });

@@ -1,4 +1,6 @@
 import { formatTime, plural } from "../../../core/base/preview.ts";
+import { isObject } from "../../../core/base/values.ts";
+import type { EvidenceRecord } from "../../../core/engine/evidence/records.ts";
 import { foundWords, holds } from "../../../core/engine/finding/claims.ts";
 import { type Place, sectionsOf } from "../../../core/engine/finding/sections.ts";
 import type { Answers } from "../../../core/engine/result/signal-command.ts";
@@ -117,15 +119,45 @@ export function evidenceTitle({ claims, kept }: Account["evidence"]): string {
 
 type Claim = Account["evidence"]["claims"][number];
 
-/** Lists claims with the quotes that were found, and those that do not hold with the reason. */
-export function claimLists({ claims, missing }: Pick<Account["evidence"], "claims" | "missing">): Block[] {
+type RecordOf = (cite: Claim["cites"][number]) => EvidenceRecord | undefined;
+
+/** Maximum length of a record that is shown at its quote, and of all of them. Each call shows its whole result. */
+const MOST_OF_RECORD = 20_000;
+const MOST_OF_RECORDS = 300_000;
+
+/** Maximum length of a record that is shown at each of its quotes, and of a value that fits into a table. */
+const MOST_TWICE = 300;
+const MOST_IN_CELL = 60;
+
+/** Lists claims with the quotes that were found and their records, and those that do not hold with the reason. */
+export function claimLists({ claims, missing, quoteOf }: Omit<Account["evidence"], "kept">): Block[] {
+  let left = MOST_OF_RECORDS;
+  const seen = new Set<string>();
+  const recordOf: RecordOf = (cite) => {
+    const { record } = (cite.problem === undefined && quoteOf(cite)) || {};
+    if (record === undefined || record.text.length > Math.min(left, MOST_OF_RECORD)) return undefined;
+    const isTwice = seen.has(record.text);
+    seen.add(record.text);
+    if (isTwice && record.text.length > MOST_TWICE) return undefined;
+    left -= record.text.length;
+    return record;
+  };
   const none = missing.map(({ visit, why }) => text(words`${visit.name}: ${why}`, "failed"));
   const inOrder = [...claims.filter(holds), ...claims.filter((claim) => !holds(claim))];
-  return [...none, ...list(inOrder.map(claimItem), { look: "claims" })];
+  return [
+    ...none,
+    ...list(
+      inOrder.map((claim) => claimItem(claim, recordOf)),
+      { look: "claims" },
+    ),
+  ];
 }
 
-function claimItem(claim: Claim): Item {
-  const parts = list(claim.cites.map(citeItem), { look: "cites" });
+function claimItem(claim: Claim, recordOf: RecordOf): Item {
+  const parts = list(
+    claim.cites.map((cite) => citeItem(cite, recordOf(cite))),
+    { look: "cites" },
+  );
   if (!holds(claim)) {
     const { text: said, status } = claim;
     const why = status === "dropped" ? `dropped: ${foundWords(claim)}` : foundWords(claim);
@@ -139,10 +171,34 @@ export function claimWords(claim: Claim): Words {
   return claim.status === "found" ? words`${claim.text}` : words`${claim.text} ${badge(foundWords(claim), "degraded")}`;
 }
 
-function citeItem({ ref, quote, problem }: Claim["cites"][number]): Item {
-  if (problem === undefined) return { words: words`${span("ref", ref, ref)} ${span("quote", quote)}` };
+function citeItem({ ref, quote, problem }: Claim["cites"][number], record: EvidenceRecord | undefined): Item {
+  if (problem === undefined) {
+    return { words: words`${span("ref", ref, ref)} ${span("quote", quote)}`, parts: recordBlocks(quote, record) };
+  }
   return { words: words`${span("ref", ref)} ${span("struck", quote)} ${span("dim", problem)}` };
 }
+
+const MOST_COLUMNS = 12;
+
+/** Shows the record of a quote: a row or a flat object with its names, or else its text if that is more than the quote. */
+function recordBlocks(quote: string, record: EvidenceRecord | undefined): Block[] {
+  if (record === undefined) return [];
+  const { value, text: shown } = record;
+  const isFlat = typeof value === "object" && value !== null && Object.values(value).every(fitsCell);
+  const columns = record.columns ?? (isObject(value) ? Object.keys(value) : []);
+  if (isFlat && columns.length > 0 && columns.length <= MOST_COLUMNS) {
+    const cells = Object.values(value).map((cell) => {
+      const said = typeof cell === "string" ? cell : JSON.stringify(cell);
+      return said !== "" && quote.includes(said) ? [strong(said)] : words`${said}`;
+    });
+    return [{ kind: "table", columns, rows: [cells] }];
+  }
+  if (shown.length <= quote.length + 2) return [];
+  return [{ kind: "code", text: shown, language: "text", name: "Whole record", quote }];
+}
+
+const fitsCell = (value: unknown) =>
+  value === null || (typeof value !== "object" && String(value).length <= MOST_IN_CELL);
 
 /** Lists claims that were dropped from an answer or refuted, with the reason. */
 export function droppedClaims({ evidence, result }: Pick<Account, "evidence" | "result">): Block[] {

@@ -71,6 +71,8 @@ export type Block =
       readonly text: string;
       readonly language: "json" | "text" | "diff";
       readonly name?: string;
+      /** Part of the text to mark. */
+      readonly quote?: string;
     }
   | List
   | Section;

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Json } from "../../src/core/base/values.ts";
+import type { RunEvent } from "../../src/core/engine/event/event.ts";
+import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import { reportHtml } from "../../src/reports/html/report.ts";
+import { accountOf } from "../../src/reports/model/account.ts";
+import { instantIn, momentsOf } from "../../src/reports/model/chronicle.ts";
+import { seriesOf } from "../../src/reports/model/series.ts";
+import { expectBalanced, expectInert } from "./html-checks.ts";
+import { HOSTILE, reportOf } from "./triage-run.ts";
+
+const [record, ...events] = readFileSync(join(import.meta.dirname, "../../workflows/incident-triage.run.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as unknown) as [RunRecord, ...RunEvent[]];
+const recorded = reportOf(record, events);
+
+/** The recorded triage, with other results of one call. */
+function withOutput(ref: string, output: Json) {
+  const call = events.find((event) => event.type === "tool:call" && event.ref === ref);
+  const id = call?.type === "tool:call" ? call.id : "";
+  return reportOf(
+    record,
+    events.map((event) => (event.type === "tool:result" && event.id === id ? { ...event, output } : event)),
+  );
+}
+
+describe("the timeline of an incident", () => {
+  it("has the change at fault, the quoted records and the alert, in order and each once", () => {
+    const moments = momentsOf(accountOf(recorded)).map(({ kind, at, what }) => `${kind} ${at} ${what}`);
+    expect(moments).toEqual([
+      "change 2026-11-18 10:26:35 UTC Change: 04fa1ae1e6d7: Skip the order write when the payment is declined",
+      "change 2026-11-20 08:31:26 UTC Change: v1.14.0",
+      "change 2026-11-20 14:37:26 UTC Change: checkout v1.14.0: Coupon codes",
+      "claim 2026-11-20 14:37:56 UTC On checkout-1 all 10 connections were in use at 14:37:56, with 9 payments declined.",
+      "claim 2026-11-20 14:38:06 UTC 97 % of POST /checkout failed on checkout-1 at 14:38:06.",
+      "alert 2026-11-20 14:38:36 UTC Alert: Checkout answers too many POST /checkout with 5xx",
+    ]);
+  });
+
+  it.each([
+    ["at 2026-11-20T14:37:56.710Z", Date.UTC(2026, 10, 20, 14, 37, 56, 710)],
+    ["2026-11-20 14:37", Date.UTC(2026, 10, 20, 14, 37)],
+    ["2026-11-20T15:37:56+01:00", Date.UTC(2026, 10, 20, 14, 37, 56)],
+    [1_795_185_476, 1_795_185_476_000],
+    ["44e3e56bf384", undefined],
+    [12, undefined],
+  ])("reads the time of %j", (value, time) => expect(instantIn(value)).toBe(time));
+});
+
+describe("the plots of a report", () => {
+  it("show each quoted series of a table, with its quoted points", () => {
+    const series = seriesOf(accountOf(recorded));
+    expect(series.map(({ name, points, quoted }) => [name, points.length, quoted.map(({ value }) => value)])).toEqual([
+      ["pool_in_use", 8, [10, 10]],
+      ["pool_waiting", 8, [11, 12]],
+      ["payments_declined_since_start", 8, [9, 10]],
+      ["error_ratio", 8, [0, 0.9701]],
+    ]);
+    const page = reportHtml(recorded);
+    expect(page.match(/<figure class="plot">/g)).toHaveLength(4);
+    expect(page).toContain("error_ratio from 14:37:31 to 14:38:06, between 0 and 0.9701; claim 2 quotes 0 at 14:37:56");
+    expect(page).toContain("change at 14:37:26; alert at 14:38:36");
+    expect(page).toContain('<th scope="col">pool_in_use</th>');
+    expect(page).toContain("<strong>2026-11-20T14:37:56.710Z</strong>");
+  });
+
+  it("separate the series of several instances, and read lists of points", () => {
+    const row = ["2026-11-20T14:37:56.710Z", "a", 10, 11, 9, 0];
+    const rows = [0, 1, 2].flatMap((n) => [
+      [`2026-11-20T14:3${n}:00Z`, "a", n, 0, 0, 0],
+      [`2026-11-20T14:3${n}:00Z`, "b", 100, 0, 0, 0],
+    ]);
+    const columns = ["time", "instance", "in_use", "waiting", "declined", "ratio"];
+    const quoted = `"2026-11-20T14:37:56.710Z","a",10,11,9,0`;
+    const table = requoted(withOutput("r4", { columns, rows: [row, ...rows] }), quoted);
+    expect(seriesOf(accountOf(table))[0]).toMatchObject({ name: "in_use a", points: { length: 4 } });
+    const points = [0, 1, 2, 3].map((n): Json => [`2026-11-20T14:3${n}:00Z`, n / 8]);
+    const listed = requoted(
+      withOutput("r4", { series: [{ labels: { pod: "x" }, points }] }),
+      '"2026-11-20T14:33:00Z",0.375',
+    );
+    expect(seriesOf(accountOf(listed))).toMatchObject([{ name: '{"pod":"x"}', points: { length: 4 } }]);
+  });
+
+  it("stay inert, small and quick with hostile results", () => {
+    const columns = ["time", ...HOSTILE.slice(0, 10)];
+    const rows = Array.from({ length: 3000 }, (_, n): Json => {
+      return [new Date(Date.UTC(2026, 10, 20) + n * 1000).toISOString(), ...HOSTILE.slice(0, 10).map(() => n)];
+    });
+    const report = requoted(withOutput("r4", { columns, rows }), '"2026-11-20T00:00:09.000Z",9,9,9,9,9,9,9,9,9,9');
+    const page = reportHtml(report);
+    expectInert(page);
+    expectBalanced(page);
+    expect(seriesOf(accountOf(report)).length).toBe(8);
+    expect(
+      page.slice(page.indexOf('<section id="incident"'), page.indexOf('<section id="evidence"')).length,
+    ).toBeLessThan(60_000);
+  });
+});
+
+/** The same report, in which the second claim quotes another text of `r4`. */
+function requoted(report: ReturnType<typeof reportOf>, quote: string) {
+  const changed = report.events.map((event) => {
+    if (event.type !== "evidence:checked") return event;
+    const cites = [{ ref: "r4", quote }];
+    return { ...event, claims: event.claims.map((claim) => ({ ...claim, cites })) };
+  });
+  return reportOf(report.record, changed);
+}
