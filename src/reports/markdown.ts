@@ -163,6 +163,8 @@ function pairs(value: JsonObject): Words {
 }
 
 function inlineWords(value: Json): Words {
+  const { ref, quote } = isObject(value) ? (value as JsonObject) : {};
+  if (typeof ref === "string" && typeof quote === "string") return words`${span("ref", ref)} ${span("quote", quote)}`;
   if (typeof value !== "object" || value === null) return valueWords(value);
   const isFlat = isObject(value) && Object.values(value).every((part) => typeof part !== "object");
   return isFlat ? pairs(value as JsonObject) : [code(inlineJson(value))];

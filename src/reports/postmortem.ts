@@ -1,10 +1,10 @@
 import { formatCost, formatDuration, formatTime, plural, shortText } from "../core/base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import { holds } from "../core/engine/finding/claims.ts";
 import { causeText } from "../core/engine/finding/finding.ts";
 import { unroutedText } from "../core/engine/result/unrouted.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
+import { momentsOf } from "./model/chronicle.ts";
 import type { Report } from "./model/report.ts";
 import { claimWords, droppedClaims, findingFacts, nextSteps } from "./model/tree/run.ts";
 import {
@@ -40,9 +40,10 @@ export function postmortemMarkdown(report: Report): string {
     titled("Action items", list(actions(account), { look: "tasks" })),
     titled("Evidence", evidence(account)),
   ];
-  return `${markdownOf([section(words`Post-mortem: ${shortText(account.headline, 240)}`, parts)], 1)}\n`;
+  return `${markdownOf([section(words`Post-mortem: ${shortText(account.headline, MOST_TITLE)}`, parts)], 1)}\n`;
 }
 
+const MOST_TITLE = 240;
 const UNKNOWN = span("own", "_The record does not show this._");
 
 function titled(title: string, parts: readonly Block[]): Section {
@@ -61,60 +62,21 @@ function about({ record, result, standing, finding }: Account): Block[] {
   ]);
 }
 
-function summary({ finding, failure }: Account): Block[] {
-  const cause = causeText(finding);
+/** Sums up what no other section shows. */
+function summary({ finding, headline, failure, evidence: { claims, kept } }: Account): Block[] {
+  const isTitle = headline === finding.headline && headline.length <= MOST_TITLE;
   return [
-    ...(finding.headline === undefined ? [] : [text([span("verse", finding.headline)])]),
-    ...(cause === undefined ? [] : [text([span("verse", cause)])]),
-    ...(failure === undefined ? [] : [text(words`The investigation itself did not complete: ${failure.headline}`)]),
+    ...(finding.headline === undefined || isTitle ? [] : [text([span("verse", finding.headline)])]),
+    ...(claims.length > 0 ? [text(words`Quotes were found for ${kept} of ${plural(claims.length, "claim")}.`)] : []),
+    ...(failure === undefined ? [] : [text(words`The investigation itself did not complete.`)]),
   ];
 }
 
-interface Moment {
-  /** Milliseconds since 1970. Undefined if the text contains no time. */
-  readonly time: number | undefined;
-  readonly at: string;
-  readonly what: string;
-}
-
-/** Combines the timelines in results with the times in quotes of claims. */
-function timeline({ visits, evidence: { claims } }: Account): Block[] {
-  const told = lastVisits(visits).flatMap(({ result }) => Object.values(result?.data ?? {}).flatMap(momentsIn));
-  const quoted = claims.filter(holds).flatMap(({ text: claim, cites }) => {
-    const cite = cites.find(({ quote, problem }) => problem === undefined && ISO.test(quote));
-    const at = cite && ISO.exec(cite.quote)?.[0];
-    return at === undefined || cite === undefined ? [] : [momentAt(at, `${claim} (${cite.ref})`)];
+function timeline(account: Account): Block[] {
+  const rows = momentsOf(account).map(({ at, what, ref }) => {
+    return [words`${shortText(at, 60)}`, words`${what}${ref === undefined ? [] : words` ${span("ref", ref)}`}`];
   });
-  const known = new Map([...told, ...quoted].map((moment) => [`${moment.at} ${moment.what}`, moment]));
-  const moments = [...known.values()].sort((a, b) => (a.time ?? Infinity) - (b.time ?? Infinity));
-  if (moments.length === 0) return [];
-  const rows = moments.map(({ at, what }) => [words`${shortText(at, 60)}`, words`${what}`]);
-  return [{ kind: "table", columns: ["When", "What"], rows }];
-}
-
-const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/;
-
-function momentsIn(value: Json): Moment[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((item: Json): Moment[] => {
-    if (!isObject(item)) return [];
-    const members = item as JsonObject;
-    const at = textOf(members, ["at", "time", "when", "timestamp"]);
-    const what = textOf(members, ["what", "event", "summary", "text", "description"]);
-    return at === undefined || what === undefined ? [] : [momentAt(at, what)];
-  });
-}
-
-function textOf(members: JsonObject, names: readonly string[]): string | undefined {
-  const value = names.map((name) => members[name]).find((each) => typeof each === "string" && each !== "");
-  return typeof value === "string" ? value : undefined;
-}
-
-function momentAt(text: string, what: string): Moment {
-  const time = ISO.test(text) ? Date.parse(ISO.exec(text)?.[0] ?? "") : Number.NaN;
-  return Number.isNaN(time)
-    ? { time: undefined, at: text, what }
-    : { time, at: formatTime(new Date(time).toISOString()), what };
+  return rows.length === 0 ? [] : [{ kind: "table", columns: ["When", "What"], rows }];
 }
 
 function cause(account: Account): Block[] {
@@ -124,13 +86,12 @@ function cause(account: Account): Block[] {
   return [text([span("verse", said)]), ...facts(findingFacts(account).filter(([term]) => terms.includes(term)))];
 }
 
-function well({ evidence: { claims, kept }, visits, result, deeds }: Account): Words[] {
+function well({ visits, result, deeds }: Account): Words[] {
   const evals = lastVisits(visits).flatMap((visit) => visit.result?.evals ?? []);
   const passed = evals.filter(({ pass }) => pass).length;
   const took = formatDuration(result.usage.durationMs);
   return [
     ...(result.status === "succeeded" ? [words`The investigation finished within ${took}.`] : []),
-    ...(claims.length > 0 ? [words`Quotes were found for ${kept} of ${plural(claims.length, "claim")}.`] : []),
     ...(evals.length > 0 ? [words`${passed} of ${plural(evals.length, "eval")} passed.`] : []),
     ...deeds.done.map((done) => words`Done: ${done.text}`),
   ];

@@ -210,7 +210,11 @@ function withoutOldCommands(text: string): string {
 
 function markdownPiece(piece: string): string {
   if (/^[`|]/.test(piece)) return entities(piece);
-  return CODE_WORD.test(piece) ? codeWord(piece) : escapeMarks(piece);
+  if (!CODE_WORD.test(piece)) return escapeMarks(piece);
+  const [start, end] = innerOf(piece, OPENING + BRACKETS, CLOSING + BRACKETS);
+  const around = (from: number, to?: number) => piece.slice(from, to).replace(/[[\]{}]/g, "");
+  const bare = around(0, start) + piece.slice(start, end) + around(end);
+  return CODE_WORD.test(bare) ? codeWord(piece) : escapeMarks(piece).replace(/[[\]{}]/g, "\\$&");
 }
 
 function escapeMarks(text: string): string {
@@ -219,14 +223,21 @@ function escapeMarks(text: string): string {
 
 /** Formats a word as code, without the punctuation of the sentence around it. */
 function codeWord(piece: string): string {
-  let start = 0;
-  let end = piece.length;
-  while (start < end && OPENING.includes(piece.charAt(start))) start += 1;
-  while (end > start && CLOSING.includes(piece.charAt(end - 1))) end -= 1;
+  const [start, end] = innerOf(piece, OPENING, CLOSING);
   if (start === end) return codeSpan(piece);
   return piece.slice(0, start) + codeSpan(piece.slice(start, end)) + escapeMarks(piece.slice(end));
 }
 
+/** Returns the range of a word without these characters around it. */
+function innerOf(piece: string, opening: string, closing: string): [start: number, end: number] {
+  let start = 0;
+  let end = piece.length;
+  while (start < end && opening.includes(piece.charAt(start))) start += 1;
+  while (end > start && closing.includes(piece.charAt(end - 1))) end -= 1;
+  return [start, end];
+}
+
+const BRACKETS = "[]{}";
 const OPENING = "(\"'“";
 const CLOSING = ")\"'”.,;:!?";
 

@@ -27,7 +27,13 @@ export function momentsOf(account: Account): Moment[] {
   });
   const alert = claims.length > 0 ? alertIn(record.input) : [];
   const known = new Map<string, Moment>();
-  for (const moment of [...alert, ...changesIn(account, finding.cause?.commit), ...claims, ...told]) {
+  const day = [...alert, ...claims].find(({ time }) => time !== undefined)?.at.slice(0, 10);
+  for (const moment of [
+    ...alert,
+    ...changesIn(account, finding.cause?.commit),
+    ...claims,
+    ...told.map((each) => onDay(each, day)),
+  ]) {
     const key = `${moment.kind === "change" ? "" : moment.what.replace(/\W+/g, " ").trim().toLowerCase()} ${moment.at}`;
     if (!known.has(key)) known.set(key, moment);
   }
@@ -38,6 +44,12 @@ function momentAt(kind: Moment["kind"], text: string, what: string, ref?: string
   const time = instantIn(text);
   const at = time === undefined ? text : formatTime(new Date(time).toISOString());
   return { kind, time, at, what, ...(ref === undefined ? {} : { ref }) };
+}
+
+/** Adds the day of the incident to a time of day. */
+function onDay(moment: Moment, day: string | undefined): Moment {
+  if (moment.time !== undefined || day === undefined || !/^\d\d:\d\d(?::\d\d)?(?![\d:])/.test(moment.at)) return moment;
+  return momentAt("told", `${day} ${moment.at}`, moment.what);
 }
 
 const ISO = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?(?![\d:])/;
