@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { RunList, Site, SiteRun, Stats } from "../app/views/site.ts";
+import type { ListView, RunList, Site, SiteRun, Stats } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
 import { percentDecoded } from "../core/base/values.ts";
 import { bearerOf, type HttpServer, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
@@ -8,7 +8,7 @@ import { bearerOf, type HttpServer, isSame, openHttpServer, page, pagePolicy, SA
 
 /** Functions that render the pages. Scripts in a page carry the nonce. */
 export interface Pages {
-  runs(list: RunList): (nonce: string) => string;
+  runs(list: RunList, view: ListView): (nonce: string) => string;
   run(run: SiteRun): (nonce: string) => string;
   stats(stats: Stats, days: number): string;
   problem(title: string, message: string): string;
@@ -83,9 +83,9 @@ function tokenOf({ headers }: Request, host: string): string {
 async function answer(url: URL, request: Request, { site, pages }: Door): Promise<Response> {
   const { pathname, searchParams } = url;
   const [, id, rest] = /^\/(?:api\/)?runs\/([^/]+)(\/events)?$/.exec(pathname) ?? [];
-  const number = Number(searchParams.get("page") ?? 1) || 1;
-  if (pathname === "/") return drawn(pages.runs(await site.list(number)));
-  if (pathname === "/api/runs") return json(200, { schema: "skillflow.runs/1", ...(await site.list(number)) });
+  const view = viewIn(searchParams);
+  if (pathname === "/") return drawn(pages.runs(await site.list(view), view));
+  if (pathname === "/api/runs") return json(200, { schema: "skillflow.runs/1", ...(await site.list(view)) });
   if (pathname === "/stats" || pathname === "/api/stats") {
     const days = daysIn(searchParams);
     const stats = await site.stats(days);
@@ -97,6 +97,13 @@ async function answer(url: URL, request: Request, { site, pages }: Door): Promis
   if (rest) return stream(site, run, request, afterOf(request, searchParams));
   if (pathname.startsWith("/api/")) return json(200, await site.result(run));
   return drawn(pages.run(await site.run(run)));
+}
+
+const MOST_SOUGHT = 200;
+
+function viewIn(search: URLSearchParams): ListView {
+  const [state = "", text = ""] = ["state", "q"].map((name) => (search.get(name) ?? "").trim().slice(0, MOST_SOUGHT));
+  return { page: Number(search.get("page") ?? 1) || 1, state, text };
 }
 
 function daysIn(search: URLSearchParams): number {
@@ -143,7 +150,7 @@ async function stream(site: Site, run: string, { signal }: Request, after: numbe
 
 function drawn(draw: (nonce: string) => string): Response {
   const nonce = randomBytes(16).toString("base64url");
-  return page(200, draw(nonce), { "content-security-policy": pagePolicy({ nonce }) });
+  return page(200, draw(nonce), { "content-security-policy": pagePolicy({ nonce, forms: "'self'" }) });
 }
 
 function json(status: number, value: unknown): Response {

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import { headlineIn } from "../../core/engine/finding/finding.ts";
+import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
 import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
+import { stateOf } from "../../reports/model/account.ts";
 import type { RunList } from "../../reports/site/runs.ts";
 import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
@@ -18,7 +21,7 @@ import { type Report, renderReport } from "./reports.ts";
 export type { RunList, Stats };
 
 export interface Site {
-  list(page: number): Promise<RunList>;
+  list(view: ListView): Promise<RunList>;
   /** Throws `run.unknown` if there is no such run. */
   run(id: string): Promise<SiteRun>;
   result(id: string): Promise<RunResult>;
@@ -26,6 +29,15 @@ export interface Site {
   stats(days: number): Promise<Stats>;
   /** Yields the events after a position, and new ones until the run ends. */
   follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
+}
+
+/** Part of the list of runs. */
+export interface ListView {
+  readonly page: number;
+  /** State that a run must have. Empty for all. */
+  readonly state: string;
+  /** Text that the id, the name, the workflow or the verdict must contain, in any case. Empty for all. */
+  readonly text: string;
 }
 
 export interface SiteRun {
@@ -38,6 +50,9 @@ export interface SiteRun {
 }
 
 const PAGE = 50;
+/** Number of runs that a filter searches, the newest first. */
+const MOST_SEARCHED = 500;
+const MOST_HEADLINES = 1000;
 const MOST_KEPT = 8;
 const POLL_MS = 200;
 
@@ -46,24 +61,48 @@ export function openSite(workspace: Workspace): Site {
   /** Cache of reports by run. A report is valid while the number of events stays the same. */
   const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
   const isUnderWay = (id: string) => isDriven(workspace, id);
+  /** Cache of headlines by run and end. */
+  const headlines = new Map<string, string | undefined>();
+  const headlineOf = async ({ id, endedAt }: RunSummary): Promise<string | undefined> => {
+    const key = `${id} ${endedAt}`;
+    if (endedAt === null || headlines.has(key)) return headlines.get(key);
+    const stored = await store.read(id).catch(() => undefined);
+    headlines.set(key, stored && headlineIn(stateAfter(stored), stored.record.workflow));
+    for (const oldest of headlines.keys()) if (headlines.size > MOST_HEADLINES) headlines.delete(oldest);
+    return headlines.get(key);
+  };
+  const skimAll = async (ids: readonly string[]) => {
+    const skimmed = await Promise.allSettled(ids.map((id) => store.skim(id)));
+    const runs: RunSummary[] = [];
+    const problems: { id: string; message: string }[] = [];
+    for (const [index, found] of skimmed.entries()) {
+      if (found.status === "rejected") problems.push({ id: ids[index] ?? "", message: messageOf(found.reason) });
+      else if (found.value.record.kind !== "backtest") runs.push(summarizeRun(found.value));
+    }
+    const underWay: string[] = [];
+    for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
+    return { runs, problems, underWay };
+  };
   const read = async (id: string) => reportOf(await store.read(id));
   return {
-    async list(page) {
+    async list({ page, state, text }) {
       const ids = await store.list();
-      const pages = Math.max(1, Math.ceil(ids.length / PAGE));
+      const isFiltered = state !== "" || text !== "";
+      const { runs, problems, underWay } = await skimAll(isFiltered ? ids.slice(0, MOST_SEARCHED) : pageOf(ids, page));
+      const wanted = text.toLowerCase();
+      const found = runs.filter((run) => {
+        const own = underWay.includes(run.id) ? "running" : stateOf(run);
+        const texts = [run.id, run.name, run.workflow, run.verdict ?? ""];
+        return (state === "" || own === state) && texts.some((each) => each.toLowerCase().includes(wanted));
+      });
+      const shown = isFiltered ? pageOf(found, page) : found;
+      const named = [];
+      for (const run of shown) named.push({ ...run, headline: (await headlineOf(run)) ?? null });
+      const total = isFiltered ? found.length : ids.length;
+      const pages = pagesOf(total);
+      const searched = isFiltered && ids.length > MOST_SEARCHED ? { searched: MOST_SEARCHED } : {};
       const at = Math.min(Math.max(1, page), pages);
-      const runs: RunSummary[] = [];
-      const problems: { id: string; message: string }[] = [];
-      const shown = ids.slice((at - 1) * PAGE, at * PAGE);
-      const skimmed = await Promise.allSettled(shown.map((id) => store.skim(id)));
-      for (const [index, found] of skimmed.entries()) {
-        if (found.status === "fulfilled") {
-          if (found.value.record.kind !== "backtest") runs.push(summarizeRun(found.value));
-        } else problems.push({ id: shown[index] ?? "", message: messageOf(found.reason) });
-      }
-      const underWay: string[] = [];
-      for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
-      return { runs, underWay, problems, page: at, pages, total: ids.length };
+      return { runs: named, underWay, problems: isFiltered ? [] : problems, page: at, pages, total, ...searched };
     },
     async run(id) {
       const stored = await read(id);
@@ -85,6 +124,13 @@ export function openSite(workspace: Workspace): Site {
     stats: (days) => collectStats(workspace, Date.now() - days * DAY_MS),
     follow: (id, after, signal) => follow(workspace, { id, after }, signal),
   };
+}
+
+const pagesOf = (count: number) => Math.max(1, Math.ceil(count / PAGE));
+
+function pageOf<Item>(items: readonly Item[], page: number): readonly Item[] {
+  const at = Math.min(Math.max(1, page), pagesOf(items.length));
+  return items.slice((at - 1) * PAGE, at * PAGE);
 }
 
 async function isDriven({ host, storeDirectory, queue }: Workspace, id: string): Promise<boolean> {

@@ -20,7 +20,14 @@ export function runPage(report: Report, drawn: string, { isUnderWay, questions }
   const { run, workflow } = report.record;
   const after = report.events.findLastIndex(({ type }) => type === "node:enter") - 1;
   const before = totals(report, after);
-  const names = Object.fromEntries(Object.entries(workflow.nodes).map(([id, { name }]) => [id, name]));
+  const namesIn = ({ nodes }: Pick<typeof workflow, "nodes">) => {
+    return Object.fromEntries(Object.entries(nodes).map(([id, { name }]) => [id, name]));
+  };
+  const inner = Object.entries(report.record.inner ?? {}).map(([path, { workflow: called }]) => [
+    path,
+    namesIn(called),
+  ]);
+  const names = { "": namesIn(workflow), ...Object.fromEntries(inner) };
   const bar = isUnderWay
     ? html`<aside class="ui-live" id="ui-live" aria-label="Live progress" data-running data-run="${run}" data-after="${after}" data-tokens="${before.tokens}" data-cost="${before.cost}" data-names="${JSON.stringify(names)}">
 <div class="now"><span class="ui-state running"><span class="ui-busy-dot"></span><span id="ui-word">running</span></span><span class="doing" id="ui-doing" role="status">starting…</span><span class="spent" id="ui-spent">${formatCount(before.tokens)} tokens · ${formatCost(before.cost)}</span></div>

@@ -20,7 +20,7 @@ export const ui: Action = async (io, _args, flags) => {
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
   const place = text(flags, "store") ?? basename(io.host.cwd);
   const pages: Pages = {
-    runs: (list) => (nonce) => runsPage({ ...list, place }, nonce),
+    runs: (list, view) => (nonce) => runsPage({ ...list, view, place }, nonce),
     run: ({ report, html, isUnderWay, questions }) => runPage(report, html, { isUnderWay, questions }),
     stats: (stats, days) => statsPage({ ...stats, days }),
     problem: problemPage,

@@ -67,12 +67,8 @@ interface Investigated {
 
 /** Reads the finding from the paths in the workflow's `report`. Without it, guesses from the field names of the results. */
 export function findingOf(state: State, { record, workflow }: Investigated): Finding {
-  const root = rootIn(state);
-  const { node, ...found } = workflow.report ? namedIn(root, workflow.report) : guessedIn(speakersIn(state));
-  const judged = claimsOf(state, workflow, node);
-  const isUnshown = isBare(state, workflow, { node, ...found }) || repeatsUnshown(found, judged);
-  const verdict = state.end?.verdict ?? verdictIn(root, workflow);
-  const headline = isUnshown ? unshownTitle(found) : found.headline;
+  const { judged, isUnshown, headline, found } = titled(state, workflow);
+  const verdict = state.end?.verdict ?? verdictIn(rootIn(state), workflow);
   const kept = mergeClaims(judged.filter(holds));
   const quotes = describeQuotes(
     state,
@@ -94,6 +90,18 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
     claims,
     counts: countsOf(state, judged),
   };
+}
+
+/** Returns the headline of a finding without describing its quotes. */
+export function headlineIn(state: State, workflow: Investigated["workflow"]): string | undefined {
+  return titled(state, workflow).headline;
+}
+
+function titled(state: State, workflow: Investigated["workflow"]) {
+  const { node, ...found } = workflow.report ? namedIn(rootIn(state), workflow.report) : guessedIn(speakersIn(state));
+  const judged = claimsOf(state, workflow, node);
+  const isUnshown = isBare(state, workflow, { node, ...found }) || repeatsUnshown(found, judged);
+  return { found, judged, isUnshown, headline: isUnshown ? unshownTitle(found) : found.headline };
 }
 
 /** Returns the node that `report.cause` points into if evidence was checked there and no claim of it holds. */

@@ -3,11 +3,20 @@ const bar = document.getElementById("ui-live");
 const at = (id) => document.getElementById(id);
 const { run, names: told } = bar.dataset;
 const names = JSON.parse(told);
-const nameOf = (node) => names[node] ?? node;
+/** The name of an event's node, after the place of its inner run. */
+const nameOf = ({ node, to, at: place }) => {
+  const path = (place ?? "").replace(/\[[^\]]*(?:\]|$)/g, "");
+  const name = names[path]?.[to ?? node] ?? to ?? node;
+  return place === undefined ? name : `${short(place, 80)} › ${name}`;
+};
 let tokens = Number(bar.dataset.tokens),
-  cost = Number(bar.dataset.cost),
-  turn = 0;
-const open = new Map();
+  cost = Number(bar.dataset.cost);
+/** The turn and the open calls of the run, and of each inner run. */
+const scopes = new Map();
+const scopeOf = ({ at: place = "" }) => {
+  if (!scopes.has(place)) scopes.set(place, { turn: 0, open: new Map() });
+  return scopes.get(place);
+};
 const short = (value, most) => {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.length > most ? `${text.slice(0, most)}…` : text;
@@ -64,14 +73,15 @@ const draw = async () => {
     redraw();
   }
 };
-const calling = (node) =>
-  `${nameOf(node)}: ${open.size === 1 ? `calling ${[...open.values()][0]}` : open.size > 1 ? `waiting for ${open.size} calls` : `asking the model, turn ${turn + 1}`}`;
+const calling = (e) => {
+  const { open, turn } = scopeOf(e);
+  return `${nameOf(e)}: ${open.size === 1 ? `calling ${[...open.values()][0]}` : open.size > 1 ? `waiting for ${open.size} calls` : `asking the model, turn ${turn + 1}`}`;
+};
 const take = {
   "node:enter": (e) => {
-    turn = 0;
-    open.clear();
-    say(`● ${nameOf(e.node)}${e.iteration > 1 ? ` (visit ${e.iteration})` : ""}`, "node");
-    now(calling(e.node));
+    scopes.delete(e.at ?? "");
+    say(`● ${nameOf(e)}${e.iteration > 1 ? ` (visit ${e.iteration})` : ""}`, "node");
+    now(calling(e));
     redraw();
   },
   "model:reply": (e) => {
@@ -79,41 +89,51 @@ const take = {
     cost += e.usage?.costUsd ?? 0;
     spent();
     if (e.purpose !== "work") return;
-    turn += 1;
-    now(`${nameOf(e.node)}: checking the answer`);
+    scopeOf(e).turn += 1;
+    now(`${nameOf(e)}: checking the answer`);
   },
   "model:error": (e) => say(`✘ the model: ${short(e.message, 160)}`, "bad"),
   "tool:call": (e) => {
-    open.set(e.id, e.tool);
+    scopeOf(e).open.set(e.id, e.tool);
     say(`  ${e.tool} ${short(e.input, 160)}`);
-    now(calling(e.node));
+    now(calling(e));
   },
   "tool:result": (e) => {
-    open.delete(e.id);
+    scopeOf(e).open.delete(e.id);
     say(
       `  ${e.error === undefined ? "✔ " : "✘ "}${e.tool} ${short(e.error ?? e.output, 160)}`,
       e.error === undefined ? "good" : "bad",
     );
-    now(calling(e.node));
+    now(calling(e));
   },
   "reply:rejected": (e) => {
     say(`  answer rejected: ${short(e.reason, 160)}`);
-    now(calling(e.node));
+    now(calling(e));
   },
   "node:retry": (e) => {
-    turn = 0;
-    say(`↻ ${nameOf(e.node)} retries: ${short(e.reason, 160)}`, "bad");
-    now(calling(e.node));
+    scopeOf(e).turn = 0;
+    say(`↻ ${nameOf(e)} retries: ${short(e.reason, 160)}`, "bad");
+    now(calling(e));
   },
   "node:exit": (e) => {
     say(
-      `${(e.stopped ? "■ " : e.result.status === "failed" ? "✘ " : "✔ ") + nameOf(e.node)} ${e.stopped ? "stopped" : e.result.status}`,
+      `${(e.stopped ? "■ " : e.result.status === "failed" ? "✘ " : "✔ ") + nameOf(e)} ${e.stopped ? "stopped" : e.result.status}`,
       e.result.status === "failed" ? "bad" : "good",
     );
-    now(`${nameOf(e.node)}: choosing the next node`);
+    now(`${nameOf(e)}: choosing the next node`);
     redraw();
   },
-  route: (e) => say(`→ ${nameOf(e.to)}: ${short(e.reason, 160)}`),
+  "map:start": (e) => say(`${nameOf(e)}: ${e.items.length} items`),
+  "inner:start": (e) => say(`▸ ${short(e.inner, 120)}`, "node"),
+  "inner:end": (e) => {
+    scopes.delete(e.inner);
+    say(
+      `${e.status === "failed" ? "✘" : e.status === "success" ? "✔" : "■"} ${short(e.inner, 120)} ${e.status}`,
+      e.status === "failed" ? "bad" : "good",
+    );
+    redraw();
+  },
+  route: (e) => say(`→ ${nameOf(e)}: ${short(e.reason, 160)}`),
   "limit:reached": (e) => say(`■ ${short(e.message, 160)}`, "bad"),
   "run:resume": () => {
     bar.dataset.running = "";

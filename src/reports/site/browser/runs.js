@@ -1,6 +1,6 @@
-// New content replaces the old. Nothing is fetched while the page is hidden.
+// New content replaces the old. Nothing is fetched while the page is hidden or filtered, since a filter reads many runs.
 const look = async () => {
-  if (document.visibilityState !== "visible") return;
+  if (document.visibilityState !== "visible" || location.search.match(/[?&](?:q|state)=[^&]/)) return;
   const answer = await fetch(location.href, { cache: "no-store" }).catch(() => undefined);
   if (!answer?.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
