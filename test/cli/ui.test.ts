@@ -8,6 +8,7 @@ import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import type { Journal } from "../../src/core/engine/ports.ts";
 import { fileStore } from "../../src/stores/file/store.ts";
+import { axeSource } from "../reports/browser.ts";
 import { noBrowser, openBrowser } from "../services/browser.ts";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
@@ -164,6 +165,23 @@ describe("the pages", () => {
     expect(body).not.toContain("<img");
   });
 
+  it("are filtered by state and text, and headed by what they found", async () => {
+    const idsOf = async (query: string) => {
+      const { runs, total } = JSON.parse((await ask(`/api/runs${query}`, signedIn())).body);
+      expect(runs).toHaveLength(total);
+      return runs.map(({ id }: { id: string }) => id);
+    };
+    expect(await idsOf("?state=succeeded")).toContain("good");
+    expect(await idsOf("?state=failed")).not.toContain("good");
+    expect(await idsOf("?q=GOOD")).toEqual(["good"]);
+    expect(await idsOf("?q=nothing-like-it")).toEqual([]);
+    const { body } = await ask("/?q=%22%3E%3Cimg", signedIn());
+    expect(body).toContain('value="&#34;&#62;&#60;img"');
+    expect(body).toContain("No run matches.");
+    const [{ headline, name }] = JSON.parse((await ask("/api/runs?q=good", signedIn())).body).runs;
+    expect((await ask("/?q=good", signedIn())).body).toContain(`dir="auto">${headline ?? name}</b>`);
+  });
+
   it("show a run as its report does", async () => {
     const { status, body } = await ask("/runs/good", signedIn());
     expect(status).toBe(200);
@@ -300,10 +318,19 @@ describe("a run under way", () => {
         expect(await tab.evaluate("location.href")).toBe(`${new URL(address).origin}/`);
         expect(await tab.evaluate("document.cookie")).toBe("");
         await tab.until(`document.querySelector('a[href="/runs/seen"] .ui-state.running')`);
+        await tab.evaluate(axeSource());
+        expect(await tab.evaluate("axe.run().then((found) => found.violations.map(({ id }) => id))")).toEqual([]);
         await tab.open(`${new URL(address).origin}/runs/seen`);
         await tab.until(`document.getElementById("ui-doing").textContent.includes("asking the model")`);
         expect(await tab.evaluate("document.querySelector('h1').textContent")).not.toContain("interrupted");
         expect(await tab.evaluate("document.body.textContent")).not.toContain("skillflow resume");
+        const inner = `take["inner:start"]({ inner: "each[fp-81]" }); take["node:enter"]({ at: "each[fp-81]", node: "look", iteration: 1 })`;
+        await tab.evaluate(inner);
+        await tab.until(`document.getElementById("ui-doing").textContent.startsWith("each[fp-81] › look: asking")`);
+        await tab.evaluate(axeSource());
+        expect(
+          await tab.evaluate("axe.run(document.querySelector('.ui-live')).then((found) => found.violations)"),
+        ).toEqual([]);
         await upTo("tool:call");
         await tab.until(`/calling|waiting for/.test(document.getElementById("ui-doing").textContent)`);
         await upTo("node:exit");
