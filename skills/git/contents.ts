@@ -15,6 +15,11 @@ interface LinesInput {
 
 const LINES_USUAL = 100;
 
+/** The tag or branch as it was asked for, so that an answer can quote it beside its commit. */
+function asked(ref: string | undefined) {
+  return ref === undefined ? {} : { ref };
+}
+
 export function showBlame(input: LinesInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const commit = await resolveCommit(git, input.ref ?? "HEAD");
@@ -31,6 +36,7 @@ export function showBlame(input: LinesInput, context: ToolContext) {
     return {
       path,
       at: commit,
+      ...asked(input.ref),
       lines: shown.map((line) => `${line.number} ${line.commit} ${shortened(line.text)}`),
       commits: commits.filter((each) => ids.has(each.id)),
       truncated,
@@ -58,6 +64,7 @@ export function readFileAt(input: LinesInput, context: ToolContext) {
     return {
       path,
       at: commit,
+      ...asked(input.ref),
       bytes: entry.bytes,
       ...(entry.link ? { note: "a symbolic link; its text is the link target" } : {}),
       text: shown.join("\n"),

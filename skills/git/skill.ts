@@ -163,7 +163,7 @@ export default defineSkill({
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
       output_schema: resultSchema(
-        { from: "text", to: "text", ...changed, diff: "text", ...cutShort },
+        { ...each("text", "from to range diff"), ...changed, ...cutShort },
         "diff",
         "truncated",
       ),
@@ -178,7 +178,7 @@ export default defineSkill({
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
       output_schema: resultSchema(
-        { from: "text", to: "text", ...changed, commits: ["text"], ...cutShort },
+        { ...each("text", "from to range"), ...changed, commits: ["text"], ...cutShort },
         "files",
         "commits",
       ),
@@ -200,7 +200,7 @@ export default defineSkill({
       }),
       output_schema: resultSchema(
         {
-          ...each("text", "path at"),
+          ...each("text", "path at ref"),
           lines: ["text"],
           commits: [{ id: "text", author: "text", date: "text", subject: "text" }],
           ...cutShort,
@@ -225,7 +225,7 @@ export default defineSkill({
         end_line: line("Default 400 lines"),
       }),
       output_schema: resultSchema(
-        { path: "text", at: "text", bytes: "number", text: "text", ...cutShort },
+        { ...each("text", "path at ref text"), bytes: "number", ...cutShort },
         "text",
         "truncated",
       ),

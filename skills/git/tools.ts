@@ -117,6 +117,7 @@ export function showDiff(input: DiffInput, context: ToolContext) {
     return {
       from: change[0],
       to: change[1],
+      range: `${input.from}..${input.to ?? "HEAD"}`,
       ...someFiles(files, FILES_SHOWN),
       diff,
       truncated: nextLine !== undefined,
@@ -146,6 +147,7 @@ export function showChangedFiles(input: ChangedInput, context: ToolContext) {
     return {
       from: change[0],
       to: change[1],
+      range: `${input.from}..${input.to ?? "HEAD"}`,
       files_changed: files.length,
       files: shownFiles,
       commits,

@@ -15,7 +15,6 @@ const LONGEST = [
   "reports/page",
   "adversary/injections",
   "workflows/triage-services",
-  "repository/scoreboard",
   "workflows/triage-live",
   "protocol/serve",
   "cli/listen",

@@ -7,13 +7,12 @@ import { memoryStore, openProject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { readAlert, withEvidence } from "../../bench/score/evidence.ts";
-import { shownText } from "../../bench/score/investigate.ts";
-import { type Place, readIncidents, truthSchema } from "../../bench/score/truth.ts";
 import git from "../../skills/git/skill.ts";
 import logs from "../../skills/logs/skill.ts";
 import type { Json, JsonObject } from "../../src/core/base/values.ts";
 import { LONG } from "../harness/long.ts";
+import { readAlert, shownText, withEvidence } from "./evidence.ts";
+import { type Place, readIncidents, truthSchema } from "./truth.ts";
 
 /** The incidents that are kept: what is said to be true of them is there to be found, and they can be made again. */
 

@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { isObject } from "../../src/core/base/values.ts";
+import { isObject, type Json } from "../../src/core/base/values.ts";
 import type { Incident } from "./truth.ts";
 
-/** What an investigator may see of an incident: the alert, and the folder without what tells the answer. */
+/** What a responder may see of an incident: the alert, and the folder without what tells the answer. */
 
 const HIDDEN = new Set(["README.md", "truth.yml", "make.mjs", "make", "history"]);
 
@@ -93,4 +93,15 @@ function wordsOf(titles: readonly string[]): readonly string[] {
   return [...new Set(words)]
     .filter((word) => !COMMON.test(word))
     .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+}
+
+/** A result as a model reads it, and its texts as they were before they became JSON. */
+export function shownText(output: Json): string {
+  return [JSON.stringify(output), ...leavesOf(output)].join("\n");
+}
+
+function* leavesOf(value: Json): Generator<string> {
+  if (value === null) return;
+  if (typeof value !== "object") yield String(value);
+  else for (const one of Array.isArray(value) ? value : Object.values(value)) yield* leavesOf(one as Json);
 }
