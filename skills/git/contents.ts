@@ -15,7 +15,7 @@ interface LinesInput {
 
 const LINES_USUAL = 100;
 
-/** The tag or branch as it was asked for, so that an answer can quote it beside its commit. */
+/** The tag or branch as it was asked for, so that an answer can quote it with its commit. */
 function asked(ref: string | undefined) {
   return ref === undefined ? {} : { ref };
 }

@@ -68,7 +68,7 @@ export function factsIn(claim: string): Fact[] {
   return facts;
 }
 
-/** An apostrophe within or after a word is no quotation mark. */
+/** An apostrophe within or after a word does not quote. */
 const NAME = /`([^`\n]{1,300})`|"([^"\n]{1,300})"|[“„]([^“”\n]{1,300})[“”]|(?<!\w)['‘]([^'‘’\n]{1,300})['’](?!\w)/y;
 const REFERENCE = /^\[?r\d+\]?$/i;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)/iy;
