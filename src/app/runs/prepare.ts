@@ -91,6 +91,8 @@ interface RunRequest {
   readonly recorded?: RunRecord;
   /** Overrides the workflow's own cool-down. */
   readonly cooling?: Cooling | undefined;
+  /** Replaces the workflow that the node at a path runs, after it was checked. The path of the outermost one is empty. */
+  readonly alter?: (workflow: Workflow, path: string) => Workflow;
 }
 
 /** Cool-down settings that override the workflow's. */
@@ -201,10 +203,11 @@ interface Read {
 }
 
 function readRequest(workspace: Workspace, request: RunRequest): Read {
-  const { document, input, recorded, cooling, choices, connect, serving } = request;
+  const { document, input, recorded, cooling, choices, connect, serving, alter = (workflow) => workflow } = request;
   const file = typeof document === "string" ? document : undefined;
-  const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
-  if (!workflow) throw unrunnable(document, diagnostics);
+  const { workflow: written, diagnostics, inline, place } = readWorkflow(workspace, document);
+  if (!written) throw unrunnable(document, diagnostics);
+  const workflow = alter(written, "");
   const checked = checkInput(workflow, withTestCommand(workspace, workflow, input(workflow)));
   if (hasErrors(checked.diagnostics)) {
     const fields = Object.entries(workflow.inputs ?? {});
@@ -215,10 +218,11 @@ function readRequest(workspace: Workspace, request: RunRequest): Read {
       diagnostics: checked.diagnostics,
     });
   }
-  const { inner, findings } = readInner(workspace, {
+  const { inner: read, findings } = readInner(workspace, {
     ...{ workflow, document, inline, place },
     ...defined("recorded", recorded?.inner),
   });
+  const inner = new Map([...read].map(([path, each]) => [path, { ...each, workflow: alter(each.workflow, path) }]));
   if (hasErrors(findings)) throw unrunnable(document, findings);
   const all = [{ workflow, file }, ...inner.values()];
   refuseUnknownNodes(

@@ -2,6 +2,7 @@ import { defined } from "../../core/base/values.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import { agreementOf, type Comparison, type GRADES, meanOf } from "../../core/outward/testing/grade.ts";
 import type { BacktestedCase, BacktestRun } from "./backtest.ts";
+import type { Coverage, Mutation } from "./mutate.ts";
 import type { TestedCase } from "./run-tests.ts";
 
 /** Documents that describe tests and backtests. */
@@ -11,8 +12,14 @@ export function modelOf({ model, ready }: TestedCase): string | null {
   return model.name ?? (own === undefined ? null : modelText(own));
 }
 
+/** What `--coverage` and `--mutate` found. */
+export interface Measured {
+  readonly coverage?: readonly Coverage[];
+  readonly mutation?: readonly Mutation[];
+}
+
 /** Builds the `skillflow.tests/1` report. */
-export function testDocument(tested: readonly TestedCase[]) {
+export function testDocument(tested: readonly TestedCase[], measured: Measured = {}) {
   const files = [...new Set(tested.map(({ ready }) => ready.loaded.file))];
   return {
     schema: "skillflow.tests/1",
@@ -22,6 +29,7 @@ export function testDocument(tested: readonly TestedCase[]) {
       file,
       cases: tested.filter(({ ready }) => ready.loaded.file === file).map(caseOf),
     })),
+    ...measured,
   };
 }
 

@@ -7,13 +7,13 @@ import { defined, isObject, type Json, parseJson } from "../../core/base/values.
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
 import { OWN_TOOLS } from "../../core/engine/tools/own-tools.ts";
 import { escapeGlobs, type Fixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
-import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
-import { exposedName } from "../../core/skill/tool-names.ts";
+import type { Expected, TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
 import { placeNamed } from "../../loaders/documents/test-file.ts";
 import { findRecording } from "../adapters/stores.ts";
 import { documentsOf, type Workspace } from "../host.ts";
@@ -35,13 +35,6 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
     if (!existsSync(taken)) continue;
     throw usageError(`${shownPath(host, taken)} already exists`, "remove it first: nothing was written");
   }
-  const result = describeResult(record, stateOf({ record, events }));
-  const {
-    status,
-    verdict,
-    path: way,
-    called,
-  } = outcomeOf({ record, events, result, exposed: exposedName, changedPrompts: undefined });
   const approvals = recordedApprovals(events);
   const tools = await recordedTools(events, store.blobs(record.run));
   const document: TestFile = {
@@ -54,12 +47,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
         name: `as in run ${record.run}`,
         input: record.input,
         ...(Object.keys(approvals).length === 0 ? {} : { approvals }),
-        expect: {
-          status,
-          ...(verdict === undefined ? {} : { verdict }),
-          path: [...way],
-          ...(called.length === 0 ? {} : { called: called.filter((tool) => !OWN_TOOLS.includes(tool)) }),
-        },
+        expect: expectedOf(record, events),
       },
     ],
   };
@@ -73,6 +61,26 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
     { path: test, text: `${head}${stringify(document, { lineWidth: 120, blockQuote: "literal" })}`, root },
     { path: recording, text: lines, root },
   ];
+}
+
+/** Expects what the run did. Leaves out the nodes of inner runs if some ran concurrently, because their order may differ. */
+function expectedOf(record: RunRecord, events: readonly RunEvent[]): Expected {
+  const result = describeResult(record, stateOf({ record, events }));
+  const outcome = outcomeOf({ record, events, result, changedPrompts: undefined });
+  const called = outcome.called.filter((tool) => !OWN_TOOLS.includes(tool));
+  const documents = [record, ...Object.values(record.inner ?? {})].map(({ workflow }) => workflow);
+  const isOrdered = documents.every(({ nodes }) =>
+    Object.values(nodes).every(({ map }) => (map?.concurrency ?? 1) === 1),
+  );
+  return {
+    status: outcome.status,
+    ...defined("verdict", outcome.verdict),
+    path: [...(isOrdered ? outcome.everyPath : outcome.path)],
+    ...(called.length === 0 ? {} : { called }),
+    ...(outcome.planned.length === 0
+      ? {}
+      : { planned: outcome.planned.map(({ tool, input }) => ({ tool: String(tool), input })) }),
+  };
 }
 
 /** Returns the answer to each approval. Throws if answers differ or were late, because a test cannot repeat that. */

@@ -1,12 +1,13 @@
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { nearest } from "../../core/base/values.ts";
+import { groupBy, nearest } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
 import { parseModel } from "../../core/document/model-name.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { OWN_TOOLS } from "../../core/engine/tools/own-tools.ts";
+import type { Covered } from "../../core/outward/testing/coverage.ts";
 import type { TestFile } from "../../core/outward/testing/test-file.ts";
 import { describeTools } from "../../core/skill/skill.ts";
 import { parseSkillReference } from "../../core/skill/skill-reference.ts";
@@ -21,8 +22,9 @@ import { readRecording } from "../../stores/file/run-lines.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
-import { readInner } from "../runs/inner.ts";
+import { type InnerWorkflows, readInner } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
+import type { InlineSkills } from "../workspace.ts";
 import { rootOfTest, shownPath } from "./find.ts";
 import { bareName } from "./stage.ts";
 
@@ -33,9 +35,17 @@ export interface ReadyTest {
   /** Workflow as an argument for `readWorkflow`. */
   readonly document: string;
   readonly workflow: Workflow;
+  /** The workflow and the inner ones, each once. */
+  readonly documents: readonly TestedDocument[];
   readonly models: readonly TestModel[];
   /** Absolute paths of the other files that the test uses. */
   readonly files: readonly string[];
+}
+
+/** Document that a test's workflow consists of. */
+export interface TestedDocument extends Covered {
+  /** Adds file and places to findings in the document. */
+  readonly place: (findings: readonly Diagnostic[]) => Diagnostic[];
 }
 
 export interface TestModel {
@@ -82,18 +92,35 @@ async function loadTest(
   const read = document === undefined ? undefined : readWorkflow(workspace, document);
   const own = given.length > 0 ? { models: given } : openOwn(workspace, { path, model: sketch.model, root });
   const workflow = read?.workflow;
+  const whole = read && workflow ? { ...read, workflow, document: document ?? "" } : undefined;
+  const { inner } = whole ? readInner(workspace, whole) : { inner: NO_INNER };
   const found = [
     ...loaded.diagnostics,
     ...(named && "code" in named ? [{ severity: "error" as const, path: ["workflow"], ...named }] : []),
     ...(read?.diagnostics ?? []).filter((one) => hasErrors([one])),
     ...("models" in own ? [] : own.diagnostics),
-    ...(read && workflow ? await nameFindings(workspace, sketch, { ...read, workflow, document: document ?? "" }) : []),
+    ...(whole ? await nameFindings(workspace, sketch, { ...whole, inner }) : []),
     ...(given.length > 0 ? [] : promptFindings(sketch)),
   ];
   if (found.length > 0 || !test || !workflow || document === undefined || !("models" in own)) return found.map(place);
   const workflowFile = resolve(documentsOf(host), document);
   const files = [...loaded.files, workflowFile, ...own.models.flatMap((model) => model.path ?? [])];
-  return { loaded, test, document, workflow, models: own.models, files };
+  const documents = documentsIn({ ...read, workflow, place: read?.place ?? ((found) => [...found]) }, inner);
+  return { loaded, test, document, workflow, documents, models: own.models, files };
+}
+
+const NO_INNER: InnerWorkflows = new Map();
+
+/** Lists each document once, although several nodes may run one file. */
+function documentsIn(outer: Pick<TestedDocument, "workflow" | "place">, inner: InnerWorkflows): TestedDocument[] {
+  const groups = groupBy(inner, ([path, { file }]) => file ?? `#${path}`);
+  return [
+    { ...outer, at: [""] },
+    ...[...groups.values()].flatMap((group) => {
+      const [first] = group;
+      return first ? [{ workflow: first[1].workflow, place: first[1].place, at: group.map(([path]) => path) }] : [];
+    }),
+  ];
 }
 
 /** Opens the model that the test names. File names are relative to the test's folder. */
@@ -148,14 +175,10 @@ function unknown(path: Diagnostic["path"], message: string, hint: string | undef
 async function nameFindings(
   workspace: Workspace,
   { nodes, tools }: TestSketch,
-  read: Pick<ReturnType<typeof readWorkflow>, "inline" | "place"> & {
-    readonly workflow: Workflow;
-    readonly document: string;
-  },
+  { inner, ...outer }: { readonly workflow: Workflow; readonly inline: InlineSkills; readonly inner: InnerWorkflows },
 ): Promise<Diagnostic[]> {
-  const { inner } = readInner(workspace, read);
-  const isKnownTool = toolsOf(await gatherAll(workspace.skills, [...inner.values(), read]));
-  const known = Object.keys(flatWorkflow(read.workflow, inner).nodes);
+  const isKnownTool = toolsOf(await gatherAll(workspace.skills, [...inner.values(), outer]));
+  const known = Object.keys(flatWorkflow(outer.workflow, inner).nodes);
   const names = new Set(known.flatMap((path) => [path, path.slice(path.lastIndexOf("/") + 1)]));
   return [
     ...nodes.flatMap(({ name, path }) => {

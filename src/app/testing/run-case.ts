@@ -1,5 +1,6 @@
 import { defined } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
+import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/engine/event/event.ts";
 import { type Change, changeSchema } from "../../core/engine/event/patch.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
@@ -10,6 +11,7 @@ import type { Said } from "../../core/engine/result/waiting.ts";
 import { strictest, type Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
+import { reachedIn } from "../../core/outward/testing/coverage.ts";
 import { type CaseFailure, checkExpectations } from "../../core/outward/testing/expectations.ts";
 import { actedIn, findFixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
@@ -33,6 +35,9 @@ export interface CaseRun {
   readonly tokens: number;
   /** Source files of the run, which the result depends on in addition to the test's files. */
   readonly files: readonly string[];
+  /** Nodes, edges and steps that the run reached. */
+  readonly reached: ReadonlySet<string>;
+  readonly record: RunRecord;
 }
 
 export interface Playing {
@@ -40,6 +45,8 @@ export interface Playing {
   readonly model: TestModel;
   readonly which: TestCase;
   readonly signal: AbortSignal;
+  /** Replaces the workflow that the node at a path runs. */
+  readonly alter?: ((workflow: Workflow, path: string) => Workflow) | undefined;
 }
 
 /** Runs a test case once. Throws if it cannot start. */
@@ -56,7 +63,6 @@ export async function runCase(workspace: Workspace, playing: Playing): Promise<C
     const costUsd = recording ? recordedCost(recording.events, finished.events) : finished.result.usage.costUsd;
     const outcome = outcomeOf({
       ...finished,
-      exposed: exposedIn(finished.record),
       costUsd,
       changedPrompts: recording && changed.map(({ key, node }) => `${node} (step ${key})`),
     });
@@ -67,6 +73,8 @@ export async function runCase(workspace: Workspace, playing: Playing): Promise<C
       costUsd,
       tokens: outcome.tokens,
       files: Object.values(finished.record.sources).flatMap(({ sourcePath }) => sourcePath ?? []),
+      reached: reachedIn(finished.events),
+      record: finished.record,
     };
   } finally {
     await prepared.close();
@@ -134,10 +142,13 @@ function givenAt(events: readonly RunEvent[], path: string) {
   });
 }
 
-async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {
+async function prepareCase(
+  workspace: Workspace,
+  { ready, model, which, signal, alter }: Playing,
+): Promise<PreparedRun> {
   const { test, document } = ready;
   const { serving } = model;
-  const isLive = (which.fixtures ?? test.fixtures) === "live";
+  const isLive = hasLiveTools(ready, which);
   const props: Props = {
     fixtures: test.tools ?? {},
     named: namesIn(test, serving),
@@ -152,6 +163,7 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
     choices: choicesOf(workspace, { ready, which, model, isLive }),
     connect: isLive ? { signal } : undefined,
     ...defined("serving", serving),
+    ...defined("alter", alter),
     stage: (entries, writes) => stageSkills(entries, writes, props),
   });
   const skills = prepared.record.skills.map((skill) => asRecorded(skill, props));
@@ -162,6 +174,10 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
     record: { ...prepared.record, ...(recorded ? recalledIn(recorded) : {}), kind: "test", skills },
     replay: { recall, afterwards: [], ...(isLive ? {} : { change: shownChange(props) }) },
   };
+}
+
+export function hasLiveTools({ test }: Pick<ReadyTest, "test">, which: TestCase): boolean {
+  return (which.fixtures ?? test.fixtures) === "live";
 }
 
 /** Returns the change that a test proposes: the fixture of the tool that shows it. */
@@ -249,12 +265,6 @@ function recallOf({ fixtures, isLive }: Props, { redactor, record }: PreparedRun
     return step.bodies.map((body) => answered(body, step.bodies));
   };
   return { bodies, narrow: (step) => step, beside: () => [], includes: () => true };
-}
-
-function exposedIn({ skills }: RunRecord): (skill: string, tool: string) => string {
-  const tools = skills.flatMap((skill) => skill.tools);
-  return (skill, name) =>
-    tools.find((tool) => tool.skill === skill && tool.name === name)?.exposed ?? exposedName(skill, name);
 }
 
 function recordedCost(recorded: readonly RunEvent[], events: readonly RunEvent[]): number | null {

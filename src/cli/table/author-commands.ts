@@ -37,6 +37,8 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["-u, --update", "Write the new outcomes into the tests; list the changes, and ask before weakening a test"],
       ["--yes", "With -u: also accept changes that weaken a test"],
       ["--watch", "Rerun the tests that depend on a changed file"],
+      ["--coverage", "Show which nodes, edges and steps no case reaches"],
+      ["--mutate", "Remove or change one rule of the workflow at a time, and fail if every case still passes"],
       ["--filter <text>", "Run only the cases whose name contains this text"],
       ["--repeat <n>", "Run each case this many times; it passes if all runs pass", { form: "count" }],
       [
@@ -45,7 +47,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
         { repeatable: true },
       ],
       ["--from <run>", "Write a test and a recording from a recorded run, next to its workflow"],
-      ["--report <kind=path>", "Write a report: junit", { repeatable: true }],
+      ["--report <kind=path>", "Write a report: junit or md", { repeatable: true }],
       ["--json", "Print the result of each case"],
       "from-ref",
       ...PROJECT,

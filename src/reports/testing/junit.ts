@@ -1,8 +1,9 @@
+import type { Finding } from "../../core/base/diagnostic.ts";
 import { xmlText } from "../../core/base/inert.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
 import type { CaseFailure } from "../../core/outward/testing/expectations.ts";
 
-interface TestedCase {
+export interface TestedCase {
   readonly file: string;
   readonly name: string;
   readonly model: string | null;
@@ -12,8 +13,22 @@ interface TestedCase {
 
 const LONGEST = 4000;
 
-/** Creates JUnit XML for workflow tests, with a suite for each file. */
-export function testsJunit(tested: readonly TestedCase[]): string {
+/** What was measured over all cases: parts of workflows that they reach, and mutants that they notice. */
+export interface Measured {
+  readonly coverage?: readonly {
+    readonly workflow: string;
+    readonly parts: Readonly<Record<string, { readonly reached: number; readonly total: number }>>;
+    readonly missed: readonly Finding[];
+  }[];
+  readonly mutation?: readonly {
+    readonly workflow: string;
+    readonly mutants: number;
+    readonly survived: readonly Finding[];
+  }[];
+}
+
+/** Creates JUnit XML for workflow tests, with a suite for each file, and one for what was measured of each workflow. */
+export function testsJunit(tested: readonly TestedCase[], { coverage = [], mutation = [] }: Measured): string {
   const files = [...new Set(tested.map(({ file }) => file))];
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -22,8 +37,33 @@ export function testsJunit(tested: readonly TestedCase[]): string {
       const cases = tested.filter((one) => one.file === file);
       return [`  <testsuite${attributes({ name: file, ...countsOf(cases) })}>`, ...cases.map(caseOf), "  </testsuite>"];
     }),
+    ...coverage.map(({ workflow, parts, missed }) => {
+      const counts = Object.entries(parts).map(
+        ([kind, { reached, total }]) => [kind, `${reached} of ${total}`] as const,
+      );
+      return measuredSuite(`coverage of ${workflow}`, counts, missed);
+    }),
+    ...mutation.map(({ workflow, mutants, survived }) => {
+      const counts = [["mutants noticed", `${mutants - survived.length} of ${mutants}`]] as const;
+      return measuredSuite(`mutants of ${workflow}`, counts, survived);
+    }),
     "</testsuites>",
     "",
+  ].join("\n");
+}
+
+function measuredSuite(
+  name: string,
+  counts: readonly (readonly [string, string])[],
+  findings: readonly Finding[],
+): string {
+  const properties = counts.map(([key, value]) => `      <property${attributes({ name: key, value })}/>`);
+  const lines = findings.map(({ file, line, message }) => `${file}:${line}: ${message}`).join("\n");
+  return [
+    `  <testsuite${attributes({ name, ...countsOf([]) })}>`,
+    ...["    <properties>", ...properties, "    </properties>"],
+    ...(lines === "" ? [] : [`    <system-out>${xmlText(cutMiddle(lines, LONGEST))}</system-out>`]),
+    "  </testsuite>",
   ].join("\n");
 }
 

@@ -130,6 +130,8 @@ describe("a recording", () => {
     expect(existsSync(join(cwd, "triage.first.jsonl"))).toBe(true);
     const text = readFileSync(join(cwd, "triage.first.test.yml"), "utf8");
     expect(text).toContain("path:\n        - gather\n        - assess\n");
+    expect(text).toContain("verdict: incident\n");
+    expect(text).toContain("planned:\n        - tool: linear_create_issue\n          input:\n            title: SEV1 leak\n");
     expect(text).toContain("logs_search:\n    - when:\n        files: app.log\n      output:");
     rmSync(join(cwd, "app.log"));
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
@@ -148,7 +150,8 @@ describe("a recording", () => {
     expect(await runTest(cwd, ["--from", "r"])).toMatchObject({ code: 0 });
     const text = readFileSync(join(cwd, "flow.r.test.yml"), "utf8");
     expect(text).toContain("approvals:\n      each[a]/ok: deny\n      each[b]/ok: approve\n      sure: approve\n");
-    expect(text).toContain("path:\n        - each\n        - sure\n        - noted\n");
+    const path = ["each", "each[a]/look", "each[a]/ok", "each[b]/look", "each[b]/ok", "sure", "noted"];
+    expect(text).toContain(`path:\n${path.map((node) => `        - ${node}\n`).join("")}`);
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
   });
 

@@ -1,4 +1,5 @@
 import { modelOf } from "../../../app/testing/documents.ts";
+import type { Coverage, MutantRun, Mutation } from "../../../app/testing/mutate.ts";
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { Json } from "../../../core/base/values.ts";
@@ -100,6 +101,25 @@ export function describeSummary(tested: readonly TestedCase[], left: readonly Te
     paint("green", `${passed} passed`),
   ];
   return `\n${parts.join(", ")} (${amount(tested.length, "case")})\n`;
+}
+
+/** Formats as `coverage of triage.yml: 3 of 4 nodes, 2 of 3 edges, 0 of 0 steps`. */
+export function describeCoverage({ workflow, parts }: Coverage, paint: Paint): string {
+  const counts = Object.entries(parts).map(([kind, { reached, total }]) => {
+    return paint(reached === total ? "green" : "yellow", `${reached} of ${total} ${kind}`);
+  });
+  return `coverage of ${plainLine(workflow)}: ${counts.join(", ")}\n`;
+}
+
+export function describeMutant({ number, total, line, change, killer }: MutantRun, paint: Paint): string {
+  const mark = killer === undefined ? paint("red", "✘") : paint("green", "✔");
+  const outcome = killer === undefined ? "no case fails" : `"${plainLine(killer)}" fails`;
+  return `${mark} ${number}/${total} line ${line}: ${plainLine(change)} ${paint("dim", outcome)}\n`;
+}
+
+export function describeMutation({ workflow, mutants, survived }: Mutation, paint: Paint): string {
+  const noticed = paint(survived.length > 0 ? "red" : "green", `${mutants - survived.length} of ${mutants}`);
+  return `mutants of ${plainLine(workflow)}: the cases notice ${noticed}\n`;
 }
 
 export function describeTable(tested: readonly TestedCase[], { paint }: View): string {

@@ -5,6 +5,7 @@ import type { RunError } from "../../engine/event/end.ts";
 import type { RunEvent } from "../../engine/event/event.ts";
 import type { RunRecord } from "../../engine/event/record.ts";
 import type { RunResult } from "../../engine/result/result.ts";
+import { exposedName } from "../../skill/tool-names.ts";
 import { noFixture } from "./fixtures.ts";
 
 /** Result of a test case's run, in the form that expectations check. */
@@ -41,14 +42,12 @@ export interface CaseRun {
   readonly record: RunRecord;
   readonly events: readonly RunEvent[];
   readonly result: RunResult;
-  /** Returns the exposed name of a skill's tool. */
-  readonly exposed: (skill: string, tool: string) => string;
   /** Cost of the recorded calls. If undefined, the cost of the run counts. */
   readonly costUsd?: number | null;
   readonly changedPrompts: readonly string[] | undefined;
 }
 
-export function outcomeOf({ record, events, result, exposed, ...rest }: CaseRun): CaseOutcome {
+export function outcomeOf({ record, events, result, ...rest }: CaseRun): CaseOutcome {
   const { status, verdict, results, plan, evidence, usage, error } = result;
   return {
     status,
@@ -59,10 +58,7 @@ export function outcomeOf({ record, events, result, exposed, ...rest }: CaseRun)
     data: Object.fromEntries(Object.entries(results).map(([node, { data }]) => [node, data])),
     called: [...new Set(callsIn(events).map(({ tool }) => tool))],
     refused: new Map(refusalsIn(events).map(({ tool, error = "" }) => [tool, error])),
-    planned: plan.map((operation) => ({
-      ...operation,
-      tool: exposed(operation.skill, operation.tool),
-    })) as JsonObject[],
+    planned: plan.map((operation) => ({ ...operation, tool: exposedIn(record, operation) })) as JsonObject[],
     steps: new Map(stepsIn(record, events)),
     evidence: evidence ?? { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 },
     costUsd: rest.costUsd === undefined ? usage.costUsd : rest.costUsd,
@@ -71,6 +67,13 @@ export function outcomeOf({ record, events, result, exposed, ...rest }: CaseRun)
     unanswered: unansweredIn(events),
     error,
   };
+}
+
+function exposedIn({ skills }: RunRecord, of: { readonly skill: string; readonly tool: string }): string {
+  const tools = skills.flatMap((skill) => skill.tools);
+  return (
+    tools.find((tool) => tool.skill === of.skill && tool.name === of.tool)?.exposed ?? exposedName(of.skill, of.tool)
+  );
 }
 
 /** Returns the results of steps. A planned write that a fixture answers is planned, too. */

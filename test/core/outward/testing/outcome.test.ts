@@ -15,8 +15,7 @@ function played(node: object, answers: readonly ReturnType<typeof says>[]) {
   const record = recordOf(workflow, { skills: [OPS] });
   const tools = () => ({ error: "no fixture for ops_look", code: "tool.failed", acted: "no" }) as const;
   const { events, state } = play(record, { answers, tools });
-  const exposed = (skill: string, tool: string) => `${skill}_${tool}`;
-  return outcomeOf({ record, events, result: describeResult(record, state), exposed, changedPrompts: undefined });
+  return outcomeOf({ record, events, result: describeResult(record, state), changedPrompts: undefined });
 }
 
 it("a call that no fixture answers fails its case", () => {
@@ -46,12 +45,10 @@ it("the steps of the last visit have results that expectations name", () => {
     settings: { writes: "plan" },
   });
   const { events, state } = play(record, { tools: ({ tool }) => (tool.name === "peek" ? failed : { output: 1 }) });
-  const exposed = (skill: string, tool: string) => `${skill}_${tool}`;
   const outcome = outcomeOf({
     record,
     events,
     result: describeResult(record, state),
-    exposed,
     changedPrompts: undefined,
   });
   const expected = { "a.one": "success", "a.two": "failed", "a.three": "skipped", "a.four": "planned" } as const;
