@@ -14,11 +14,12 @@ import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources/sources.ts";
 import { editYaml, type YamlEdit } from "../loaders/text/edit-yaml.ts";
+import { parseJsonText } from "../loaders/text/json-text.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 import { configFiles } from "./workspace.ts";
 
-export { editYaml, type YamlEdit };
+export { editYaml, parseJsonText, type YamlEdit };
 
 export interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;

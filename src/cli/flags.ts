@@ -68,7 +68,11 @@ export async function readInput(io: Io, flags: Flags): Promise<(workflow: Workfl
 async function readInputFlag(io: Io, given: string | undefined): Promise<unknown> {
   if (given === undefined) return {};
   if (given === "-") return readJson(await io.readInput(), "standard input");
-  if (!given.startsWith("@")) return readJson(given, "--input");
+  if (!given.startsWith("@")) {
+    const isFile = /^[^{[]/.test(given) && existsSync(resolve(io.host.cwd, given));
+    const hint = isFile ? `write @${given} for the file` : "pass a file as @FILE, or standard input as -";
+    return readJson(given, "--input", hint);
+  }
   const path = resolve(io.host.cwd, given.slice(1));
   if (!existsSync(path)) throw usageError(`there is no input file ${given.slice(1)}`, nearFile(path, given.slice(1)));
   return readJson(readText(path, given.slice(1)), given.slice(1));
@@ -82,20 +86,21 @@ function readText(path: string, given: string): string {
   }
 }
 
-function readJson(source: string, place: string): unknown {
+async function readJson(source: string, place: string, hint?: string): Promise<unknown> {
   const text = source.replace(/^\uFEFF/, "");
   const value = parseJson(text);
   if (value !== undefined) return value;
-  const hint = place === "--input" ? "pass a file as @FILE, or standard input as -" : undefined;
-  throw new SkillflowError("input.invalid", `${place} ${whyNoJson(text)}`, { hint });
+  throw new SkillflowError("input.invalid", `${place} ${await whyNoJson(text)}`, { hint });
 }
 
-function whyNoJson(text: string): string {
+async function whyNoJson(text: string): Promise<string> {
   try {
     JSON.parse(text);
     return "is nested too deeply";
-  } catch (error) {
-    return `is not valid JSON: ${messageOf(error)}`;
+  } catch {
+    const { parseJsonText } = await import("../app/documents.ts");
+    const { message, line, column } = parseJsonText(text).problem ?? {};
+    return `is not valid JSON: line ${line}, column ${column}: ${message}`;
   }
 }
 

@@ -1,4 +1,5 @@
 import { SkillflowError } from "../core/base/errors.ts";
+import { nearest } from "../core/base/values.ts";
 import { encodeKey } from "../core/document/inner/place.ts";
 import type { RunEvent } from "../core/engine/event/event.ts";
 import type { Part, Reply } from "../core/engine/event/prompt.ts";
@@ -22,10 +23,13 @@ export function scriptModel(script: Script, past: readonly RunEvent[] = []): Mod
       call.signal.throwIfAborted();
       const scripted = take(call);
       if (scripted) return replyOf(scripted, call);
-      throw new SkillflowError(
-        "script.exhausted",
-        `the script has no ${call.purpose} reply left for node ${call.node}`,
+      const near = nearest(
+        call.node,
+        left.flatMap(({ node }) => node ?? []),
       );
+      const message = `the script has no ${call.purpose} reply left for node ${call.node}`;
+      const other = near === undefined || near === call.node ? "" : `, but one for ${near}`;
+      throw new SkillflowError("script.exhausted", message + other);
     },
   };
 }

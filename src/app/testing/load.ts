@@ -139,6 +139,10 @@ function openOwn(
     return refuse({ code: "SCHEMA", message: messageOf(error), ...hintOf(error) });
   }
   const { provider, name } = parsed;
+  if (provider === undefined && /\.(?:ya?ml|jsonl?)$/.test(model)) {
+    const kind = model.endsWith(".jsonl") ? "replay" : "script";
+    return refuse({ code: "SCHEMA", message: `model ${model} has no prefix`, hint: `write ${kind}:${model}` });
+  }
   if (provider !== "script" && provider !== "replay") return { models: [{ name: model, serving: undefined }] };
   const path = resolve(dirname(test), name);
   if (provider === "script") {
@@ -174,17 +178,25 @@ function unknown(path: Diagnostic["path"], message: string, hint: string | undef
 
 async function nameFindings(
   workspace: Workspace,
-  { nodes, tools }: TestSketch,
+  { nodes, steps, tools }: TestSketch,
   { inner, ...outer }: { readonly workflow: Workflow; readonly inline: InlineSkills; readonly inner: InnerWorkflows },
 ): Promise<Diagnostic[]> {
   const isKnownTool = toolsOf(await gatherAll(workspace.skills, [...inner.values(), outer]));
-  const known = Object.keys(flatWorkflow(outer.workflow, inner).nodes);
+  const flat = Object.entries(flatWorkflow(outer.workflow, inner).nodes);
+  const known = flat.map(([path]) => path);
   const names = new Set(known.flatMap((path) => [path, path.slice(path.lastIndexOf("/") + 1)]));
+  const knownSteps = flat.flatMap(([path, node]) => (node.steps ?? []).map(({ id }) => `${path}.${id}`));
   return [
     ...nodes.flatMap(({ name, path }) => {
       if (names.has(documentOf(name))) return [];
       const near = nearest(name, known);
-      return [unknown(path, `the workflow has no node "${name}"`, near && `did you mean "${near}"?`)];
+      const hint = near ? `did you mean "${near}"?` : `its nodes: ${known.slice(0, MOST_LISTED).join(", ")}`;
+      return [unknown(path, `the workflow has no node "${name}"`, hint)];
+    }),
+    ...steps.flatMap(({ name, path }) => {
+      if (knownSteps.includes(documentOf(name))) return [];
+      const near = nearest(documentOf(name), knownSteps);
+      return [unknown(path, `the workflow has no step "${name}"`, near && `did you mean "${near}"?`)];
     }),
     ...tools.flatMap(({ name, path }) => {
       const near = isKnownTool(name);
@@ -193,6 +205,8 @@ async function nameFindings(
     }),
   ];
 }
+
+const MOST_LISTED = 12;
 
 /** Returns a function that checks a tool name: true if it is known, otherwise the most similar name. */
 function toolsOf(entries: SkillEntries): (name: string) => true | string | undefined {

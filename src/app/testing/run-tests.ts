@@ -42,7 +42,10 @@ export async function runTests(workspace: Workspace, request: TestRequest): Prom
   const wanted = tests.flatMap((ready) =>
     ready.test.cases.flatMap((which, index) => (isMeant(which, filter) ? [{ ready, which, index }] : [])),
   );
-  if (wanted.length === 0) throw usageError(`no case's name contains "${filter}"`);
+  if (wanted.length === 0) {
+    const names = tests.flatMap(({ test }) => test.cases.map(({ name }) => name));
+    throw usageError(`no case's name contains "${filter}"`, `the cases: ${names.slice(0, 12).join(", ")}`);
+  }
   const tested: TestedCase[] = [];
   for (const one of wanted) {
     for (const model of one.ready.models) {

@@ -58,6 +58,9 @@ export function describeFailure(error: unknown, flags: Flags, io: Io): string {
   const message = known ? known.message : `internal error in skillflow: ${messageOf(error)}`;
   const hint = known ? known.hint : "run it again with --verbose, and report the output";
   const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
+  // An error that only repeats its findings says nothing new.
+  const isTold = known?.diagnostics.length && known.diagnostics.every((found) => message.includes(found.message));
+  if (isTold && !hint) return findings + stack;
   return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
 }
 

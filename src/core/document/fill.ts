@@ -1,5 +1,5 @@
 import { followPath } from "../base/path.ts";
-import { isObject, type Json, type JsonObject } from "../base/values.ts";
+import { isObject, type Json, type JsonObject, stringsIn } from "../base/values.ts";
 
 /** Templates in `with`: `{{path}}` in a string is replaced by the value at that path of the context. */
 
@@ -123,6 +123,11 @@ export function pathsIn(value: Json): string[] {
   if (typeof value === "string") return [...value.matchAll(PART)].flatMap(([, path]) => path?.trim() ?? []);
   if (Array.isArray(value)) return value.flatMap(pathsIn);
   return isObject(value) ? Object.values(value as JsonObject).flatMap(pathsIn) : [];
+}
+
+/** Returns the strings of a value that have a template which is not closed. They would be passed on as written. */
+export function unclosedIn(value: Json): string[] {
+  return stringsIn(value).filter((text) => text.replace(PART, "").includes("{{"));
 }
 
 type Refuse = (problem: string) => void;

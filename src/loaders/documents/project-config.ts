@@ -7,7 +7,7 @@ import { nearest, PARSED_ONCE } from "../../core/base/values.ts";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
 import { isWithin, readRegular } from "../../files/files.ts";
 import { parseDocument, problemOf } from "./document-text.ts";
-import { describeIssue, keysAt } from "./schema-findings.ts";
+import { describeIssue, keysAt, withoutConsequences } from "./schema-findings.ts";
 
 /** Config file and its folder, which is the base of its relative paths. */
 export interface LoadedConfig {
@@ -102,15 +102,18 @@ export function parseSettings<Value>(text: string, path: string, schema: z.ZodTy
   if (faults.length > 0) throw refuse(faults);
   const checked = schema.safeParse(value ?? {}, PARSED_ONCE);
   if (checked.success) return checked.data;
-  const wrong = checked.error.issues.flatMap((issue) => {
+  const wrong = withoutConsequences(checked.error.issues).flatMap((issue) => {
     const at = issue.path as (string | number)[];
     if (issue.code !== "unrecognized_keys") {
-      const described = () => describeIssue(issue, { schema, value })[0] ?? issue;
-      return [{ path: at, tell: () => (at.length === 0 ? "the file " : "") + described().message }];
+      const tell = () => {
+        const { message, hint } = describeIssue(issue, { schema, value })[0] ?? { message: issue.message };
+        return `${at.length === 0 ? "the file " : ""}${message}${typeof hint === "string" ? `: ${hint}` : ""}`;
+      };
+      return [{ path: at, tell }];
     }
     return issue.keys.map((key) => {
       const path = [...at, key];
-      return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key, schema)}` };
+      return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(path, schema)}` };
     });
   });
   const told = wrong.slice(0, MOST_TOLD);
@@ -130,8 +133,17 @@ function readText(path: string): string {
 
 const MOST_TOLD = 20;
 
-function suggest(key: string, schema: z.ZodType): string {
+/** Suggests a setting: one of the same map, or otherwise one of any map, with its path. */
+function suggest(path: readonly (string | number)[], schema: z.ZodType): string {
+  const key = String(path.at(-1));
+  const beside = keysAt(schema, path.slice(0, -1));
   const fields = keysAt(schema, []);
-  const near = nearest(key, [...fields, ...fields.flatMap((field) => keysAt(schema, [field]))]);
-  return near ? ` (did you mean "${near}"?)` : "";
+  const all = fields.flatMap((field) => [[field], ...keysAt(schema, [field]).map((inner) => [field, inner])]);
+  const elsewhere = nearest(
+    key,
+    all.map((each) => each.at(-1) ?? ""),
+  );
+  const near = nearest(key, beside) ?? all.find((each) => each.at(-1) === elsewhere)?.join(".");
+  if (near !== undefined) return ` (did you mean "${near}"?)`;
+  return path.length > 1 && beside.length > 0 && beside.length < 15 ? ` (its settings: ${beside.join(", ")})` : "";
 }

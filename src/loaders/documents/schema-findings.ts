@@ -21,13 +21,26 @@ interface Told {
 
 export function describeIssues(schema: z.ZodType, value: unknown): Diagnostic[] {
   const checked = schema.safeParse(value, { jitless: true });
-  return checked.success ? [] : checked.error.issues.flatMap((issue) => describeIssue(issue, { schema, value }));
+  return checked.success ? [] : describeAll(checked.error.issues, { schema, value });
+}
+
+/** Describes issues, each once: a misspelled field is also a missing one. */
+export function describeAll(issues: readonly Issue[], document: Document): Diagnostic[] {
+  const found = withoutConsequences(issues).flatMap((issue) => describeIssue(issue, document));
+  return [...new Map(found.map((each) => [JSON.stringify(each), each])).values()];
+}
+
+/** Leaves out rules about the fields of a map that has an unknown one, which is probably misspelled. */
+export function withoutConsequences(issues: readonly Issue[]): readonly Issue[] {
+  const misspelled = new Set(issues.flatMap(({ code, path }) => (code === "unrecognized_keys" ? path.join(".") : [])));
+  return issues.filter(({ code, path }) => code !== "custom" || !misspelled.has(path.join(".")));
 }
 
 export function describeIssue(issue: Issue, document: Document, base: Path = []): Diagnostic[] {
   const path = [...base, ...(issue.path as (string | number)[])];
   const value = valueAt(document.value, path);
-  if (value === undefined && issue.code !== "unrecognized_keys") return [finding(path, "is required")];
+  if (value === undefined && issue.code === "custom") return [finding(path, issue.message)];
+  if (value === undefined && issue.code !== "unrecognized_keys") return [missing(path, document)];
   const told = document.insteadOf?.(path, value);
   if (told) return [{ ...finding(path, told.message), code: told.code }];
   switch (issue.code) {
@@ -38,7 +51,7 @@ export function describeIssue(issue: Issue, document: Document, base: Path = [])
     case "invalid_key":
       return issue.issues.map((inner) => finding(path, inner.message));
     default:
-      return [finding(path, issueText(issue, value))];
+      return [withHint(finding(path, issueText(issue, value)), wanted(issue), value)];
   }
 }
 
@@ -47,9 +60,27 @@ function finding(path: Path, message: string): Diagnostic {
   return { severity: "error", code: "SCHEMA", path, message: field ? `${field} ${message}` : message };
 }
 
+/** Reports a missing field, or the unknown field that is probably meant to be it. */
+function missing(path: Path, document: Document): Diagnostic {
+  const [base, name] = [path.slice(0, -1), path.at(-1)];
+  const known = keysAt(document.schema, base);
+  const beside = Object.keys(valueAt(document.value, base) ?? {}).filter((key) => !known.includes(key));
+  const meant = typeof name === "string" ? beside.find((key) => nearKey(key, known) === name) : undefined;
+  return meant === undefined ? finding(path, "is required") : unknownKey([...base, meant], meant, known);
+}
+
 function unknownKey(path: Path, key: string, known: readonly string[]): Diagnostic {
-  const near = nearest(key, known);
-  return { ...finding(path, "is not a known field"), ...(near ? { hint: `did you mean "${near}"?` } : {}) };
+  const near = nearKey(key, known);
+  const isShort = known.length > 0 && known.length <= MOST_LISTED;
+  const hint = near ? `did you mean "${near}"?` : isShort ? `its fields: ${known.join(", ")}` : undefined;
+  return { ...finding(path, "is not a known field"), ...(hint ? { hint } : {}) };
+}
+
+const MOST_LISTED = 12;
+
+/** Returns the field that a key resembles, or that begins like it: "reply" for "replies". */
+function nearKey(key: string, known: readonly string[]): string | undefined {
+  return nearest(key, known) ?? known.find((field) => key.length > 3 && field.startsWith(key.slice(0, 4)));
 }
 
 /** Describes the errors of the closest branch, which say more than "invalid input". */
@@ -63,16 +94,32 @@ function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, documen
   if (closest && closest.length > 0) return closest.flatMap((inner) => describeIssue(inner, document, path));
   const quoted = [...issue.message.matchAll(/'([^']+)'/g)].map(([, text = ""]) => text);
   if (branches.length === 0) return [finding(path, oneOf(value, quoted))];
-  const wanted = branches.flat().flatMap((found) => (found.code === "invalid_type" ? [article(found.expected)] : []));
-  if (wanted.length === 0) return [finding(path, issue.message)];
-  return [finding(path, `must be ${[...new Set(wanted)].join(" or ")}, not ${nameOf(value)}`)];
+  const types = branches.flat().flatMap((found) => wanted(found) ?? []);
+  if (types.length === 0) return [finding(path, issue.message)];
+  const told = finding(path, `must be ${[...new Set(types.map(article))].join(" or ")}, ${butIs(value)}`);
+  return [withHint(told, types[0], value)];
+}
+
+function wanted(issue: Issue): string | undefined {
+  return issue.code === "invalid_type" ? issue.expected : undefined;
+}
+
+/** Adds how a value is written if it only lacks brackets or quotes. */
+function withHint(found: Diagnostic, type: string | undefined, value: unknown): Diagnostic {
+  if (type === "array" && typeof value === "string") return { ...found, hint: `write [${value}]` };
+  if (type === "boolean") return { ...found, hint: "write true or false" };
+  const isNumber = type === "number" && typeof value === "string" && /^\d+(?:\.\d+)?$/.test(value);
+  if (isNumber) return { ...found, hint: `write ${value} without quotes` };
+  const isText = type === "string" && (typeof value === "number" || typeof value === "boolean");
+  return isText ? { ...found, hint: `write "${value}" in quotes` } : found;
 }
 
 function issueText(issue: Issue, value: unknown): string {
-  if (issue.code === "invalid_type") return `must be ${article(issue.expected)}, not ${nameOf(value)}`;
+  if (issue.code === "invalid_type") return `must be ${article(issue.expected)}, ${butIs(value)}`;
   if (issue.code === "invalid_value") return oneOf(value, issue.values.map(String));
   if (issue.code !== "too_small") return issue.message;
-  return issue.origin === "number" ? `must be at least ${issue.minimum}` : "must not be empty";
+  if (issue.origin !== "number") return "must not be empty";
+  return `must be ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`;
 }
 
 function oneOf(value: unknown, allowed: readonly string[]): string {
@@ -92,10 +139,10 @@ function article(type: string): string {
   return ARTICLES[type] ?? `a ${type}`;
 }
 
-function nameOf(value: unknown): string {
-  if (value === null) return "nothing";
-  if (Array.isArray(value)) return "a list";
-  return isObject(value) ? "a map" : `the ${typeof value} ${JSON.stringify(value)}`;
+function butIs(value: unknown): string {
+  if (value === null) return "but has no value";
+  if (Array.isArray(value)) return "not a list";
+  return isObject(value) ? "not a map" : `not the ${typeof value} ${JSON.stringify(value)}`;
 }
 
 function valueAt(root: unknown, path: Path): unknown {

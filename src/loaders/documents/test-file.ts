@@ -72,6 +72,7 @@ export interface TestSketch {
   readonly model: string | undefined;
   readonly tools: readonly NamedAt[];
   readonly nodes: readonly NamedAt[];
+  readonly steps: readonly NamedAt[];
   /** Places that compare prompts. */
   readonly prompts: readonly Diagnostic["path"][];
 }
@@ -86,8 +87,11 @@ function sketchOf(value: unknown): TestSketch | undefined {
   const { workflow, model, tools, cases } = value;
   const listed = (names: unknown, path: Diagnostic["path"]) =>
     Array.isArray(names) ? names.flatMap((name, n) => nameAt(name, [...path, n])) : [];
-  const expected = (Array.isArray(cases) ? cases : []).flatMap((each, index) =>
-    isObject(each) && isObject(each.expect) ? [{ of: each.expect, at: ["cases", index, "expect"] }] : [],
+  const keysOf = (map: unknown, path: Diagnostic["path"]) =>
+    (isObject(map) ? Object.keys(map) : []).map((name) => ({ name, path: [...path, name] }));
+  const all = (Array.isArray(cases) ? cases : []).map((each, index) => ({ each, at: ["cases", index] }));
+  const expected = all.flatMap(({ each, at }) =>
+    isObject(each) && isObject(each.expect) ? [{ of: each.expect, at: [...at, "expect"] }] : [],
   );
   const planned = expected.flatMap(({ of, at }) =>
     Array.isArray(of.planned)
@@ -98,12 +102,14 @@ function sketchOf(value: unknown): TestSketch | undefined {
     workflow: typeof workflow === "string" && workflow !== "" ? workflow : undefined,
     model: typeof model === "string" && model !== "" ? model : undefined,
     tools: [
-      ...(isObject(tools) ? Object.keys(tools).map((name) => ({ name, path: ["tools", name] })) : []),
+      ...keysOf(tools, ["tools"]),
       ...expected.flatMap(({ of, at }) => listed(of.called, [...at, "called"])),
       ...expected.flatMap(({ of, at }) => listed(of.not_called, [...at, "not_called"])),
       ...planned.flatMap(({ one, at }) => nameAt(one.tool, [...at, "tool"])),
     ],
+    steps: expected.flatMap(({ of, at }) => keysOf(of.steps, [...at, "steps"])),
     nodes: [
+      ...all.flatMap(({ each, at }) => (isObject(each) ? keysOf(each.approvals, [...at, "approvals"]) : [])),
       ...expected.flatMap(({ of, at }) => listed(of.path, [...at, "path"])),
       ...expected.flatMap(({ of, at }) =>
         (isObject(of.data) ? Object.keys(of.data) : []).flatMap((key) =>

@@ -9,7 +9,7 @@ import { readRegular } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { parseDocument } from "./document-text.ts";
 import { nearFile } from "./near-file.ts";
-import { describeIssue, type Issue } from "./schema-findings.ts";
+import { describeAll, type Issue } from "./schema-findings.ts";
 
 export interface LoadedWorkflow {
   /** Undefined if the document has errors. */
@@ -98,7 +98,7 @@ function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
     ? checkWorkflow(checked.data, knownSkills)
     : checkSketch(value, issues, knownSkills);
   const document = { schema: workflowSchema(), value, insteadOf: sourceFault };
-  const schemaFindings = issues.flatMap((issue) => describeIssue(issue, document)).filter((found) => !isVerify(found));
+  const schemaFindings = describeAll(issues, document).filter((found) => !isVerify(found));
   const diagnostics = [...verifyFindings(value), ...schemaFindings, ...structure];
   if (!checked.success) return { workflow: undefined, diagnostics };
   return { workflow: hasErrors(diagnostics) ? undefined : checked.data, draft: checked.data, diagnostics };

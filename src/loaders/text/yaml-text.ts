@@ -96,7 +96,10 @@ export function parseWholeYaml(text: string, textBelow?: string): YamlText {
   const errors = document.errors.toSorted((a, b) => a.pos[0] - b.pos[0]);
   const error = errors.find(({ code }) => code === "TAB_AS_INDENT") ?? errors[0];
   if (error) {
-    const opened = ["MISSING_CHAR", "BAD_INDENT"].includes(error.code) ? unclosedAt(document, error.pos[0]) : undefined;
+    const mistake = commonMistake(text, error.pos[0], error.code);
+    if (mistake) return failed(problem(...mistake));
+    const isOpen = ["MISSING_CHAR", "BAD_INDENT"].includes(error.code);
+    const opened = isOpen ? unclosedAt(document, error.pos[0], text) : undefined;
     if (opened !== undefined) return failed(problem("this quote or bracket is not closed", opened));
     return failed(problem(syntaxProblem(error.code), error.pos[0]));
   }
@@ -123,14 +126,33 @@ export function parseWholeYaml(text: string, textBelow?: string): YamlText {
   }
 }
 
+/** Recognizes mistakes that the parser's own error describes badly. Returns the message and its place. */
+function commonMistake(text: string, offset: number, code: ErrorCode): readonly [string, number] | undefined {
+  const conflict = text.search(/^(?:<{7}|={7}|>{7})(?= |$)/m);
+  if (conflict !== -1) return ["this is a conflict marker of git: resolve the conflict", conflict];
+  if (code !== "BLOCK_AS_IMPLICIT_KEY") return undefined;
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const end = text.indexOf("\n", offset);
+  const line = text.slice(start, end === -1 ? text.length : end);
+  const dash = start + line.search(/\S/);
+  if (/^\s*-[^\s-]/.test(line)) return ["a dash needs a space after it: write - VALUE", dash];
+  if (/^\s*- /.test(line))
+    return ["a list item begins here, but the line before is none: begin it with a dash too", dash];
+  // A second key that is not in this line is in the next one, which then has too many spaces.
+  if (end !== -1 && !/:(?:\s|$)/.test(text.slice(offset, end))) return [SYNTAX.BAD_INDENT ?? "", end + 1];
+  return undefined;
+}
+
 /** Finds the quote or bracket that is never closed. */
-function unclosedAt(document: Document, offset: number): number | undefined {
+function unclosedAt(document: Document, offset: number, text: string): number | undefined {
   let opened: number | undefined;
   visit(document, (_, node) => {
     const isOpen = (isScalar(node) && /^QUOTE/.test(node.type ?? "")) || (isCollection(node) && node.flow === true);
-    if (isOpen && node.range && node.range[0] < offset && node.range[1] <= offset) {
-      if (node.range[1] >= offset - 1) opened = node.range[0];
-    }
+    if (!isOpen || !node.range) return;
+    const [from, to] = node.range;
+    const first = text[from] ?? "";
+    const isClosed = to - from > 1 && text[to - 1] === ({ "{": "}", "[": "]" }[first] ?? first);
+    if (from < offset && to <= offset && to >= offset - 1 && !isClosed) opened = from;
   });
   return opened;
 }
@@ -200,7 +222,9 @@ function keyProblems(document: Document, problem: Complain): YamlProblem[] {
   visit(document, (_, node, ancestors) => {
     if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
     if (isAlias(node) && !anchors.has(node.source)) {
-      found.push(problem(`the alias *${node.source} has no anchor before it`, node.range?.[0]));
+      found.push(
+        problem(`the alias *${node.source} has no anchor: put a value that begins with * in quotes`, node.range?.[0]),
+      );
     } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
       found.push(problem(`the alias *${node.source} is inside the value that it names`, node.range?.[0]));
     }
@@ -213,7 +237,7 @@ function badKeys(map: YAMLMap, problem: Complain): YamlProblem[] {
   const seen = new Set<string>();
   return map.items.flatMap(({ key }) => {
     const offset = (key as Node | null)?.range?.[0];
-    if (isCollection(key)) return [problem("a key must be text", offset)];
+    if (isCollection(key)) return [problem('a key must be text: put a template in quotes, as in "{{path}}"', offset)];
     const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
     const again = seen.has(name);
     seen.add(name);

@@ -1,5 +1,9 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
+import { shortText } from "../../base/preview.ts";
+import type { JsonObject } from "../../base/values.ts";
 import { parseCondition } from "../condition.ts";
+import { unclosedIn } from "../fill.ts";
+import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { conditionMistake } from "./condition-mistakes.ts";
 
@@ -12,7 +16,10 @@ export const STEP_ROOTS: readonly string[] = ["steps", ...WITH_ROOTS];
 export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
   const roots = new Set(["input", "skills", ...STEP_ROOTS, ...Object.keys(nodes)]);
   return Object.entries(nodes).flatMap(([id, { steps = [] }]) =>
-    steps.flatMap(({ if: condition }, index): Diagnostic[] => {
+    steps.flatMap((step, index): Diagnostic[] => {
+      const { if: condition } = step;
+      const open = callsOf(step).flatMap(({ with: given = {} }) => unclosedIn(given as JsonObject));
+      if (open.length > 0) return [unclosed(["nodes", id, "steps", index, "with"], open[0] ?? "")];
       if (condition === undefined) return [];
       const rule = parseCondition(condition);
       const mistake = typeof condition === "string" ? conditionMistake(condition, roots) : undefined;
@@ -23,4 +30,9 @@ export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
       return [{ severity: "error", code: "SCHEMA", path, message: `the condition ${message}`, ...hint }];
     }),
   );
+}
+
+function unclosed(path: Diagnostic["path"], text: string): Diagnostic {
+  const message = `the template in "${shortText(text, 80)}" is not closed, so the tool gets it as written`;
+  return { severity: "warning", code: "UNKNOWN_PATH", path, message, hint: "end it with }}, or write {{{{ for {{" };
 }

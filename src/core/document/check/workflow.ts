@@ -26,7 +26,7 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
   return [
     ...checkEntry(workflow.entry, nodes),
     ...edges.diagnostics,
-    ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges.sound) : []),
+    ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges) : []),
     ...checkCycles(edges.sound),
     ...checkDefaults(workflow.edges),
     ...checkConditions(workflow, shapes),
@@ -95,7 +95,10 @@ function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, Workfl
     ] as const) {
       if (nodes.has(edge[end])) continue;
       const message = `edge ${index} names an unknown node "${edge[end]}" in "${end}"`;
-      const near = diagnostics.length < MOST_SUGGESTIONS ? didYouMean(edge[end], nodes.keys()) : undefined;
+      const isEnd = end === "to" && /^(?:end|stop|exit|done|finish)$/i.test(edge.to);
+      const leave = "remove the edge: a run ends after a node without an edge to follow";
+      const isSuggested = diagnostics.length < MOST_SUGGESTIONS;
+      const near = isEnd ? leave : isSuggested ? didYouMean(edge[end], nodes.keys()) : undefined;
       diagnostics.push(error(code, ["edges", index, end], message, near));
     }
     if (edge.from === edge.to && edge.max_iterations === undefined) {
@@ -107,12 +110,20 @@ function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, Workfl
   return { diagnostics, sound };
 }
 
-function checkReach(entry: string, nodes: ReadonlyMap<string, WorkflowNode>, edges: readonly IndexedEdge[]) {
+function checkReach(
+  entry: string,
+  nodes: ReadonlyMap<string, WorkflowNode>,
+  { sound: edges, diagnostics }: ReturnType<typeof checkEdgeEnds>,
+) {
   const targets = groupBy(edges, ({ from }) => from);
   const reached = new Set([entry]);
   for (const id of reached) for (const edge of targets.get(id) ?? []) reached.add(edge.to);
   const lost = [...nodes.keys()].filter((id) => !reached.has(id));
-  return lost.map((id) =>
+  // An unknown end of an edge is reported itself, and a node behind an unreachable one is only a consequence.
+  if (diagnostics.some(({ code }) => code !== "SELF_LOOP")) return [];
+  const led = new Set(edges.flatMap(({ from, to }) => (from !== to && !reached.has(from) ? to : [])));
+  const first = lost.filter((id) => !led.has(id));
+  return (first.length > 0 ? first : lost.slice(0, 1)).map((id) =>
     error(
       "UNREACHABLE_NODE",
       ["nodes", id],

@@ -39,7 +39,10 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
   if (kind === undefined) {
     const told = ONE_OF.filter((field) => field in fields);
     if (told.length > 1)
-      refuse({ path: [told[1] ?? ""], message: `a node must have exactly one of ${ONE_OF.join(", ")}` });
+      refuse({
+        path: [told[1] ?? ""],
+        message: `cannot be combined with ${told[0]}: a node must have exactly one of ${ONE_OF.join(", ")}`,
+      });
     else if (!unknown.some((key) => nearest(key, ONE_OF)))
       refuse({ path: ["instruction"], message: `is missing: a node must have one of ${ONE_OF.join(", ")}` });
     return;

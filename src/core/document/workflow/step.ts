@@ -23,7 +23,7 @@ const nodeStep = lazy(() =>
     .strictObject({
       id: z
         .string()
-        .regex(/^[a-z][a-z0-9_]*$/, "must begin with a letter: a-z, 0-9 and _")
+        .regex(/^[a-z][a-z0-9_]*$/, "must begin with a letter and have only a-z, 0-9 and _")
         .describe("Name of the step, unique in the node. Later steps read its result at steps.ID."),
       ...stepCall().partial().shape,
       first_of: optional(z.array(stepCall()).min(1), "Calls of which the first with an available skill is made"),

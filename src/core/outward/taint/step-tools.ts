@@ -99,7 +99,10 @@ function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Pa
     return { written, name: isOptional ? written.slice(0, -1) : written, isOptional, value: value as Json };
   });
   const needed = Array.isArray(required) ? required.map(String) : [];
-  const missing = needed.filter((name) => !members.some((member) => member.name === name));
+  const isMeant = (written: string, name: string) =>
+    written === name ||
+    (additionalProperties === false && !Object.hasOwn(declared, written) && nearest(written, [name]) !== undefined);
+  const missing = needed.filter((name) => !members.some((member) => isMeant(member.name, name)));
   const found = (path: Path, message: string, hint?: string) => error("STEP_INPUT", [...at, ...path], message, hint);
   return [
     ...missing.map((name) => found(["with"], `${tool.exposed} needs \`${name}\``)),
