@@ -52,16 +52,17 @@ export function describeFailure(error: unknown, flags: Flags, io: Io): string {
   const paint = painter(io, flags);
   const known = error instanceof SkillflowError ? error : undefined;
   const frame = framesOf(io, paint, flags);
-  const findings = (known?.diagnostics ?? [])
+  const [only, ...others] = known?.diagnostics ?? [];
+  // The message of an error about a file of settings includes its only finding, whose line is then enough.
+  const isTold = only !== undefined && others.length === 0 && known?.message.endsWith(only.message) === true;
+  const lines = isTold ? frame(only).map((line) => `${line}\n`) : [];
+  const findings = (isTold ? [] : (known?.diagnostics ?? []))
     .map((found) => `${describeDiagnostic(found, paint, frame(found))}\n`)
     .join("");
   const message = known ? known.message : `internal error in skillflow: ${messageOf(error)}`;
   const hint = known ? known.hint : "run it again with --verbose, and report the output";
   const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
-  // An error that only repeats its findings says nothing new.
-  const isTold = known?.diagnostics.length && known.diagnostics.every((found) => message.includes(found.message));
-  if (isTold && !hint) return findings + stack;
-  return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
+  return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${lines.join("")}${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
 }
 
 export function duration(ms: number): string {

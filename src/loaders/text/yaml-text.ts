@@ -223,7 +223,10 @@ function keyProblems(document: Document, problem: Complain): YamlProblem[] {
     if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
     if (isAlias(node) && !anchors.has(node.source)) {
       found.push(
-        problem(`the alias *${node.source} has no anchor: put a value that begins with * in quotes`, node.range?.[0]),
+        problem(
+          `the alias *${node.source} has no anchor before it: put a value that begins with * in quotes`,
+          node.range?.[0],
+        ),
       );
     } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
       found.push(problem(`the alias *${node.source} is inside the value that it names`, node.range?.[0]));

@@ -375,7 +375,7 @@ verify: x`;
 
   test("a missing instruction is told as missing", () => {
     expect(told(parse(minimal().replace(", instruction: Do it.", "")))).toEqual([
-      "5:3 SCHEMA nodes.a.instruction is required",
+      "5:3 SCHEMA nodes.a.instruction is required: a node must have one of instruction, map, call, approval, steps",
     ]);
   });
 

@@ -26,7 +26,7 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
   return [
     ...checkEntry(workflow.entry, nodes),
     ...edges.diagnostics,
-    ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges) : []),
+    ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges.meant) : []),
     ...checkCycles(edges.sound),
     ...checkDefaults(workflow.edges),
     ...checkConditions(workflow, shapes),
@@ -88,6 +88,8 @@ interface IndexedEdge extends Edge {
 function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, WorkflowNode>) {
   const diagnostics: Diagnostic[] = [];
   const sound: IndexedEdge[] = [];
+  /** Edges with the ends that are probably meant, so that a misspelled one does not make nodes unreachable. */
+  const meant: Pick<Edge, "from" | "to">[] = [];
   for (const [index, edge] of edges.entries()) {
     for (const [end, code] of [
       ["from", "UNKNOWN_EDGE_SOURCE"],
@@ -106,21 +108,24 @@ function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, Workfl
       diagnostics.push(error("SELF_LOOP", ["edges", index], message, "add max_iterations to the edge"));
     }
     if (nodes.has(edge.from) && nodes.has(edge.to)) sound.push({ ...edge, index });
+    const [from, to] = [edge.from, edge.to].map((end) =>
+      nodes.has(end) || diagnostics.length > MOST_SUGGESTIONS ? end : nearest(end, nodes.keys()),
+    );
+    if (from !== undefined && to !== undefined) meant.push({ from, to });
   }
-  return { diagnostics, sound };
+  return { diagnostics, sound, meant };
 }
 
 function checkReach(
   entry: string,
   nodes: ReadonlyMap<string, WorkflowNode>,
-  { sound: edges, diagnostics }: ReturnType<typeof checkEdgeEnds>,
+  edges: readonly Pick<Edge, "from" | "to">[],
 ) {
   const targets = groupBy(edges, ({ from }) => from);
   const reached = new Set([entry]);
   for (const id of reached) for (const edge of targets.get(id) ?? []) reached.add(edge.to);
   const lost = [...nodes.keys()].filter((id) => !reached.has(id));
-  // An unknown end of an edge is reported itself, and a node behind an unreachable one is only a consequence.
-  if (diagnostics.some(({ code }) => code !== "SELF_LOOP")) return [];
+  // A node behind an unreachable one is only a consequence.
   const led = new Set(edges.flatMap(({ from, to }) => (from !== to && !reached.has(from) ? to : [])));
   const first = lost.filter((id) => !led.has(id));
   return (first.length > 0 ? first : lost.slice(0, 1)).map((id) =>

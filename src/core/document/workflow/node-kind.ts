@@ -44,7 +44,7 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
         message: `cannot be combined with ${told[0]}: a node must have exactly one of ${ONE_OF.join(", ")}`,
       });
     else if (!unknown.some((key) => nearest(key, ONE_OF)))
-      refuse({ path: ["instruction"], message: `is missing: a node must have one of ${ONE_OF.join(", ")}` });
+      refuse({ path: ["instruction"], message: `is required: a node must have one of ${ONE_OF.join(", ")}` });
     return;
   }
   for (const field of Object.keys(fields)) {
