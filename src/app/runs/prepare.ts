@@ -225,10 +225,8 @@ function readRequest(workspace: Workspace, request: RunRequest): Read {
   const inner = new Map([...read].map(([path, each]) => [path, { ...each, workflow: alter(each.workflow, path) }]));
   if (hasErrors(findings)) throw unrunnable(document, findings);
   const all = [{ workflow, file }, ...inner.values()];
-  refuseUnknownNodes(
-    all.map((each) => each.workflow),
-    workspace.choices,
-  );
+  const workflows = all.map((each) => each.workflow);
+  refuseUnknownNodes(workflows, workspace.choices);
   const shapes = all.flatMap((each) => checkOutputSchemas(each.workflow, each.file));
   if (shapes.length > 0) throw unrunnable(document, shapes);
   const cooled = withCooling(workflow, cooling);

@@ -12,7 +12,7 @@ export function modelOf({ model, ready }: TestedCase): string | null {
   return model.name ?? (own === undefined ? null : modelText(own));
 }
 
-/** What `--coverage` and `--mutate` found. */
+/** Results of `--coverage` and `--mutate`. */
 export interface Measured {
   readonly coverage?: readonly Coverage[];
   readonly mutation?: readonly Mutation[];

@@ -10,7 +10,7 @@ import type { TestedDocument } from "./load.ts";
 import { hasLiveTools, runCase } from "./run-case.ts";
 import type { TestedCase } from "./run-tests.ts";
 
-/** What tests reach of their workflows, and which changes of these they notice. */
+/** Measures which parts of their workflows tests reach, and which changes of these they notice. */
 
 export interface Coverage {
   readonly workflow: string;

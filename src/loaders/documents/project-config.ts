@@ -136,14 +136,16 @@ const MOST_TOLD = 20;
 /** Suggests a setting: one of the same map, or otherwise one of any map, with its path. */
 function suggest(path: readonly (string | number)[], schema: z.ZodType): string {
   const key = String(path.at(-1));
-  const beside = keysAt(schema, path.slice(0, -1));
+  const siblings = keysAt(schema, path.slice(0, -1));
   const fields = keysAt(schema, []);
   const all = fields.flatMap((field) => [[field], ...keysAt(schema, [field]).map((inner) => [field, inner])]);
   const elsewhere = nearest(
     key,
     all.map((each) => each.at(-1) ?? ""),
   );
-  const near = nearest(key, beside) ?? all.find((each) => each.at(-1) === elsewhere)?.join(".");
+  const near = nearest(key, siblings) ?? all.find((each) => each.at(-1) === elsewhere)?.join(".");
   if (near !== undefined) return ` (did you mean "${near}"?)`;
-  return path.length > 1 && beside.length > 0 && beside.length < 15 ? ` (its settings: ${beside.join(", ")})` : "";
+  return path.length > 1 && siblings.length > 0 && siblings.length < 15
+    ? ` (its settings: ${siblings.join(", ")})`
+    : "";
 }

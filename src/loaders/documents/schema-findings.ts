@@ -64,8 +64,8 @@ function finding(path: Path, message: string): Diagnostic {
 function missing(path: Path, document: Document): Diagnostic {
   const [base, name] = [path.slice(0, -1), path.at(-1)];
   const known = keysAt(document.schema, base);
-  const beside = Object.keys(valueAt(document.value, base) ?? {}).filter((key) => !known.includes(key));
-  const meant = typeof name === "string" ? beside.find((key) => nearKey(key, known) === name) : undefined;
+  const unknown = Object.keys(valueAt(document.value, base) ?? {}).filter((key) => !known.includes(key));
+  const meant = typeof name === "string" ? unknown.find((key) => nearKey(key, known) === name) : undefined;
   return meant === undefined ? finding(path, "is required") : unknownKey([...base, meant], meant, known);
 }
 

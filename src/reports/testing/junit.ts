@@ -13,7 +13,7 @@ export interface TestedCase {
 
 const LONGEST = 4000;
 
-/** What was measured over all cases: parts of workflows that they reach, and mutants that they notice. */
+/** Results over all cases: parts of workflows that they reach, and mutants that they notice. */
 export interface Measured {
   readonly coverage?: readonly {
     readonly workflow: string;

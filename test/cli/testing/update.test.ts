@@ -131,7 +131,9 @@ describe("a recording", () => {
     const text = readFileSync(join(cwd, "triage.first.test.yml"), "utf8");
     expect(text).toContain("path:\n        - gather\n        - assess\n");
     expect(text).toContain("verdict: incident\n");
-    expect(text).toContain("planned:\n        - tool: linear_create_issue\n          input:\n            title: SEV1 leak\n");
+    expect(text).toContain(
+      "planned:\n        - tool: linear_create_issue\n          input:\n            title: SEV1 leak\n",
+    );
     expect(text).toContain("logs_search:\n    - when:\n        files: app.log\n      output:");
     rmSync(join(cwd, "app.log"));
     expect(await runTest(cwd)).toMatchObject({ code: 0 });

@@ -37,11 +37,11 @@ type Refuse = (problem: { path: string[]; message: string }) => void;
 export function checkKind(fields: object, unknown: readonly string[], refuse: Refuse): void {
   const kind = kindOf(fields);
   if (kind === undefined) {
-    const told = ONE_OF.filter((field) => field in fields);
-    if (told.length > 1)
+    const given = ONE_OF.filter((field) => field in fields);
+    if (given.length > 1)
       refuse({
-        path: [told[1] ?? ""],
-        message: `cannot be combined with ${told[0]}: a node must have exactly one of ${ONE_OF.join(", ")}`,
+        path: [given[1] ?? ""],
+        message: `cannot be combined with ${given[0]}: a node must have exactly one of ${ONE_OF.join(", ")}`,
       });
     else if (!unknown.some((key) => nearest(key, ONE_OF)))
       refuse({ path: ["instruction"], message: `is required: a node must have one of ${ONE_OF.join(", ")}` });

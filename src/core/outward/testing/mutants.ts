@@ -9,7 +9,7 @@ import type { Workflow } from "../../document/workflow/workflow.ts";
 export interface Mutant {
   /** Keys and indexes of the changed part from the document's root. */
   readonly path: readonly (string | number)[];
-  /** What differs: "without the edge from gather to assess". */
+  /** Description of the change: "without the edge from gather to assess". */
   readonly change: string;
   /** Only runs that visit this node can differ. */
   readonly node: string;
