@@ -11,7 +11,7 @@ import type { CommandSpec } from "./table/command.ts";
 import { COMMANDS } from "./table/commands.ts";
 import { readerOf } from "./table/forms.ts";
 import { optionsOf } from "./table/options.ts";
-import { wrapLines } from "./terminal/wrap.ts";
+import { rowsOf, wrapLines } from "./terminal/wrap.ts";
 
 /** Process as passed to the program. */
 export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
@@ -92,27 +92,36 @@ interface Inert {
 function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   let clean = (text: string) => text;
   const shown = (text: string) => forLog(clean(forPeople(text)));
-  const errColumns = terminal.isTerminal ? terminal.columns : undefined;
   let isHalted = false;
   let hasAnswered = false;
-  /** Number of line breaks in the live text. Undefined if there is none. */
-  let alive: number | undefined;
+  let alive = "";
+  /** Erases the live text. A terminal that became narrower wraps its lines. */
   const wipe = (lines: string) => {
-    const before = alive === undefined ? "" : alive > 0 ? `\r\u001b[${alive}A\u001b[J` : "\r\u001b[K";
-    alive = lines === "" ? undefined : lines.split("\n").length - 1;
+    const up = alive === "" ? 0 : rowsOf(alive, terminal.columns) - 1;
+    const before = alive === "" ? "" : up > 0 ? `\r\u001b[${up}A\u001b[J` : "\r\u001b[K";
+    alive = lines;
     return before;
   };
   const stops: ((reason: string) => void)[] = [];
   let take = blameStray;
   const io: Io = {
     ...terminal,
+    get columns() {
+      return terminal.columns;
+    },
+    get outColumns() {
+      return terminal.outColumns;
+    },
     host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },
     out: async (text) => {
       hasAnswered = true;
       return isHalted ? undefined : terminal.out(text).catch(refuseOutput);
     },
     outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
-    err: async (text) => (isHalted ? undefined : terminal.err(wipe("") + wrapLines(shown(text), errColumns))),
+    err: async (text) =>
+      isHalted
+        ? undefined
+        : terminal.err(wipe("") + wrapLines(shown(text), terminal.isTerminal ? terminal.columns : undefined)),
     redraw: async (lines) => (isHalted ? undefined : terminal.err(wipe(lines) + shown(lines))),
     command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
     ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),

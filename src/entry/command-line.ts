@@ -28,8 +28,13 @@ export async function commandLine(call?: Call): Promise<number> {
     out: (text) => write(printOut, text),
     err: (text) => write(printErr, text).catch(reportedToWriter),
     isTerminal: process.stderr.isTTY === true,
-    columns: process.stderr.columns || 80, // some terminals report 0
-    outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,
+    // The user may change the width during a run. Some terminals report 0.
+    get columns() {
+      return process.stderr.columns || 80;
+    },
+    get outColumns() {
+      return process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined;
+    },
     readInput,
     input: () => process.stdin,
     reserveOutput: () => {

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Operation, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
 import { runHere } from "./in-process.ts";
@@ -44,8 +45,10 @@ describe("apply", () => {
   ])("asks the person at a terminal, who says %j", async (answer, statuses) => {
     const { cwd } = await plannedRun({ title: "one" }, { title: "two" });
     const screen = { cwd, env: ENV, isTerminal: true, answers: [answer] };
-    const { stdout, code } = await runHere(["apply", "r", "--json"], screen);
+    const { stdout, stderr, code } = await runHere(["apply", "r", "--json"], screen);
     expect([statusesOf(toldBy(stdout)), code]).toEqual([statuses, 0]);
+    const shown = stripVTControlCharacters(stderr);
+    expect([shown.includes(" · run r · apply\n"), / · 1 of 2 · \d+ ms/.test(shown)]).toEqual([true, true]);
   });
 
   it("takes approvals by operation and by digest, and nothing else", async () => {

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { liveProgress } from "../../src/cli/terminal/progress/live.ts";
-import { wrapLines } from "../../src/cli/terminal/wrap.ts";
+import { rowsOf, wrapLines } from "../../src/cli/terminal/wrap.ts";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { runHere } from "./in-process.ts";
@@ -94,9 +94,10 @@ describe("the line that lives", () => {
   const entered = { ...envelope, type: "node:enter", node: "look", iteration: 1 };
   const called = { ...envelope, type: "tool:call", node: "look", id: "c1", tool: "logs_files", input: {} };
   const reply = { ...envelope, type: "model:reply", node: "look", purpose: "work", model: "m", parts: [], usage: null };
+  const done = { ...reply, parts: [{ type: "call", id: "c1", tool: "logs_files", input: {} }] };
   const left = { ...envelope, type: "node:exit", node: "look", result: { status: "success", data: {}, toolCalls: [] } };
 
-  it.each([
+  it.each<[phase: string, events: object[], node?: { eval?: object[]; when?: string }]>([
     ["asking", [entered]],
     ["calling logs_files", [entered, called]],
     ["calling logs_files, logs_search", [entered, called, { ...called, id: "c2", tool: "logs_search" }]],
@@ -104,10 +105,57 @@ describe("the line that lives", () => {
       "asking",
       [entered, called, { ...envelope, type: "tool:result", node: "look", id: "c1", tool: "logs_files", output: 1 }],
     ],
-    ["judging", [entered, reply]],
-    ["routing", [entered, reply, left]],
-  ])("tells what is going on: %s", (phase, events) => {
-    expect(phasesOf((progress) => tell(progress, events)).at(-1)).toBe(phase);
+    ["asking", [entered, reply]],
+    ["finishing", [entered, reply, left]],
+    ["judging", [entered, reply], { eval: [{ name: "j", kind: "judge", rule: "Is it true?" }] }],
+    ["asking", [entered, done], { eval: [{ name: "j", kind: "judge", rule: "Is it true?" }] }],
+    ["checking", [entered, reply], { eval: [{ name: "e", kind: "evidence", rule: { claims: "claims" } }] }],
+    ["routing", [entered, reply, left], { when: "it is broken" }],
+  ])("tells what is going on: %s %#", (phase, events, { when, ...node } = {}) => {
+    const look = { ...FLOW.nodes.look, ...node };
+    const flow = { ...FLOW, nodes: { ...FLOW.nodes, look }, edges: [{ from: "look", to: "post", when }] };
+    expect(phasesOf((progress) => tell(progress, events), flow).at(-1)).toBe(phase);
+  });
+
+  it("tells of steps without a turn, and of a resumed run from its start", () => {
+    const steps = { ...FLOW, nodes: { look: { name: "Look", steps: [] } } };
+    expect(linesOf((progress) => tell(progress, [entered, called]), steps)).toEqual([
+      expect.stringMatching(/^. look · running steps · /),
+      expect.stringMatching(/^. look · calling logs_files · /),
+    ]);
+    const resumed = { at: "look", events: [entered, called, left] as RunEvent[] };
+    expect(linesOf(() => undefined, FLOW, { resumed })).toEqual([
+      expect.stringMatching(/^. look · turn 1 · asking · /),
+    ]);
+  });
+
+  it("follows the width of the terminal", () => {
+    let columns = 80;
+    const screen = {
+      get columns() {
+        return columns;
+      },
+    };
+    const name = "n".repeat(90);
+    const widths = linesOf(
+      (progress) => {
+        tell(progress, [{ ...entered, node: name }]);
+        columns = 40;
+        tell(progress, [called]);
+      },
+      FLOW,
+      screen,
+    ).map(({ length }) => length);
+    expect(widths).toEqual([78, 38]);
+  });
+
+  it.each([
+    ["one", 80, 1],
+    ["a".repeat(80), 80, 1],
+    [`${"a".repeat(81)}\n\u001b[2mb\u001b[22m`, 80, 3],
+    [`${"a".repeat(81)}\nb`, 40, 4],
+  ])("knows the rows that it takes: %#", (text, columns, rows) => {
+    expect(rowsOf(text, columns)).toBe(rows);
   });
 
   it("tells that the next try of a model is waited for, and then that it is asked", () => {
@@ -127,20 +175,25 @@ function tell(progress: Progress, events: readonly object[]): void {
 }
 
 /** What the line said, one after another. */
-function phasesOf(go: (progress: Progress) => void): string[] {
+function phasesOf(go: (progress: Progress) => void, flow: object = FLOW): string[] {
+  return linesOf(go, flow).flatMap((line) => line.split(" · ")[2] ?? []);
+}
+
+function linesOf(go: (progress: Progress) => void, flow: object, screen: object = {}): string[] {
   const drawn: string[] = [];
-  const progress = liveProgress({
-    record: { workflow: FLOW, run: "r", skills: [] } as unknown as RunRecord,
+  const options = {
+    record: { workflow: flow, run: "r", skills: [] } as unknown as RunRecord,
     model: "m",
     write: () => undefined,
-    redraw: (line) => void drawn.push(line),
-    paint: (_, text) => text,
+    redraw: (line: string) => void drawn.push(line),
+    paint: (_: unknown, text: string) => text,
     columns: 200,
     now: () => 0,
-  });
+  };
+  const progress = liveProgress(Object.defineProperties(options, Object.getOwnPropertyDescriptors(screen)));
   go(progress);
   progress.close();
-  return drawn.flatMap((line) => line.split(" · ")[2] ?? []);
+  return drawn.filter((line) => line !== "");
 }
 
 describe("the list of runs", () => {

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { rowsOf } from "../../src/cli/terminal/wrap.ts";
 import { parseWorkflow } from "../../src/loaders/documents/workflow-file.ts";
 import { runHere } from "../cli/in-process.ts";
 import { installation } from "../cli/program.ts";
@@ -47,7 +48,12 @@ describe("the README", () => {
     const alert = ["--input", "@workflows/incidents/checkout-5xx/alert.json"];
     const model = ["--model", "replay:workflows/incident-triage.run.jsonl"];
     const place = { cwd: root, env: { HOME: home } };
-    await runHere(["run", "workflows/incident-triage.yml", ...alert, ...model, ...store], place);
+    const { stderr: start } = await runHere(
+      ["run", "workflows/incident-triage.yml", ...alert, ...model, ...store],
+      place,
+    );
+    // The end of `npm start` fits a screen of 80 columns and 40 rows.
+    expect(rowsOf(start.slice(start.indexOf("\n✔ First look")), 80)).toBeLessThan(40);
     for (const command of commands) {
       const keeps = ["run", "apply", "replay", "runs", "graph"].includes(command[0] ?? "");
       const { code, stdout, stderr } = await runHere([...command, ...(keeps ? store : [])], place);

@@ -2,6 +2,7 @@ import type { AppliedOperation } from "../../app/runs/apply.ts";
 import { plainLine, revealText } from "../../core/base/inert.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
 import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
+import { describeReferences } from "../../core/engine/plan/reference.ts";
 import {
   countStandings,
   HELD,
@@ -15,7 +16,7 @@ import {
 import { operationSection, standingText } from "../../reports/model/tree/plan.ts";
 import { type Block, span, strong, text } from "../../reports/model/tree/tree.ts";
 import { describeBlocks } from "./sections.ts";
-import { amount, type Format, type Paint } from "./terminal.ts";
+import { amount, type Format, oneLine, type Paint } from "./terminal.ts";
 
 const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = {
   planned: ["○", "yellow"],
@@ -26,15 +27,26 @@ const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = 
   refused: ["✘", "red"],
 };
 
+interface Room {
+  /** Maximum number of operations. */
+  readonly most?: number;
+  /** Columns for one line. Undefined to show whole summaries. */
+  readonly width?: number;
+}
+
 /** Summarizes a plan with the state of its first operations. */
-export function describeStandings(plan: PlanView, paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
+export function describeStandings(plan: PlanView, paint: Paint, room: Room = {}): string[] {
+  const { most = Number.POSITIVE_INFINITY, width = Number.POSITIVE_INFINITY } = room;
   const { operations } = plan;
   if (operations.length === 0) return [];
   const rows = operations.slice(0, most).flatMap(({ operation: { id, summary, held }, now }) => {
     const [sign, format] = SIGNS[now.standing];
     const how = now.standing === "planned" ? "" : `  ${paint(format, plainLine(standingText(now)))}`;
     const why = held && now.standing === "planned" ? [`      ${paint("yellow", HELD)}`] : [];
-    return [`  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${plainLine(summary)}${how}`, ...why];
+    return [
+      `  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${oneLine(describeReferences(summary), width - id.length - 6)}${how}`,
+      ...why,
+    ];
   });
   const left = operations.length - most;
   return [
@@ -59,7 +71,8 @@ export function describeLosses({ operations }: PlanView, paint: Paint): string {
 
 /** Shows the input in a form of its own, in which no value can pass for another. */
 function describeOperation(shown: ShownOperation, paint: Paint): string[] {
-  const { id, title, parts } = operationSection(shown);
+  const summary = describeReferences(shown.operation.summary);
+  const { id, title, parts } = operationSection({ ...shown, operation: { ...shown.operation, summary } });
   const screen = { paint, program: "skillflow" };
   const written = (kind: Block["kind"]) =>
     describeBlocks(
@@ -71,7 +84,7 @@ function describeOperation(shown: ShownOperation, paint: Paint): string[] {
   return [
     head,
     ...written("text"),
-    ...inputLines(shown.operation.input).map((line) => `      ${line}`),
+    ...inputLines(shown.operation.input).map((line) => `      ${describeReferences(line)}`),
     ...diffLines(shown.operation.diff, paint).map((line) => `      ${line}`),
     ...written("facts").map((line) => paint("dim", line)),
   ];

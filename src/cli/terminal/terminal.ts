@@ -5,6 +5,7 @@ import { logJson, plainLine, plainText } from "../../core/base/inert.ts";
 import { asFlag, renderHint } from "../../core/base/options.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
+import { describeReferences } from "../../core/engine/plan/reference.ts";
 import type { Flags, Format, Io, Paint } from "../io.ts";
 import { framesOf } from "./frame.ts";
 
@@ -16,6 +17,11 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   const wanted = FORCE_COLOR ? FORCE_COLOR !== "0" : io.isTerminal && TERM !== "dumb";
   const colours = wanted && !NO_COLOR && flags.color !== false;
   return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
+}
+
+/** Checks whether lines can be redrawn. */
+export function isLive({ isTerminal, host }: Pick<Io, "isTerminal" | "host">): boolean {
+  return isTerminal && host.env.TERM !== "dumb";
 }
 
 export function jsonText(value: unknown): string {
@@ -137,7 +143,7 @@ const MOST_TEXT = 4000;
 function plain(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const more = text.length - MOST_TEXT;
-  return plainText(more > 0 ? `${text.slice(0, MOST_TEXT)} … (${more} characters more)` : text);
+  return describeReferences(plainText(more > 0 ? `${text.slice(0, MOST_TEXT)} … (${more} characters more)` : text));
 }
 
 /** Wraps text between words. Continuation lines are indented two more spaces. */

@@ -12,6 +12,7 @@ import type { Report } from "../../reports/model/report.ts";
 import {
   awaitedSection,
   droppedClaims,
+  evidenceTitle,
   failureSection,
   findingFacts,
   leftOutList,
@@ -26,22 +27,23 @@ import { amount, describeData, duration, type Format, oneLine, type Paint } from
 
 const MOST_NODES = 12;
 const MOST_PLANNED = 6;
-/** Maximum number of lines for one node's result. */
-const MOST_LINES = 200;
+/** Maximum number of lines for one node's result after a run, and in `runs show`. */
+const MOST_LINES = 12;
+const MOST_SHOWN = 200;
 
 interface VerdictOptions extends Screen {
   readonly width: number;
   /** Report files that were written. */
   readonly written?: readonly string[];
-  /** Maximum number of planned operations to list. Defaults to the first few. */
-  readonly mostPlanned?: number;
+  /** Shows every result and planned operation. Otherwise the output fits a screen, as long as the finding does. */
+  readonly isWhole?: boolean;
   /** The command that the user just ran. Never suggested as the next one. */
   readonly typed?: string;
 }
 
 /** Describes a finished run for the terminal: each node's result, what the run found, and the next command. */
 export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: VerdictOptions): string {
-  const { paint, program, written = [], mostPlanned = MOST_PLANNED, typed } = options;
+  const { paint, program, written = [], isWhole = false, typed } = options;
   const { result, events } = finished;
   const account = accountOf(finished);
   const digest = events.at(-1)?.seal;
@@ -53,7 +55,7 @@ export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: V
     ...describeSkipped(result),
     ...describeBlocks(findings(account), options),
     ...describeBlocks(shortfalls(account), options),
-    ...describeStandings(viewReport(account), paint, mostPlanned),
+    ...describeStandings(viewReport(account), paint, isWhole ? {} : { most: MOST_PLANNED, width: options.width }),
     ...(digest === undefined ? [] : [paint("dim", `record: ${digest}`)]),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
     ...(next === undefined || next === typed ? [] : [`${paint("dim", "next:")} ${program} ${plainLine(next)}`]),
@@ -62,21 +64,19 @@ export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: V
 }
 
 /** Describes the last visit of each node, in the order of their last results. */
-function describeNodes(
-  { visits, result }: Account,
-  { results }: FinishedRun["state"],
-  options: VerdictOptions,
-): string[] {
+function describeNodes(account: Account, { results }: FinishedRun["state"], options: VerdictOptions): string[] {
+  const { visits, result } = account;
   const last = new Map(visits.map((visit) => [visit.node, visit]));
   const order = [...results.keys()].slice(-MOST_NODES);
   const hidden = results.size - order.length;
   const sections = order.flatMap((node) => {
     const visit = last.get(node);
-    return visit === undefined ? [] : [describeNode({ ...visit, result: result.results[node] }, options)];
+    return visit === undefined ? [] : [describeNode({ ...visit, result: result.results[node] }, account, options)];
   });
   return [
     ...(hidden > 0 ? [options.paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
-    ...sections.flatMap((lines) => [...lines, ""]),
+    ...sections.flatMap((lines) => (lines.length > 1 ? [...lines, ""] : lines)),
+    ...(sections.at(-1)?.length === 1 ? [""] : []),
   ];
 }
 
@@ -110,7 +110,7 @@ function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
 }
 
 function findings(account: Account): Block[] {
-  const { finding, failure } = account;
+  const { finding, failure, evidence } = account;
   const { headline, cause, isUnshown } = finding;
   const isSaid = failure !== undefined || cause === undefined;
   const title =
@@ -123,6 +123,7 @@ function findings(account: Account): Block[] {
     ...awaitedSection(account).flatMap(({ parts }) => parts),
     ...title,
     ...facts(findingFacts(account)),
+    ...facts(evidence.claims.length === 0 ? [] : [["Evidence", words`${evidenceTitle(evidence)}`]]),
     ...unroutedSection(account),
   ];
 }
@@ -177,7 +178,9 @@ export function describeShortfall(report: Report, screen: Screen): string {
   ].join("\n");
 }
 
-function describeNode(visit: Visit, { paint, width }: Pick<VerdictOptions, "paint" | "width">): string[] {
+/** Describes a visit. If the workflow has a `report`, results of successful nodes are left to it and to `runs show`. */
+function describeNode(visit: Visit, { record }: Account, options: VerdictOptions): string[] {
+  const { paint, width, program, isWhole } = options;
   const { name, result } = visit;
   if (!result) return [];
   const evals = (result.evals ?? []).map(({ name: evaluator, pass }) =>
@@ -185,17 +188,21 @@ function describeNode(visit: Visit, { paint, width }: Pick<VerdictOptions, "pain
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
   const lines = [...describeItems(visit, paint, width), ...describeData(ownData(visit), paint, width)];
-  const hidden = lines.length - MOST_LINES;
+  const isTold = record.workflow.report !== undefined && result.status === "success";
+  const most = isWhole ? MOST_SHOWN : isTold ? 0 : MOST_LINES;
+  const hidden = most === 0 ? 0 : lines.length - most;
+  const rest = `${amount(hidden, "more line")}: ${program} runs show ${record.run} ${visit.node}`;
   return [
     `${paint(...markOf(statusWord(visit)))} ${paint("bold", plainLine(name))}${checked}`,
-    ...lines.slice(0, MOST_LINES),
-    ...(hidden > 0 ? [paint("dim", `  (${amount(hidden, "line")} more)`)] : []),
+    ...lines.slice(0, most),
+    ...(hidden > 0 ? [paint("dim", `  (${plainLine(rest)})`)] : []),
   ];
 }
 
-/** Returns the data of a result. For a map without its items, for a call with the data of its last node. */
-function ownData({ result, inner }: Visit): JsonObject {
-  const data = result?.data ?? {};
+/** Returns the data of a result, without the reason of a stop, which the run states. For a map without its items, for a call with the data of its last node. */
+function ownData({ result, inner, isStopped }: Visit): JsonObject {
+  const { error: _reason, ...reached } = result?.data ?? {};
+  const data = isStopped ? reached : (result?.data ?? {});
   if (inner.length === 0) return data;
   const { items: _items, results: _results, left: _left, failed: _failed, ...rest } = data;
   return { ...rest, ...(inner[0]?.key === undefined ? inner[0]?.visits.at(-1)?.result?.data : {}) };

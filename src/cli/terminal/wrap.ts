@@ -29,6 +29,12 @@ function wrapLine(line: string, columns: number): string {
   return lines.join("\n");
 }
 
+/** Returns the number of rows that a text takes on a terminal. */
+export function rowsOf(text: string, columns: number): number {
+  const rows = text.split("\n").map((line) => Math.max(1, Math.ceil(widthOf(line) / columns)));
+  return rows.reduce((sum, count) => sum + count, 0);
+}
+
 function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }

@@ -37,7 +37,9 @@ import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../
 import { type Starting, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
 import { describeLosses, describeOutcome, describePlan, describeStandings } from "../../terminal/plan-view.ts";
-import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { keepDrawing, spinning } from "../../terminal/progress/live.ts";
+import { headingOf } from "../../terminal/progress/tree.ts";
+import { amount, duration, isLive, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 import { personAt as browserAt, openTrusted } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";
 
@@ -66,6 +68,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const plan = viewPlan({ ...stored, operations });
   // Users must see what they approve, even with --quiet.
   const isShown = said === undefined || flags.quiet !== true;
+  if (isLive(io) && isShown) await io.err(`${headingOf(paint, stored.record, ["apply"])}\n`);
   if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
   const worded = said === undefined && !isDone ? approvedBefore(reviewed, open) : undefined;
   if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
@@ -97,6 +100,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   const paint = painter(io, flags);
   const signal = interruptSignal(io);
   const summaries = new Map(operations.map(({ id, summary }) => [id, summary]));
+  let progress: ReturnType<typeof applyProgress> | undefined;
   const request: ApplyRequest = {
     ...choice,
     again: flags.again === true,
@@ -107,6 +111,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     loggerFor: (skill) => skillLogger(io, flags, skill),
     onOutcome(outcome) {
       io.beginning.recorded ??= async () => stored;
+      progress?.onOutcome();
       const isQuiet = flags.quiet === true || (outcome.status === "not_approved" && operations.length > 20);
       if (!isQuiet) void io.err(describeOutcome(outcome, summaries.get(outcome.id) ?? "", paint));
     },
@@ -114,10 +119,12 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   const prepared = await prepareApply(workspace, reviewed, request);
   try {
     io.protect(prepared.redactor);
-    const outcomes = await applyPlan(workspace, prepared, request);
+    if (flags.quiet !== true && isLive(io)) progress = applyProgress(io, paint, operations);
+    const outcomes = await applyPlan(workspace, prepared, request).finally(progress?.close);
     const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(applyDocument(run, exitCode, outcomes)));
-    await io.err(concluding(`${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`, outcomes, paint));
+    const command = `${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`;
+    await io.err(concluding({ command, outcomes, isInterrupted: signal.aborted }, paint));
     io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
@@ -135,6 +142,21 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   } finally {
     await prepared.close();
   }
+}
+
+/** Shows which operation is running, in a live line. */
+function applyProgress(io: Io, paint: Paint, operations: readonly Operation[]) {
+  let done = 0;
+  const started = Date.now();
+  const describe = () => {
+    const now = operations[done];
+    if (!now) return [];
+    const about = `${now.id} ${now.skill} ${now.tool} · ${done + 1} of ${operations.length}`;
+    return [spinning(`${about} · ${duration(Date.now() - started)}`, { paint, columns: io.columns, now: Date.now })];
+  };
+  const { draw, close } = keepDrawing((lines) => void io.redraw(lines), describe);
+  draw();
+  return { close, onOutcome: () => void done++ };
 }
 
 /** Writes the reports of a plan. Applies nothing. */
@@ -155,7 +177,7 @@ async function reportPlan(
   const written = `written: ${reports.map(({ path }) => path).join(", ")}`;
   const paint = painter(io, flags);
   const next = `${paint("dim", "next:")} ${programName(io)} apply ${plainLine(run)}`;
-  await io.err([...describeStandings(plan, paint, 6), written, next, ""].join("\n"));
+  await io.err([...describeStandings(plan, paint, { most: 6 }), written, next, ""].join("\n"));
   return 0;
 }
 
@@ -267,7 +289,14 @@ function idsOf({ operations }: { readonly operations: readonly { readonly id: st
   return operations.map(({ id }) => id).join(", ");
 }
 
-function concluding(command: string, outcomes: readonly AppliedOperation[], paint: Paint): string {
+interface Concluded {
+  /** Command that applies the rest. */
+  readonly command: string;
+  readonly outcomes: readonly AppliedOperation[];
+  readonly isInterrupted: boolean;
+}
+
+function concluding({ command, outcomes, isInterrupted }: Concluded, paint: Paint): string {
   const count = (...statuses: AppliedOperation["status"][]) =>
     outcomes.filter(({ status }) => statuses.includes(status)).length;
   if (outcomes.length === 0) return "nothing to apply: the run planned no writes\n";
@@ -280,7 +309,7 @@ function concluding(command: string, outcomes: readonly AppliedOperation[], pain
     [count("not_approved"), "not approved"],
   ] as const;
   const words = counted.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(", ");
-  const isOver = exitCodeOf(outcomes) === 0;
+  const mark = exitCodeOf(outcomes) === 0 ? paint("green", "●") : paint("red", "✘");
   const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
   const next = [
     ...(doubted.length === 0
@@ -291,5 +320,5 @@ function concluding(command: string, outcomes: readonly AppliedOperation[], pain
     ...(count("failed", "refused", "skipped") === 0 ? [] : [`try the others again: ${command}`]),
   ];
   const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
-  return `${paint(isOver ? "green" : "red", isOver ? "●" : "✘")} ${words}${hints}\n`;
+  return `${isInterrupted ? paint("yellow", "■ interrupted:") : mark} ${words}${hints}\n`;
 }

@@ -34,7 +34,8 @@ import { type Starting, tellingRefusal } from "../../refused.ts";
 import { personAtWork } from "../../terminal/person.ts";
 import { liveProgress } from "../../terminal/progress/live.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
-import { jsonLine, jsonText, painter, programName } from "../../terminal/terminal.ts";
+import type { Resumed } from "../../terminal/progress/tree.ts";
+import { isLive, jsonLine, jsonText, painter, programName } from "../../terminal/terminal.ts";
 import { openTrusted, personAt } from "../../terminal/trust.ts";
 import { describeShortfall, describeVerdict } from "../../terminal/verdict.ts";
 
@@ -102,13 +103,12 @@ export const resume = tellingRefusal(async (io, _, flags) => {
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
-  const resumedAt = from ?? lastNode(stored.events) ?? workflow.entry;
   return watchRun(io, flags, {
     outputs,
     prepared,
     workspace,
     ...connect,
-    resumedAt,
+    resumed: { at: from ?? lastNode(stored.events) ?? workflow.entry, events: stored.events },
     start: (watch) => resumeRun(workspace, prepared, watch, { from }),
   });
 });
@@ -142,7 +142,7 @@ export const signal = tellingRefusal(async (io, [, node = ""], flags) => {
     prepared,
     workspace,
     ...connect,
-    resumedAt: node,
+    resumed: { at: node, events },
     start: (watch) => resumeRun(workspace, prepared, watch, { said }),
   });
 });
@@ -211,8 +211,7 @@ interface Watched {
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
   readonly start: (watch: Watch) => Promise<FinishedRun>;
-  /** Node at which a resumed run continues. */
-  readonly resumedAt?: string | undefined;
+  readonly resumed?: Resumed | undefined;
   /** Whether prompts may differ from the recording. Defaults to true. */
   readonly allowsChanges?: boolean;
 }
@@ -286,18 +285,23 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
 function openProgress(
   io: Io,
   flags: Flags,
-  { prepared: { record, choices }, resumedAt }: Watched,
+  { prepared: { record, choices }, resumed }: Watched,
 ): Observer & { close(): void } {
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
-  if (!io.isTerminal || io.host.env.TERM === "dumb") {
-    if (resumedAt !== undefined) write(`resuming ${plainLine(record.run)} at ${plainLine(resumedAt)}\n`);
+  if (!isLive(io)) {
+    if (resumed) write(`resuming ${plainLine(record.run)} at ${plainLine(resumed.at)}\n`);
     return { ...plainProgress(write), close: () => undefined };
   }
   const redraw = (lines: string) => void io.redraw(lines);
   const model = choices.model ?? modelText(record.settings.model);
   const paint = painter(io, flags);
-  return liveProgress({ record, model, write, redraw, paint, columns: io.columns, now: Date.now, resumedAt });
+  return liveProgress({
+    ...{ record, model, write, redraw, paint, now: Date.now, resumed },
+    get columns() {
+      return io.columns;
+    },
+  });
 }
 
 export function skillLogger(io: Io, flags: Flags, skill: string) {

@@ -35,7 +35,7 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
       paint,
       width: Math.min(io.columns, 110),
       program: programName(io),
-      mostPlanned: Number.POSITIVE_INFINITY,
+      isWhole: true,
       typed: `runs show ${stored.record.run}`,
     }),
   );

@@ -1,8 +1,18 @@
 import { plainLine } from "../../../core/base/inert.ts";
-import { nameOfNode } from "../../../core/engine/fold/documents.ts";
+import { nameOfNode, nodeAt } from "../../../core/engine/fold/documents.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
 import { duration, oneLine } from "../terminal.ts";
-import { ASKING, freshPresent, type Items, note, type Present, type Scope, scopeOf, WAITING } from "./present.ts";
+import {
+  ASKING,
+  freshPresent,
+  type Items,
+  note,
+  noteEarlier,
+  type Present,
+  type Scope,
+  scopeOf,
+  WAITING,
+} from "./present.ts";
 import { describeEvent, headerOf, type Telling } from "./tree.ts";
 
 interface ProgressOptions extends Telling {
@@ -15,23 +25,16 @@ interface ProgressOptions extends Telling {
 export function liveProgress(options: ProgressOptions): Observer & { close(): void } {
   const { write, redraw, now } = options;
   const present = freshPresent(now());
+  if (options.resumed) noteEarlier(present, options.resumed.events, now(), options.record);
   const started = now();
-  let shown = false;
-  const clear = () => {
-    if (shown) redraw("");
-    shown = false;
-  };
-  const draw = () => {
-    if (scopeOf(present, undefined, now()).node === "") return;
-    redraw(liveLines(options, present, now() - started).join("\n"));
-    shown = true;
-  };
-  const timer = setInterval(draw, 120);
-  timer.unref();
-  if (options.resumedAt !== undefined) write(`${headerOf(options)}\n`);
+  const { draw, clear, close } = keepDrawing(redraw, () => {
+    return scopeOf(present, undefined, now()).node === "" ? [] : liveLines(options, present, now() - started);
+  });
+  if (options.resumed) write(`${headerOf(options)}\n`);
+  draw();
   return {
     onEvent(event) {
-      note(present, event, now());
+      note(present, event, now(), options.record);
       const lines = describeEvent({ ...options, present, now: now() }, event);
       if (lines.length > 0) {
         clear();
@@ -50,21 +53,44 @@ export function liveProgress(options: ProgressOptions): Observer & { close(): vo
       if (scope.doing === WAITING) scope.doing = ASKING;
       present.characters = characters;
     },
-    close() {
-      clearInterval(timer);
-      clear();
-    },
+    close,
   };
 }
 
+/** Draws the live lines again and again until they are closed. */
+export function keepDrawing(redraw: (lines: string) => void, lines: () => readonly string[]) {
+  let shown = false;
+  const clear = () => {
+    if (shown) redraw("");
+    shown = false;
+  };
+  const draw = () => {
+    const text = lines().join("\n");
+    if (text !== "") redraw(text);
+    shown ||= text !== "";
+  };
+  const timer = setInterval(draw, 120);
+  timer.unref();
+  const close = () => {
+    clearInterval(timer);
+    clear();
+  };
+  return { draw, clear, close };
+}
+
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/** Returns a live line after a mark that turns. */
+export function spinning(text: string, { paint, columns, now }: Pick<ProgressOptions, "paint" | "columns" | "now">) {
+  const frame = FRAMES[Math.floor(now() / 120) % FRAMES.length] ?? "";
+  return `${paint("cyan", frame)} ${paint("dim", oneLine(text, columns - 4))}`;
+}
 
 /** Maximum number of inner runs shown. More would push earlier output out of sight. */
 const MOST_INSIDE = 8;
 
 function liveLines(options: ProgressOptions, present: Present, elapsed: number): string[] {
   const { paint, columns, now } = options;
-  const frame = FRAMES[Math.floor(now() / 120) % FRAMES.length] ?? "";
   const cost = present.costUsd === null ? "" : ` · $${present.costUsd.toFixed(4)}`;
   const spent = `${duration(elapsed)} · ${present.tokens} tokens${cost}`;
   const root = scopeOf(present, undefined, now());
@@ -73,7 +99,7 @@ function liveLines(options: ProgressOptions, present: Present, elapsed: number):
   const head = `${headOf(options, root, undefined)}${arriving} · ${spent}`;
   const hidden = inside.length - MOST_INSIDE;
   return [
-    `${paint("cyan", frame)} ${paint("dim", oneLine(head, columns - 4))}`,
+    spinning(head, options),
     ...inside
       .slice(0, MOST_INSIDE)
       .map(({ depth, text }) => "  ".repeat(depth + 1) + paint("dim", oneLine(text, columns - 2 * depth - 4))),
@@ -86,7 +112,8 @@ function headOf({ record }: Telling, { node, turns, doing, items }: Scope, at: s
   const isAround = record.inner?.[node] !== undefined && at === undefined;
   if (isAround) return plainLine(nameOfNode(record, at, node));
   const shown = at === undefined ? node : nameOfNode(record, at, node);
-  return `${plainLine(shown)} · turn ${turns + 1} · ${doing}`;
+  const turn = nodeAt(record, at, node)?.instruction === undefined ? "" : ` · turn ${turns + 1}`;
+  return `${plainLine(shown)}${turn} · ${doing}`;
 }
 
 /** Describes a map's progress, such as `12 of 40, 1 failed`. */

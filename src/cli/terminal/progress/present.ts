@@ -1,5 +1,8 @@
+import type { WorkflowNode } from "../../../core/document/workflow/node.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
+import type { RunRecord } from "../../../core/engine/event/record.ts";
+import { nodeAt, workflowAt } from "../../../core/engine/fold/documents.ts";
 
 /** Current activity of a run and its inner runs, folded from their events. */
 export interface Present {
@@ -21,7 +24,7 @@ export interface Scope {
   node: string;
   turns: number;
   calls: number;
-  /** Asking, calling tools, judging, routing or waiting. */
+  /** Asking, calling tools, checking, judging, routing or waiting. */
   doing: string;
   /** Calls in progress, with their tools. */
   readonly open: Map<string, string>;
@@ -41,6 +44,8 @@ export interface Items {
 
 export const ASKING = "asking";
 export const WAITING = "waiting";
+const APPROVAL = "waiting for approval";
+const STEPS = "running steps";
 
 export function freshPresent(now: number): Present {
   const scopes = new Map([["", freshScope(undefined, undefined, now)]]);
@@ -70,17 +75,33 @@ export function scopeOf({ scopes }: Present, at: string | undefined, now: number
   return known;
 }
 
-export function note(present: Present, event: RunEvent, now: number): void {
+/** Takes over the events of an earlier process. Its last node continues now. */
+export function noteEarlier(present: Present, events: readonly RunEvent[], now: number, record: RunRecord): void {
+  for (const event of events) note(present, event, now, record);
+  for (const [place, scope] of present.scopes) {
+    scope.open.clear();
+    if (scope.doing !== APPROVAL) scope.doing = idleAt(nodeAt(record, place || undefined, scope.node));
+  }
+}
+
+function idleAt(node: WorkflowNode | undefined): string {
+  return node?.steps ? STEPS : ASKING;
+}
+
+export function note(present: Present, event: RunEvent, now: number, record: RunRecord): void {
   present.characters = 0;
   const scope = scopeOf(present, event.at, now);
+  const node = "node" in event && event.node !== undefined ? nodeAt(record, event.at, event.node) : undefined;
+  const idle = idleAt(node);
   switch (event.type) {
     case "node:enter":
-      Object.assign(scope, freshScope(scope.parent, scope.key, now), { node: event.node });
+      Object.assign(scope, freshScope(scope.parent, scope.key, now), { node: event.node, doing: idle });
       break;
     case "model:reply":
       if (event.purpose === "work") scope.turns += 1;
       if (event.purpose === "route") scope.why = reasonIn(event.parts);
-      if (event.purpose !== "route") scope.doing = event.purpose === "reflect" ? ASKING : "judging";
+      if (event.purpose === "reflect") scope.doing = ASKING;
+      if (event.purpose === "work") scope.doing = checkOf(event, node?.eval) ?? scope.doing;
       present.tokens += (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
       present.costUsd = addCost(present.costUsd, event.usage?.costUsd);
       break;
@@ -91,14 +112,14 @@ export function note(present: Present, event: RunEvent, now: number): void {
       break;
     case "tool:result":
       scope.open.delete(event.id);
-      scope.doing = scope.open.size > 0 ? callsOf(scope) : ASKING;
+      scope.doing = scope.open.size > 0 ? callsOf(scope) : idle;
       break;
     case "reply:rejected":
     case "node:retry":
       scope.doing = ASKING;
       break;
     case "approval:asked":
-      scope.doing = "waiting for approval";
+      scope.doing = APPROVAL;
       break;
     case "map:start":
       scope.items = itemsOf(event);
@@ -111,11 +132,22 @@ export function note(present: Present, event: RunEvent, now: number): void {
       endItem(scope, event, present.scopes.delete(event.inner));
       break;
     case "node:exit":
-      scope.doing = "routing";
+      scope.doing = isJudged(workflowAt(record, event.at), event.node) ? "routing" : "finishing";
       break;
     default:
       break;
   }
+}
+
+/** Returns the check that follows an answer. Undefined if none does, or if the model called tools. */
+function checkOf({ parts }: EventOf<"model:reply">, checks: WorkflowNode["eval"] = []): string | undefined {
+  if (checks.length === 0 || parts.some(({ type }) => type === "call")) return undefined;
+  return checks.some(({ kind }) => kind === "judge") ? "judging" : "checking";
+}
+
+/** Checks whether the model may be asked which edge to take. */
+function isJudged(workflow: ReturnType<typeof workflowAt>, node: string): boolean {
+  return workflow?.edges.some(({ from, when }) => from === node && when !== undefined) ?? false;
 }
 
 function itemsOf({ items }: EventOf<"map:start">): Items {

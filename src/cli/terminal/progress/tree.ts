@@ -4,6 +4,7 @@ import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
 import { plannedAs } from "../../../core/engine/event/operation.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
 import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
+import { describeReferences } from "../../../core/engine/plan/reference.ts";
 import { shortfallText } from "../../../core/engine/result/degraded.ts";
 import { switchText } from "../../../reports/model/visit.ts";
 import { answerText } from "../../../reports/model/waiting.ts";
@@ -16,8 +17,14 @@ export interface Telling {
   readonly model: string;
   readonly paint: Paint;
   readonly columns: number;
-  /** Node at which a resumed run continues. */
-  readonly resumedAt?: string | undefined;
+  readonly resumed?: Resumed | undefined;
+}
+
+export interface Resumed {
+  /** Node at which the run continues. */
+  readonly at: string;
+  /** Events of the run so far. */
+  readonly events: readonly RunEvent[];
 }
 
 interface Scene extends Telling {
@@ -87,7 +94,7 @@ function describeOwn(scene: Scene, event: RunEvent): string[] {
       return [`${paint("cyan", "●")} ${paint("bold", plainLine(nameOfNode(record, event.at, event.node)))}${again}`];
     }
     case "tool:call": {
-      const input = paint("dim", cut(JSON.stringify(event.input), event.tool.length + 6));
+      const input = paint("dim", cut(describeReferences(JSON.stringify(event.input)), event.tool.length + 6));
       return [`  ${paint("dim", "├")} ${paint("blue", plainLine(event.tool))} ${input}`];
     }
     case "tool:result":
@@ -117,7 +124,8 @@ function describeToolResult({ paint, columns }: Scene, event: EventOf<"tool:resu
   const edge = `  ${paint("dim", "│")}`;
   if (operation !== undefined) return [`${edge} ${paint("yellow", `planned ${plainLine(operation)}`)}`];
   if (error === undefined) return [];
-  return [`${edge} ${paint("red", `✗ ${plainLine(tool)}`)} ${oneLine(error, columns - tool.length - 8)}`];
+  const [format, mark] = event.code === "run.interrupted" ? (["yellow", "■"] as const) : (["red", "✗"] as const);
+  return [`${edge} ${paint(format, `${mark} ${plainLine(tool)}`)} ${oneLine(error, columns - tool.length - 8)}`];
 }
 
 function mapWords({ items, left }: EventOf<"map:start">): string {
@@ -154,19 +162,25 @@ function describeExit(scene: Scene, { at, node, result, stopped, degraded }: Run
     failed: stopped ? paint("yellow", "■ stopped") : paint("red", "✘ failed"),
     skipped: paint("yellow", "↷ skipped"),
   }[status];
-  const isAround = workflow.nodes[node]?.map !== undefined || workflow.nodes[node]?.call !== undefined;
+  const { instruction, map, call } = workflow.nodes[node] ?? {};
+  const isAround = map !== undefined || call !== undefined;
   const did = scope.items
     ? [amount(scope.items.total, "item")]
     : isAround
       ? []
-      : [amount(scope.turns, "turn"), amount(scope.calls, "call")];
+      : [...(instruction === undefined ? [] : [amount(scope.turns, "turn")]), amount(scope.calls, "call")];
   const spent = [...did, duration(now - scope.since)].join(", ");
   const said = status === "success" ? (short ?? "") : String(data.error ?? data.skipped_reason ?? "");
   const why = said === "" ? "" : ` ${oneLine(said, columns - 30)}`;
   return `  ${paint("dim", "└")} ${mark} ${paint("dim", spent)}${why}`;
 }
 
-export function headerOf({ paint, record, model, resumedAt }: Telling): string {
-  const about = [`run ${record.run}`, model, ...(resumedAt === undefined ? [] : [`resumed at ${resumedAt}`])];
-  return `${paint("bold", plainLine(record.workflow.name))} ${paint("dim", `· ${about.map(plainLine).join(" · ")}`)}\n`;
+export function headerOf({ paint, record, model, resumed }: Telling): string {
+  return headingOf(paint, record, [model, ...(resumed ? [`resumed at ${resumed.at}`] : [])]);
+}
+
+/** Returns the first line of what a terminal shows of a run. */
+export function headingOf(paint: Paint, { run, workflow }: RunRecord, more: readonly string[]): string {
+  const about = [`run ${run}`, ...more];
+  return `${paint("bold", plainLine(workflow.name))} ${paint("dim", `· ${about.map(plainLine).join(" · ")}`)}\n`;
 }

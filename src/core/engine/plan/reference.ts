@@ -37,6 +37,14 @@ export function fillReferences(
   return missing.length === 0 ? { input: filled } : { missing: [...new Set(missing)] };
 }
 
+/** Replaces the references in a text by words for readers: `⟨link after apply: op-3⟩`. */
+export function describeReferences(text: string): string {
+  return text.replace(REFERENCE, (written, escaped: string | undefined, id = "", path = "") => {
+    const what = /url$|link$/.test(path) ? "link" : path.slice(1) || "result";
+    return escaped ? written : `⟨${what} after apply: ${id}⟩`;
+  });
+}
+
 /** Replaces references in a string. A reference on its own keeps its type, and `$${` escapes `${`. */
 function fillText(text: string, resolve: (written: string, id: string, path: string) => Json): Json {
   const [lone] = isLone.test(text) ? text.matchAll(REFERENCE) : [];

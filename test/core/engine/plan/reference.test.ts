@@ -4,7 +4,12 @@ import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import { sha256 } from "../../../../src/core/base/sha256.ts";
 import type { Json, JsonSchema } from "../../../../src/core/base/values.ts";
 import { canonicalJson, operationDigest, planDigest, summarize } from "../../../../src/core/engine/event/operation.ts";
-import { admitReferences, fillReferences, referencesIn } from "../../../../src/core/engine/plan/reference.ts";
+import {
+  admitReferences,
+  describeReferences,
+  fillReferences,
+  referencesIn,
+} from "../../../../src/core/engine/plan/reference.ts";
 
 /** What an operation's input takes of the results of earlier ones. */
 
@@ -55,6 +60,17 @@ describe("a reference", () => {
         expect(fill(value)).toEqual({ input: value });
       }),
     );
+  });
+});
+
+describe("a reference for readers", () => {
+  test.each([
+    ["see ${op-1.url}", "see ⟨link after apply: op-1⟩"],
+    ["${op-12.html_url}", "⟨link after apply: op-12⟩"],
+    ["${op-2.issue.id} and ${op-3}", "⟨issue.id after apply: op-2⟩ and ⟨result after apply: op-3⟩"],
+    ["$${op-1.url} ${other}", "$${op-1.url} ${other}"],
+  ])("says what it will be: %s", (text, shown) => {
+    expect(describeReferences(text)).toBe(shown);
   });
 });
 
