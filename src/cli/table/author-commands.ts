@@ -23,7 +23,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       "Write a workflow that runs without a key, its test, .skillflow.yml and .env.example (default name: triage)",
     details: "Examines the project first, and asks two questions on a terminal. Does not change existing files.",
     options: [
-      ["--from <workflow>", "Start from a shipped workflow", { choices: ["triage", "board", "review"] }],
+      ["--from <workflow>", "Start from a shipped workflow", { choices: ["triage", "board", "review", "fix"] }],
       ["--ci <system>", "Also write the CI job", { choices: ["github", "gitlab"] }],
       ["--reuse <workflow>", "With --ci github: call OWNER/REPO/PATH@COMMIT instead of writing the steps"],
       ...PROJECT,

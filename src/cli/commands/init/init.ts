@@ -4,6 +4,7 @@ import { environmentRedactor } from "../../../app/secrets.ts";
 import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
 import { unwritten, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { shortText } from "../../../core/base/preview.ts";
 import { makeFolder, replaceFile } from "../../../files/files.ts";
 import { packagePath } from "../../../files/own-files.ts";
 import { isCi } from "../../ci/ci.ts";
@@ -11,6 +12,7 @@ import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 import { ACTION, GITHUB_FILE, type StartedBy } from "./jobs.ts";
+import { lastErrorsIn } from "./last-error.ts";
 import { configText, environmentText, jobFile } from "./settings.ts";
 import { editorLine, pathsOf, type Shipped, type StarterFile, shippedFiles, starterFiles } from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";
@@ -21,7 +23,8 @@ export const init: Action = async (io, [given], flags) => {
   io.protect(environmentRedactor(workspace));
   const root = projectFolder(io.host);
   const survey = await surveyProject(workspace, root, io.host.env);
-  await tellSurvey(io, flags, survey);
+  const errors = flags.from === undefined ? await lastErrorsIn(workspace, survey.logs) : [];
+  await tellSurvey(io, flags, { ...survey, errors });
   const name = nameOf((given ?? (await ask(io, flags, `Workflow name? [${USUAL}]`))) || USUAL);
   const guess = survey.ci ?? "none";
   const asked = text(flags, "ci") ?? (await ask(io, flags, `Write a CI job: github, gitlab or none? [${guess}]`));
@@ -29,9 +32,10 @@ export const init: Action = async (io, [given], flags) => {
   if (ci === "gitlab" && flags.from === "review") {
     throw usageError("the review has a CI job for GitHub only", "pass --ci github, or leave --ci out");
   }
+  if (ci !== undefined && flags.from === "fix") throw usageError("the fix has no CI job", "leave --ci out");
   const reuse = reusedWorkflow(flags, ci);
   const files: StarterFile[] = [
-    ...workflowFiles(flags, name, survey),
+    ...workflowFiles(flags, name, { ...survey, errors }),
     [".skillflow.yml", editorLine("config", "") + configText(survey)],
     [".env.example", environmentText(survey)],
     ...(ci === undefined ? [] : [jobFile(ci, { name, survey, reuse, ...STARTS[String(flags.from)] })]),
@@ -42,14 +46,14 @@ export const init: Action = async (io, [given], flags) => {
     const from = flags.from === undefined ? "" : ` --from ${flags.from}`;
     await io.err(`\nTo write another workflow next to it, name it: ${programName(io)} init NAME${from}\n`);
   }
-  await tellNext(io, flags, { root, name, ci: reuse === undefined ? ci : undefined });
+  await tellNext(io, flags, { root, name, survey, ci: reuse === undefined ? ci : undefined });
   return 0;
 };
 
-function workflowFiles(flags: Flags, name: string, survey: Survey): StarterFile[] {
+function workflowFiles(flags: Flags, name: string, found: Found): StarterFile[] {
   // The command line accepts no other value.
   const from = flags.from as Shipped | undefined;
-  if (from === undefined) return starterFiles({ name, ...survey });
+  if (from === undefined) return starterFiles({ ...found, name });
   return shippedFiles(from, name, (file) => readFileSync(packagePath(join("workflows", file)), "utf8"));
 }
 
@@ -117,11 +121,25 @@ async function put(io: Io, flags: Flags, { root, path, content }: Put): Promise<
   await io.err(`${paint("green", "+")} ${shown}\n`);
 }
 
-async function tellSurvey(io: Io, flags: Flags, { remote, logs, readers, tellers, key }: Survey): Promise<void> {
+type Found = Omit<Parameters<typeof starterFiles>[0], "name">;
+
+async function tellSurvey(io: Io, flags: Flags, found: Survey & Found): Promise<void> {
   if (flags.quiet === true) return;
+  const {
+    remote,
+    logs,
+    errors: [error],
+    readers,
+    tellers,
+    key,
+  } = found;
   const lines = [
     ...(remote === undefined ? [] : [`repository: ${remote}`]),
-    ...(logs.length === 0 ? [] : [`logs: ${logs.join(", ")}`]),
+    `logs: ${logs.length === 0 ? "none below this folder" : logs.join(", ")}`,
+    ...(error ? [`last error at ${error.at}: ${shortText(plainLine(error.example), 200)}`] : []),
+    ...(error || flags.from !== undefined
+      ? []
+      : ["no errors in logs: the input `files` names an example, until you change its default"]),
     `usable skills: ${[...readers, ...tellers].join(", ")}`,
     key === undefined ? "no model API key is set" : `model API key: ${key}`,
   ];
@@ -131,24 +149,41 @@ async function tellSurvey(io: Io, flags: Flags, { remote, logs, readers, tellers
 interface Written {
   readonly root: string;
   readonly name: string;
+  readonly survey: Survey;
   readonly ci: "github" | "gitlab" | undefined;
 }
 
-/** Prints the next steps. The last line is the command that runs the workflow without a key. */
-async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Promise<void> {
-  const program = programName(io);
+/** Prints the three commands to type next. Only the last one needs a model's key. */
+async function tellNext(io: Io, flags: Flags, { root, name, ci, survey }: Written): Promise<void> {
+  const say = async (text: string) => (flags.quiet === true ? undefined : io.err(text));
+  const isInstalled = existsSync(join(root, "node_modules", "skillflow", "schemas"));
+  if (!isInstalled)
+    await say(
+      "\nEditors complete the files once the package is installed here: npm install --save-dev <tarball or git URL>\n",
+    );
+  if (ci === "gitlab") await say("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");
+  if (ci === "github") await say(`\nIn ${GITHUB_FILE}, replace OWNER in ${ACTION} with the owner of the action\n`);
   const at = (path: string) => relative(io.host.cwd, join(root, path));
   const { workflow, script, test } = pathsOf(name);
-  if (flags.quiet !== true) {
-    const isInstalled = existsSync(join(root, "node_modules", "skillflow", "schemas"));
-    if (!isInstalled)
-      await io.err(
-        "\nEditors complete the files once the package is installed here: npm install --save-dev <tarball or git URL>\n",
-      );
-    if (ci === "gitlab")
-      await io.err("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");
-    if (ci === "github") await io.err(`\nIn ${GITHUB_FILE}, replace OWNER in ${ACTION} with the owner of the action\n`);
-    await io.err(`\nTest it:  ${program} test ${at(test)}\nRun it without a key:\n`);
+  const tries = `test ${at(test)}`;
+  const runs = `run ${at(workflow)}`;
+  const key = survey.key === undefined ? ", once ANTHROPIC_API_KEY or OPENAI_API_KEY is set" : "";
+  const next =
+    flags.from === "fix"
+      ? [
+          ["Test it without a key:", tries],
+          ["See what it needs; each command that runs tests must be in WORKSPACE_COMMANDS:", `doctor ${at(workflow)}`],
+          [`Fix what a run has found${key}:`, `${runs} --from-run latest -i test_command='${TEST_COMMAND}'`],
+        ]
+      : [
+          ["Run it without a key, with scripted answers:", `${runs} --model script:${at(script)}`],
+          ["Test it:", tries],
+          [`Run it with a model${key}:`, `${runs}${flags.from === "triage" ? " --input @alert.json" : ""}`],
+        ];
+  for (const [what, command] of next) {
+    await say(`\n${what}\n`);
+    await io.outText(`${programName(io)} ${command}\n`);
   }
-  await io.outText(`${program} run ${at(workflow)} --model script:${at(script)}\n`);
 }
+
+const TEST_COMMAND = "npm test --";

@@ -13,10 +13,12 @@ export interface Survey {
   /** Remote, such as `github.com/acme/shop`. Undefined if there is none or its URL is not understood. */
   readonly remote: string | undefined;
   readonly ci: "github" | "gitlab" | undefined;
-  /** Globs for files in log folders. */
+  /** Globs for log files. */
   readonly logs: readonly string[];
   /** Usable skills that read. */
   readonly readers: readonly string[];
+  /** Tool of each usable reader that needs no input, for a first look. */
+  readonly looks: ReadonlyMap<string, string>;
   /** Usable skills that notify people. */
   readonly tellers: readonly string[];
   /** Name of the model API key variable that is set. */
@@ -53,6 +55,9 @@ export async function surveyProject(workspace: Workspace, root: string, env: Env
     ci: remote?.startsWith("github.com/") ? "github" : remote && /gitlab/.test(remote) ? "gitlab" : undefined,
     logs: logsBelow(root),
     readers: usable(readers),
+    looks: new Map(
+      readers.filter(isUsable).flatMap(({ id, tools }) => firstLook(tools).map((name) => [id, `${id}_${name}`])),
+    ),
     tellers: usable(tellers),
     key: KEYS.find((name) => env[name]),
     variables: new Map([...readers, ...tellers].map(({ id, isAtHand, variables }) => [id, isAtHand ? [] : variables])),
@@ -96,21 +101,35 @@ function remoteOf(root: string): string | undefined {
   return host === undefined || path === undefined ? undefined : plainLine(`${host}/${path}`);
 }
 
-const MOST_LOOKED_AT = 500;
+/** Tools that show what is wrong or new, most telling first. */
+const FIRST_LOOKS = [
+  ...["list_issues", "list_events", "list_alerts", "list_incidents", "list_alarms", "list_deployments"],
+  ...["check_health", "cluster_health"],
+];
 
-/** Returns globs for folders named `log` or `logs`, at most two levels deep. */
+function firstLook(tools: Skill["tools"]): string[] {
+  const isFree = (name: string) => {
+    return tools.some((tool) => tool.name === name && [tool.input_schema.required ?? []].flat().length === 0);
+  };
+  return FIRST_LOOKS.filter(isFree).slice(0, 1);
+}
+
+const MOST_LOOKED_AT = 500;
+const MOST_LOGS = 20;
+
+/** Returns globs for log files in the project, at most two folders deep. In a folder of logs, any file counts. */
 function logsBelow(root: string): string[] {
   const top = foldersIn(root);
-  const folders = [
-    ...top,
-    ...top.flatMap((folder) => foldersIn(join(root, folder)).map((inner) => `${folder}/${inner}`)),
-  ];
-  const named = folders.slice(0, MOST_LOOKED_AT).filter((folder) => /(^|\/)logs?$/.test(folder));
-  return named.flatMap((folder) => {
-    const names = entriesIn(join(root, folder)).map(({ name }) => name);
-    const ends = [".log", ".log.gz", ".jsonl"].filter((end) => names.some((name) => name.endsWith(end)));
-    return ends.map((end) => `${folder}/*${end}`);
+  const inner = top.flatMap((folder) => foldersIn(join(root, folder)).map((name) => `${folder}/${name}`));
+  const globs = ["", ...top, ...inner].slice(0, MOST_LOOKED_AT).flatMap((folder) => {
+    const files = entriesIn(join(root, folder)).filter((entry) => entry.isFile() && !entry.name.startsWith("."));
+    const isOfLogs = /(^|\/)logs?$/.test(folder);
+    const ends = [".log", ".log.gz", ...(isOfLogs ? [".jsonl", ".txt"] : [])];
+    const found = ends.filter((end) => files.some(({ name }) => name.endsWith(end)));
+    const shown = found.length === 0 && isOfLogs && files.length > 0 ? [""] : found;
+    return shown.map((end) => `${folder === "" ? "" : `${folder}/`}*${end}`);
   });
+  return globs.slice(0, MOST_LOGS);
 }
 
 /** Returns the names of the subfolders, without following symbolic links. */

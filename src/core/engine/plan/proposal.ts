@@ -33,7 +33,7 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
 }
 
 /** Tokens by the prefixes of well-known vendors, and private keys. Linear, for outside text. */
-const TOKEN =
+export const TOKEN =
   /(?<![A-Za-z0-9])(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|sk-ant-[\w-]{16,}|sk-[A-Za-z0-9][\w-]{19,}|AIza[\w-]{30,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
 
 /** Returns the place of the first secret in the added and context lines of a diff: `src/a.ts:12`. */
