@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..", "..");
 const COLUMNS = 96;
-const LAST_LINES = 27;
+const LAST_LINES = 32;
 const COLOURS = { 31: "#ef6b62", 32: "#6cc06e", 33: "#e0b84e", 34: "#6ea8fe", 35: "#c58af0", 36: "#56c2c9" };
 const ESCAPE = String.fromCharCode(27);
 const STYLES = new RegExp(`(${ESCAPE}\\[[\\d;]*m)`);

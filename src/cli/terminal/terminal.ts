@@ -1,4 +1,4 @@
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
 import type { Finding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { logJson, plainLine, plainText } from "../../core/base/inert.ts";
@@ -8,7 +8,9 @@ import { isObject } from "../../core/base/values.ts";
 import { describeReferences } from "../../core/engine/plan/reference.ts";
 import type { Flags, Format, Io, Paint } from "../io.ts";
 import { framesOf } from "./frame.ts";
+import { wrapLines } from "./wrap.ts";
 
+export { formatDuration as duration, plural as amount } from "../../core/base/preview.ts";
 export type { Format, Paint };
 
 /** Returns a function that colors text on a terminal, unless the user disabled colors. */
@@ -69,16 +71,6 @@ export function describeFailure(error: unknown, flags: Flags, io: Io): string {
   const hint = known ? known.hint : "run it again with --verbose, and report the output";
   const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
   return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${lines.join("")}${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
-}
-
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
-}
-
-export function amount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Formats data as indented text: colored keys, wrapped text, numbered lists. */
@@ -148,26 +140,6 @@ function plain(value: unknown): string {
 
 /** Wraps text between words. Continuation lines are indented two more spaces. */
 function wrap(text: string, width: number, indent: number): string[] {
-  const lines: string[] = [];
-  for (const paragraph of text.split("\n")) {
-    let line = " ".repeat(indent + (lines.length > 0 ? 2 : 0));
-    let used = line.length;
-    for (const word of paragraph.split(" ")) {
-      const length = visibleLength(word);
-      if (used + length + 1 > width && line.trim() !== "") {
-        lines.push(line);
-        line = " ".repeat(indent + 2);
-        used = indent + 2;
-      }
-      const gap = line.trim() === "" ? "" : " ";
-      line += gap + word;
-      used += gap.length + length;
-    }
-    lines.push(line);
-  }
-  return lines;
-}
-
-function visibleLength(text: string): number {
-  return stripVTControlCharacters(text).length;
+  const margin = " ".repeat(indent);
+  return wrapLines(margin + text.replaceAll("\n", `\n${margin}  `), width).split("\n");
 }

@@ -36,7 +36,9 @@ export async function lastErrorsIn(workspace: Workspace, logs: readonly string[]
     });
     const errors = "error" in outcome || !isObject(outcome.output) ? [] : outcome.output.errors;
     const found = (Array.isArray(errors) ? errors : []).flatMap(errorOf);
-    return found.sort((a, b) => (a.last < b.last ? 1 : -1)).slice(0, MOST_ERRORS);
+    // The longest record of one moment says most: the others are lines of a stack trace.
+    const isNewer = (a: LogError, b: LogError) => a.last.localeCompare(b.last) || a.example.length - b.example.length;
+    return found.sort((a, b) => isNewer(b, a)).slice(0, MOST_ERRORS);
   } finally {
     await forget();
   }
@@ -46,7 +48,7 @@ function errorOf(error: Json): LogError[] {
   if (!isObject(error)) return [];
   const { shape, count, at = "", last = "", example } = error;
   if (typeof shape !== "string" || typeof count !== "number" || typeof example !== "string") return [];
-  const [quote = ""] = example.split(/\n|…$/);
+  const [quote = ""] = example.split(/\n| {2}|…$/);
   // The files that quote it are committed.
   if (quote.length < 12 || quote !== plainLine(quote) || TOKEN.test(quote)) return [];
   return [{ shape, count, at: String(at), last: String(last), example: quote }];

@@ -92,7 +92,7 @@ function replyOf(errors: readonly LogError[], { about = "", ...texts }: Values):
   const lines = (indent: number, list: readonly unknown[]) =>
     list.map((item) => `${" ".repeat(indent)}- ${JSON.stringify(item)}\n`).join("");
   const claims = errors.map(({ count, example }) => {
-    return { claim: `The logs have ${count} errors of this kind.`, evidence: [{ ref: "r1", quote: example }] };
+    return { claim: `${count} errors like ${shortText(example, 200)}`, evidence: [{ ref: "r1", quote: example }] };
   });
   const quoted = Object.entries(texts).map(([name, text]) => [name, JSON.stringify(text)]);
   return { about, ...Object.fromEntries(quoted), claims: lines(8, claims), errors: lines(10, errors) };

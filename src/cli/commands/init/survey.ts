@@ -101,7 +101,7 @@ function remoteOf(root: string): string | undefined {
   return host === undefined || path === undefined ? undefined : plainLine(`${host}/${path}`);
 }
 
-/** Tools that show what is wrong or new, most telling first. */
+/** Tools that show what is wrong or new, most useful first. */
 const FIRST_LOOKS = [
   ...["list_issues", "list_events", "list_alerts", "list_incidents", "list_alarms", "list_deployments"],
   ...["check_health", "cluster_health"],
