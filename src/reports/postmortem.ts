@@ -4,7 +4,7 @@ import { causeText } from "../core/engine/finding/finding.ts";
 import { unroutedText } from "../core/engine/result/unrouted.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
-import { momentsOf } from "./model/chronicle.ts";
+import { momentsOf } from "./model/incident/chronicle.ts";
 import type { Report } from "./model/report.ts";
 import { claimWords, droppedClaims, findingFacts, nextSteps } from "./model/tree/run.ts";
 import {

@@ -6,8 +6,8 @@ import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { reportHtml } from "../../src/reports/html/report.ts";
 import { accountOf } from "../../src/reports/model/account.ts";
-import { instantIn, momentsOf } from "../../src/reports/model/chronicle.ts";
-import { seriesOf } from "../../src/reports/model/series.ts";
+import { instantIn, momentsOf } from "../../src/reports/model/incident/chronicle.ts";
+import { seriesOf } from "../../src/reports/model/incident/series.ts";
 import { expectBalanced, expectInert } from "./html-checks.ts";
 import { HOSTILE, reportOf } from "./triage-run.ts";
 

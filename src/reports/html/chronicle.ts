@@ -1,7 +1,7 @@
 import { formatCount, formatTime, shortText } from "../../core/base/preview.ts";
 import type { Account } from "../model/account.ts";
-import { type Moment, momentsOf } from "../model/chronicle.ts";
-import { type Point, type Series, seriesOf } from "../model/series.ts";
+import { type Moment, momentsOf } from "../model/incident/chronicle.ts";
+import { type Point, type Series, seriesOf } from "../model/incident/series.ts";
 import { html, type Markup } from "./markup/markup.ts";
 
 /** The incident's timeline, and a plot of each metric that a claim quotes. Undefined if the record shows neither. */

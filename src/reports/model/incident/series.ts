@@ -1,6 +1,6 @@
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
-import type { FoundQuote } from "../../core/engine/finding/quotes.ts";
-import type { Account } from "./account.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import type { FoundQuote } from "../../../core/engine/finding/quotes.ts";
+import type { Account } from "../account.ts";
 import { instantIn } from "./chronicle.ts";
 
 /** A metric over time that a claim quotes. */

@@ -1,8 +1,8 @@
-import { formatTime } from "../../core/base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
-import { containerOf } from "../../core/engine/evidence/records.ts";
-import type { Account } from "./account.ts";
-import { lastVisits } from "./visits.ts";
+import { formatTime } from "../../../core/base/preview.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { containerOf } from "../../../core/engine/evidence/records.ts";
+import type { Account } from "../account.ts";
+import { lastVisits } from "../visits.ts";
 
 /** A moment of the incident, from the run's input, a timeline in a result, or a record in a result. */
 export interface Moment {
