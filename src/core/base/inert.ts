@@ -214,7 +214,9 @@ function markdownPiece(piece: string): string {
   const [start, end] = innerOf(piece, OPENING + BRACKETS, CLOSING + BRACKETS);
   const around = (from: number, to?: number) => piece.slice(from, to).replace(/[[\]{}]/g, "");
   const bare = around(0, start) + piece.slice(start, end) + around(end);
-  return CODE_WORD.test(bare) ? codeWord(piece) : escapeMarks(piece).replace(/[[\]{}]/g, "\\$&");
+  return CODE_WORD.test(bare) || piece.includes("](")
+    ? codeWord(piece)
+    : escapeMarks(piece).replace(/[[\]{}]/g, "\\$&");
 }
 
 function escapeMarks(text: string): string {

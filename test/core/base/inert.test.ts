@@ -67,6 +67,9 @@ describe("Markdown text", () => {
     ["a | b", "a &#124; b"],
     ["it costs $5", "it costs `$5`"],
     ["src/pool.ts changed in 9eb6d5a6d52d", "`src/pool.ts` changed in `9eb6d5a6d52d`"],
+    ["one of [linear, github]", "one of \\[linear, github\\]"],
+    ["return { number", "return \\{ number"],
+    ["[a](b)", "`[a](b`)"],
   ])("writes %j as %j", (text, expected) => {
     expect(markdownLine(text)).toBe(expected);
   });
