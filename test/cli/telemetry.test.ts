@@ -320,7 +320,7 @@ describe("runs export", () => {
     const text = grown.map(({ seal: _, record: __, more: ___, ...event }, seq) => JSON.stringify({ ...event, seq }));
     writeFileSync(join(cwd, "large.jsonl"), `${[head, ...text].join("\n")}\n`);
     const { code, stderr } = await runHere(["runs", "export", "large.jsonl", "--otlp", collector.url], { cwd });
-    expect([code, stderr, collector.faults]).toEqual([0, "1508 spans sent\n", []]);
+    expect([code, stderr, collector.faults]).toEqual([0, "1,508 spans sent\n", []]);
     expect(collector.requests.length).toBeGreaterThan(3);
     expect(collector.spans).toHaveLength(1508);
   });

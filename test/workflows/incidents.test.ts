@@ -161,7 +161,7 @@ describe("an incident's maker", () => {
       const maker = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
       expect(await once(maker, "exit")).toEqual([0, null]);
       const kept = readdirSync(folder).filter(
-        (file) => !/^(?:case\.yml|README.md|truth.yml|make|make.mjs|history)$/.test(file),
+        (file) => !/^(?:case\.yml|live\.script\.yml|README.md|truth.yml|make|make.mjs|history)$/.test(file),
       );
       expect(readdirSync(out).sort()).toEqual(kept.sort());
       for (const place of truth.needles) {

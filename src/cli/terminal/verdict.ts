@@ -19,7 +19,17 @@ import {
   nextSteps,
   unroutedSection,
 } from "../../reports/model/tree/run.ts";
-import { type Block, badge, facts, type Item, list, strong, text, words } from "../../reports/model/tree/tree.ts";
+import {
+  type Block,
+  badge,
+  type Fact,
+  facts,
+  type Item,
+  list,
+  strong,
+  text,
+  words,
+} from "../../reports/model/tree/tree.ts";
 import { statusWord, type Visit } from "../../reports/model/visit.ts";
 import { describeStandings } from "./plan-view.ts";
 import { describeBlocks, type Screen } from "./sections.ts";
@@ -53,7 +63,7 @@ export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: V
     ...describeNodes(account, finished.state, options),
     describeSpent(account, finished.state, paint),
     ...describeSkipped(result),
-    ...describeBlocks(findings(account), options),
+    ...describeBlocks(findings(account, isWhole), options),
     ...describeBlocks(shortfalls(account), options),
     ...describeStandings(viewReport(account), paint, isWhole ? {} : { most: MOST_PLANNED, width: options.width }),
     ...(digest === undefined ? [] : [paint("dim", `record: ${digest}`)]),
@@ -109,7 +119,7 @@ function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
   ];
 }
 
-function findings(account: Account): Block[] {
+function findings(account: Account, isWhole: boolean): Block[] {
   const { finding, failure, evidence } = account;
   const { headline, cause, isUnshown } = finding;
   const isSaid = failure !== undefined || cause === undefined;
@@ -122,10 +132,19 @@ function findings(account: Account): Block[] {
     ...(failure ? [failureSection(failure), ...list(steps)] : []),
     ...awaitedSection(account).flatMap(({ parts }) => parts),
     ...title,
-    ...facts(findingFacts(account)),
+    ...facts(isWhole ? findingFacts(account) : shortFacts(account)),
     ...facts(evidence.claims.length === 0 ? [] : [["Evidence", words`${evidenceTitle(evidence)}`]]),
     ...unroutedSection(account),
   ];
+}
+
+/** Lists what the run found on few lines, without the reasons of what was ruled out. Reports and `runs show` have them. */
+function shortFacts({ finding }: Account): Fact[] {
+  const { ruledOut } = finding;
+  const facts = findingFacts({ finding: { ...finding, ruledOut: [] } });
+  return ruledOut.length === 0
+    ? facts
+    : [...facts, ["Ruled out", words`${ruledOut.map((one) => one.text).join("; ")}`]];
 }
 
 /** Lists what the run dropped, lacked or could not do. */
