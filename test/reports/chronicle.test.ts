@@ -32,11 +32,17 @@ describe("the timeline of an incident", () => {
     const moments = momentsOf(accountOf(recorded)).map(({ kind, at, what }) => `${kind} ${at} ${what}`);
     expect(moments).toEqual([
       "change 2026-11-18 10:26:35 UTC Change: 04fa1ae1e6d7: Skip the order write when the payment is declined",
+      "claim 2026-11-18 10:26:35 UTC Commit 04fa1ae1e6d7 by Wren Hallowick added a return for declined payments before pool.release(connection).",
       "change 2026-11-20 08:31:26 UTC Change: v1.14.0",
       "change 2026-11-20 14:37:26 UTC Change: checkout v1.14.0: Coupon codes",
-      "claim 2026-11-20 14:37:56 UTC On checkout-1 all 10 connections were in use at 14:37:56, with 9 payments declined.",
-      "claim 2026-11-20 14:38:06 UTC 97 % of POST /checkout failed on checkout-1 at 14:38:06.",
+      "claim 2026-11-20 14:37:26 UTC Release v1.14.0 of checkout (commit 44e3e56bf384) replaced v1.13.1 at 2026-11-20T14:37:26.706Z.",
+      "claim 2026-11-20 14:37:36 UTC pool_in_use of checkout-1 rose from 5 to 7 to 9 to 10 after the release.",
+      "claim 2026-11-20 14:37:56 UTC POST /checkout answers 503 since 2026-11-20T14:37:56.937Z, which it did not before.",
+      "claim 2026-11-20 14:37:56 UTC GET /customers/:id/orders answers 503 since 2026-11-20T14:37:56.971Z.",
+      "claim 2026-11-20 14:38:01 UTC Each instance logged 10 declined payments on v1.14.0, as many as its pool has connections; no more came afterwards.",
+      "claim 2026-11-20 14:38:16 UTC At 14:38:16 the error_ratio of checkout-1 and of checkout-2 is 1, with 10 connections in use.",
       "alert 2026-11-20 14:38:36 UTC Alert: Checkout answers too many POST /checkout with 5xx",
+      "claim 2026-11-20 14:39:37 UTC The newest PoolTimeoutError is at 2026-11-20T14:39:37.199Z.",
     ]);
   });
 
@@ -54,14 +60,20 @@ describe("the plots of a report", () => {
   it("show each quoted series of a table, with its quoted points", () => {
     const series = seriesOf(accountOf(recorded));
     expect(series.map(({ name, points, quoted }) => [name, points.length, quoted.map(({ value }) => value)])).toEqual([
-      ["pool_in_use", 8, [10, 10]],
-      ["pool_waiting", 8, [11, 12]],
-      ["payments_declined_since_start", 8, [9, 10]],
-      ["error_ratio", 8, [0, 0.9701]],
+      ["pool_in_use checkout-1", 15, [10, 5, 7, 9, 10]],
+      ["pool_waiting checkout-1", 15, [10, 0, 0, 0, 11]],
+      ["requests checkout-1", 15, [59, 48, 61, 46, 53]],
+      ["errors_5xx checkout-1", 15, [59, 0, 1, 0, 0]],
+      ["error_ratio checkout-1", 15, [1, 0, 0.0164, 0, 0]],
+      ["pool_in_use checkout-2", 15, [10]],
+      ["pool_waiting checkout-2", 15, [10]],
+      ["requests checkout-2", 15, [66]],
     ]);
     const page = reportHtml(recorded);
-    expect(page.match(/<figure class="plot">/g)).toHaveLength(4);
-    expect(page).toContain("error_ratio from 14:37:31 to 14:38:06, between 0 and 0.9701; claim 2 quotes 0 at 14:37:56");
+    expect(page.match(/<figure class="plot">/g)).toHaveLength(8);
+    expect(page).toContain(
+      "error_ratio checkout-1 from 14:37:11 to 14:38:21, between 0 and 1; claim 4 quotes 1 at 14:38:16",
+    );
     expect(page).toContain("change at 14:37:26; alert at 14:38:36");
     expect(page).toContain('<th scope="col">pool_in_use</th>');
     expect(page).toContain("<strong>2026-11-20T14:37:56.710Z</strong>");

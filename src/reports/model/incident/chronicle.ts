@@ -167,9 +167,13 @@ function changesAt(value: Json, ref: string, depth = 0): Change[] {
   });
 }
 
-/** Describes a change: `checkout v1.14.0: Coupon codes`. */
+/** Describes a change: `checkout v1.14.0: Coupon codes`. Shortens commit ids, and messages to their first line. */
 function describe(item: JsonObject): string {
   const name = [textIn(item, ["service", "environment"]), textIn(item, ["version", "tag", "name", "id", "sha"])];
-  const why = textIn(item, ["subject", "title", "reason", "summary", "message", "description", "text"]);
-  return [name.filter((each) => each !== undefined).join(" "), why].filter((each) => each).join(": ");
+  const [why] = (textIn(item, ["subject", "title", "reason", "summary", "message", "description", "text"]) ?? "").split(
+    "\n",
+    1,
+  );
+  const id = name.flatMap((each) => each?.replace(/^([0-9a-f]{12})[0-9a-f]{28}$/, "$1") ?? []).join(" ");
+  return [id, why].filter((each) => each).join(": ");
 }
