@@ -82,15 +82,20 @@ interface Version extends Pick<Ref, "name" | "id" | "date"> {
   readonly commit: string;
 }
 
+const MOST_IDS = 500;
+
 /** Finds the commits that deploys name by id or tag, the newest first. */
 async function findDeployed(
   git: Git,
   deploys: readonly unknown[],
   { tags, until }: { readonly tags: readonly Ref[]; readonly until: string },
 ): Promise<readonly Version[]> {
-  const text = JSON.stringify(deploys).slice(0, DEPLOYS_READ);
-  const words = new Set(text.split(/[^\w.+-]+/).flatMap((word) => [word, `v${word}`]));
-  const ids = [...words].filter((word) => /^(?=.*\d)[0-9a-f]{7,64}$/.test(word));
+  const text = JSON.stringify(deploys)
+    .slice(0, DEPLOYS_READ)
+    .replace(/\\[bfnrt]/g, " ");
+  const found = text.split(/[^\w.+-]+|\.{2,}/).map((word) => (word.endsWith(".") ? word.slice(0, -1) : word));
+  const words = new Set(found.flatMap((word) => [word, `v${word}`]));
+  const ids = [...words].filter((word) => /^(?=.*\d)[0-9a-f]{7,64}$/.test(word)).slice(0, MOST_IDS);
   const range = ["--all", "--date-order", "--timestamp", `--until=${until}`, `--max-count=${HISTORY_READ}`];
   const history = (await git(["rev-list", ...range])).text.trim().split("\n");
   return history.flatMap((line) => {

@@ -122,7 +122,10 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
       isHalted
         ? undefined
         : terminal.err(wipe("") + wrapLines(shown(text), terminal.isTerminal ? terminal.columns : undefined)),
-    redraw: async (lines) => (isHalted ? undefined : terminal.err(wipe(lines) + shown(lines))),
+    redraw: async (lines) => {
+      const text = shown(lines);
+      return isHalted ? undefined : terminal.err(wipe(text) + text);
+    },
     command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
     ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),
     protect(redactor) {

@@ -164,7 +164,9 @@ function pairs(value: JsonObject): Words {
 
 function inlineWords(value: Json): Words {
   const { ref, quote } = isObject(value) ? (value as JsonObject) : {};
-  if (typeof ref === "string" && typeof quote === "string") return words`${span("ref", ref)} ${span("quote", quote)}`;
+  const isCite =
+    isObject(value) && Object.keys(value).length === 2 && typeof ref === "string" && typeof quote === "string";
+  if (isCite) return words`${span("ref", ref)} ${span("quote", quote)}`;
   if (typeof value !== "object" || value === null) return valueWords(value);
   const isFlat = isObject(value) && Object.values(value).every((part) => typeof part !== "object");
   return isFlat ? pairs(value as JsonObject) : [code(inlineJson(value))];

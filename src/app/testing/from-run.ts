@@ -3,7 +3,7 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
-import { defined, isObject, type Json, parseJson } from "../../core/base/values.ts";
+import { defined, isObject, type Json, type JsonObject, parseJson, stringsIn } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
@@ -79,8 +79,20 @@ function expectedOf(record: RunRecord, events: readonly RunEvent[]): Expected {
     ...(called.length === 0 ? {} : { called }),
     ...(outcome.planned.length === 0
       ? {}
-      : { planned: outcome.planned.map(({ tool, input }) => ({ tool: String(tool), input })) }),
+      : {
+          planned: outcome.planned.map(({ tool, input }) => ({ tool: String(tool), input: repeatable(record, input) })),
+        }),
   };
+}
+
+/** Leaves out the members of an input that name the run, because a test's run has an id of its own. */
+function repeatable({ run, report_url }: RunRecord, input: Json | undefined): Json | undefined {
+  if (!isObject(input)) return input;
+  const isOfRun = (value: Json = null) =>
+    stringsIn(value).some(
+      (text) => text.split(/[^\w.-]+/).includes(run) || (report_url !== undefined && text.includes(report_url)),
+    );
+  return Object.fromEntries(Object.entries(input as JsonObject).filter(([, value]) => !isOfRun(value)));
 }
 
 /** Returns the answer to each approval. Throws if answers differ or were late, because a test cannot repeat that. */

@@ -84,7 +84,7 @@ function describeOperation(shown: ShownOperation, paint: Paint): string[] {
   return [
     head,
     ...written("text"),
-    ...inputLines(shown.operation.input).map((line) => `      ${describeReferences(line)}`),
+    ...inputLines(shown.operation.input).map((line) => `      ${line}`),
     ...diffLines(shown.operation.diff, paint).map((line) => `      ${line}`),
     ...written("facts").map((line) => paint("dim", line)),
   ];

@@ -65,7 +65,7 @@ function fits(patterns: readonly string[], names: readonly string[]): boolean {
 
 /** Matches a URL. What `*` stands for in the host of a pattern is in the host: `https://*.a.com/*` is not `https://b.com/.a.com/`. */
 function fitsUrl(pattern: string, url = ""): boolean {
-  const [host = "*"] = /^[a-z]+:\/\/[^/]*/i.exec(pattern) ?? [];
+  const [host = "*"] = /^(?:[a-z*]+:\/\/)?[^/]*/i.exec(pattern) ?? [];
   const [named = ""] = /^[a-z]+:\/\/[^/?#\\]*/i.exec(url) ?? [];
   return url !== "" && matchesPattern(pattern, url) && matchesPattern(host, named);
 }

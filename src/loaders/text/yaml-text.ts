@@ -137,7 +137,7 @@ function commonMistake(text: string, offset: number, code: ErrorCode): readonly 
   const dash = start + line.search(/\S/);
   if (/^\s*-[^\s-]/.test(line)) return ["a dash needs a space after it: write - VALUE", dash];
   if (/^\s*- /.test(line))
-    return ["a list item begins here, but the line before is none: begin it with a dash too", dash];
+    return ["a list item begins here, but the line before it is not one: begin that line with a dash too", dash];
   // A second key that is not in this line is in the next one, which then has too many spaces.
   if (end !== -1 && !/:(?:\s|$)/.test(text.slice(offset, end))) return [SYNTAX.BAD_INDENT ?? "", end + 1];
   return undefined;

@@ -1,6 +1,7 @@
 import type { Json } from "../../core/base/values.ts";
 import { isObject } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
+import { canonicalJson } from "../../core/engine/event/operation.ts";
 import { HELD, linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
@@ -27,35 +28,36 @@ export interface Deeds {
 export function deedsOf(report: Report, visits: readonly Visit[], every: readonly Visit[]): Deeds {
   const calls = writesIn(report, every);
   const planned = operationsIn(report);
-  const done = [...calls.done, ...planned.done];
-  const isDone = new Set(done.map(({ text }) => text));
   return {
-    done,
+    done: [...calls.done, ...planned.done],
     waiting: planned.waiting,
-    undone: [...calls.undone.filter(({ text }) => !isDone.has(text)), ...planned.undone, ...idleVisits(report, visits)],
+    undone: [...calls.undone, ...planned.undone, ...idleVisits(report, visits)],
   };
 }
 
+/** Lists the writes that calls made. A failed one that succeeded later, with the same input, is done. */
 function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "done" | "undone"> {
   const writers = new Set(
     record.skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
   );
   const done: Deed[] = [];
-  const undone: Deed[] = [];
+  const undone = new Map<string, Deed[]>();
   for (const visit of visits) {
     for (const { tool, input, outcome, planned, ref } of visit.calls) {
       if (!writers.has(tool) || planned !== undefined) continue;
       const text = `${tool}${gistOf(input)}`;
-      if (!outcome) undone.push({ text, why: "no result: it may have been carried out", at: ref });
-      else {
-        const why = callFailure(outcome);
-        const link = "output" in outcome ? linkOf(outcome.output) : undefined;
-        if (why === undefined) done.push({ text, at: ref, ...(link === undefined ? {} : { link }) });
-        else undone.push({ text, why, at: ref });
+      const key = canonicalJson([tool, input]);
+      const why = outcome ? callFailure(outcome) : "no result: it may have been carried out";
+      if (why !== undefined) {
+        undone.set(key, [...(undone.get(key) ?? []), { text, why, at: ref }]);
+        continue;
       }
+      undone.delete(key);
+      const link = outcome && "output" in outcome ? linkOf(outcome.output) : undefined;
+      done.push({ text, at: ref, ...(link === undefined ? {} : { link }) });
     }
   }
-  return { done, undone };
+  return { done, undone: [...undone.values()].flat() };
 }
 
 /** Returns the field of an input that best describes the write. */

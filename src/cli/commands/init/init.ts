@@ -27,7 +27,9 @@ export const init: Action = async (io, [given], flags) => {
   await tellSurvey(io, flags, { ...survey, errors });
   const name = nameOf((given ?? (await ask(io, flags, `Workflow name? [${USUAL}]`))) || USUAL);
   const guess = survey.ci ?? "none";
-  const asked = text(flags, "ci") ?? (await ask(io, flags, `Write a CI job: github, gitlab or none? [${guess}]`));
+  const asks = flags.from !== "fix";
+  const question = `Write a CI job: github, gitlab or none? [${guess}]`;
+  const asked = text(flags, "ci") ?? (asks ? await ask(io, flags, question) : undefined);
   const ci = ciOf(asked === "" ? guess : (asked ?? "none"));
   if (ci === "gitlab" && flags.from === "review") {
     throw usageError("the review has a CI job for GitHub only", "pass --ci github, or leave --ci out");
@@ -135,7 +137,7 @@ async function tellSurvey(io: Io, flags: Flags, found: Survey & Found): Promise<
   } = found;
   const lines = [
     ...(remote === undefined ? [] : [`repository: ${remote}`]),
-    `logs: ${logs.length === 0 ? "none below this folder" : logs.join(", ")}`,
+    `logs: ${logs.length === 0 ? "none found in this folder and two levels below" : logs.join(", ")}`,
     ...(error ? [`last error at ${error.at}: ${shortText(plainLine(error.example), 200)}`] : []),
     ...(error || flags.from !== undefined
       ? []

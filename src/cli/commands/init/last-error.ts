@@ -50,6 +50,6 @@ function errorOf(error: Json): LogError[] {
   if (typeof shape !== "string" || typeof count !== "number" || typeof example !== "string") return [];
   const [quote = ""] = example.split(/\n| {2}|…$/);
   // The files that quote it are committed.
-  if (quote.length < 12 || quote !== plainLine(quote) || TOKEN.test(quote)) return [];
-  return [{ shape, count, at: String(at), last: String(last), example: quote }];
+  if (quote.length < 12 || quote !== plainLine(quote) || TOKEN.test(example)) return [];
+  return [{ shape: quote, count, at: String(at), last: String(last), example: quote }];
 }

@@ -40,7 +40,7 @@ export function fillReferences(
 /** Replaces the references in a text by words for readers: `⟨link after apply: op-3⟩`. */
 export function describeReferences(text: string): string {
   return text.replace(REFERENCE, (written, escaped: string | undefined, id = "", path = "") => {
-    const what = /url$|link$/.test(path) ? "link" : path.slice(1) || "result";
+    const what = path.slice(1).replace(/^(?:html_)?url$/, "link") || "result";
     return escaped ? written : `⟨${what} after apply: ${id}⟩`;
   });
 }

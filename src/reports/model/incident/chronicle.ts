@@ -20,7 +20,7 @@ export interface Moment {
 export function momentsOf(account: Account): Moment[] {
   const { record, visits, evidence, finding } = account;
   const told = lastVisits(visits).flatMap(({ result }) => Object.values(result?.data ?? {}).flatMap(toldIn));
-  const claims = evidence.claims.flatMap(({ text, cites }) => {
+  const claims = evidence.claims.slice(0, evidence.kept).flatMap(({ text, cites }) => {
     const quoted = cites.map((cite) => ({ ...cite, time: evidence.quoteOf(cite)?.time ?? cite.quote }));
     const dated = quoted.find(({ time, problem }) => problem === undefined && instantIn(time) !== undefined);
     return dated ? [momentAt("claim", dated.time, text, dated.ref)] : [];
@@ -34,7 +34,14 @@ export function momentsOf(account: Account): Moment[] {
     ...claims,
     ...told.map((each) => onDay(each, day)),
   ]) {
-    const key = `${moment.kind === "change" ? "" : moment.what.replace(/\W+/g, " ").trim().toLowerCase()} ${moment.at}`;
+    const key = `${
+      moment.kind === "change"
+        ? ""
+        : moment.what
+            .replace(/[^\p{L}\p{N}]+/gu, " ")
+            .trim()
+            .toLowerCase()
+    } ${moment.at}`;
     if (!known.has(key)) known.set(key, moment);
   }
   return [...known.values()].sort((a, b) => (a.time ?? Infinity) - (b.time ?? Infinity));

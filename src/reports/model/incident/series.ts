@@ -30,7 +30,7 @@ export function seriesOf({ evidence, every }: Account): Series[] {
     }),
   );
   const found = new Map<string, Series>();
-  for (const [index, { cites }] of evidence.claims.entries()) {
+  for (const [index, { cites }] of evidence.claims.slice(0, evidence.kept).entries()) {
     for (const cite of cites) {
       const quote = evidence.quoteOf(cite);
       const output = outputs.get(cite.ref);
