@@ -1,5 +1,5 @@
 import type { ShownImage } from "../../base/image.ts";
-import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
 import type { EvidenceCounts } from "./node-result.ts";
 
 /** A prompt: an opening that stays the same during a node, then the turns so far. */
@@ -178,7 +178,7 @@ export function openingTexts(prompt: Prompt): readonly string[] {
 export function renderContext(context: RunContext): string {
   if (context.length === 0 && Object.keys(context.input).length === 0) return "";
   const blocks: string[] = [];
-  let lines = [`"input": ${jsonOnce(context.input)}`];
+  let lines = [`"input": ${jsonOnce(shownInput(context.input))}`];
   const close = () => {
     if (lines.length > 0) blocks.push(`{\n${lines.join(",\n")}\n}`);
     lines = [];
@@ -194,6 +194,16 @@ export function renderContext(context: RunContext): string {
   return [["## Run Context", intro, ...blocks].join("\n\n"), ...citedLines(context), ...droppedLines(context)].join(
     "\n",
   );
+}
+
+/**
+ * Leaves out the node results of the earlier run that `--from-run` gave, because its finding has what they showed. They are
+ * many times as long. Templates and conditions still see them.
+ */
+function shownInput(input: JsonObject): JsonObject {
+  if (!isObject(input.run)) return input;
+  const { results, ...run } = input.run as JsonObject;
+  return isObject(results) && isObject(run.finding) ? { ...input, run } : input;
 }
 
 /** Formats a step's result. Text is fenced, so that it cannot look like the result of another step. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../src/core/base/values.ts";
 import {
   defaultFeedback,
   judgePrompt,
@@ -118,6 +119,15 @@ describe("the run's context (N2, D47)", () => {
     expect(last && renderContext(last)).toBe(
       '## Run Context\n\nThe input of this run and the results of the nodes that ran before this one.\n\n{\n"input": {},\n"b": {"summary":"two"},\n"a": {"summary":"three"}\n}',
     );
+  });
+
+  test("an earlier run is shown by its finding, or else by its results", () => {
+    const shown = (run: JsonObject) => renderContext({ input: { run, other: 1 }, entries: [], length: 0 });
+    const results = { look: { data: { text: "long" } } };
+    expect(shown({ id: "r", finding: { title: "full" }, results })).toContain(
+      '"input": {"run":{"id":"r","finding":{"title":"full"}},"other":1}',
+    );
+    expect(shown({ id: "r", finding: null, results })).toContain('"text":"long"');
   });
 
   test("a prompt under way keeps its context although the run goes on", () => {
