@@ -16,7 +16,7 @@ await build({
   target: "node20",
   packages: "external",
   define: { __PARTS__: '"../../dist"' },
-  alias: { skillflow: "./src/index.ts" },
+  alias: { "skillflow/internal": "./src/kit/internal.ts", skillflow: "./src/index.ts" },
   logLevel: "warning",
 });
 const { PATH = "", HOME = "", TMPDIR = "/tmp" } = process.env;
