@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { relative } from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
-import { longer } from "./long.ts";
+import { LONG, longer } from "./long.ts";
 
 /** How long nothing may happen: a loop without end in a test file lets no time limit end it. */
 const MOST_SILENCE_MS = longer(180_000);
@@ -43,7 +43,8 @@ export default class SummaryReporter implements Reporter {
       for (const test of tests) count[test.result().state] += 1;
     }
     const line = `${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped\n`;
-    process.once("exit", () => process.stdout.write(line));
+    const why = LONG ? "" : "Skipped: the long forms (npm run test:long), and what this machine lacks.\n";
+    process.once("exit", () => process.stdout.write(why + line));
   }
 
   #giveUp(): void {

@@ -37,13 +37,10 @@ export interface Alert {
   readonly deploys: string;
   readonly metrics: string;
   readonly repository: string;
-  /** Of its title and summary, longest first. */
-  readonly words: readonly string[];
 }
 
 export function readAlert(payload: unknown): Alert {
-  const values = [...textsOf(payload)];
-  const all = values.map(({ text }) => text).join("\n");
+  const all = [...textsOf(payload)].join("\n");
   const places = all.match(/workflows\/incidents\/[\w./*-]*\w/g) ?? [];
   const place = (pattern: RegExp) => places.find((one) => pattern.test(one)) ?? "";
   return {
@@ -52,22 +49,16 @@ export function readAlert(payload: unknown): Alert {
     deploys: place(/deploys\.jsonl$/),
     metrics: place(/\/metrics\./),
     repository: place(/\.bundle$/),
-    words: wordsOf(values.filter(({ key }) => TITLES.has(key)).map(({ text }) => text)),
   };
 }
 
-/** The keys under which the monitoring systems tell in words what is the matter. */
-const TITLES = new Set([
-  ...["title", "summary", "description", "name", "cause", "Subject", "culprit", "alertname", "AlarmDescription"],
-]);
-
-function* textsOf(value: unknown, key = ""): Generator<{ readonly key: string; readonly text: string }> {
+function* textsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
-    yield { key, text: value };
+    yield value;
     if (value.startsWith("{")) yield* textsOf(parsed(value));
-  } else if (typeof value === "number") yield { key, text: String(value) };
-  else if (Array.isArray(value)) for (const one of value) yield* textsOf(one, key);
-  else if (isObject(value)) for (const [name, one] of Object.entries(value)) yield* textsOf(one, name);
+  } else if (typeof value === "number") yield String(value);
+  else if (Array.isArray(value)) for (const one of value) yield* textsOf(one);
+  else if (isObject(value)) for (const one of Object.values(value)) yield* textsOf(one);
 }
 
 function parsed(text: string): unknown {
@@ -82,17 +73,6 @@ function newestTime(text: string): string {
   const written = text.match(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g) ?? [];
   const epochs = (text.match(/\b1[789]\d{11}\b/g) ?? []).map((digits) => new Date(Number(digits)).toISOString());
   return [...written, ...epochs].sort().at(-1) ?? "";
-}
-
-const COMMON =
-  /^(?:https?|workflows|incidents|repository|deploys|metrics|threshold|seconds|example|triggered|alarm|above)$/;
-
-function wordsOf(titles: readonly string[]): readonly string[] {
-  const plain = titles.map((title) => title.replace(/\S*workflows\/incidents\S*|https?:\S*/g, " "));
-  const words = plain.flatMap((title) => title.toLowerCase().match(/[a-z][a-z0-9_-]{3,}/g) ?? []);
-  return [...new Set(words)]
-    .filter((word) => !COMMON.test(word))
-    .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
 
 /** A result as a model reads it, and its texts as they were before they became JSON. */
