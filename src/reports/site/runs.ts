@@ -1,5 +1,6 @@
 import { formatCost, formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import type { RunSummary } from "../../core/engine/record/run-summary.ts";
+import { STATE_MARKS } from "../html/finding.ts";
 import { html, type Markup } from "../html/markup/markup.ts";
 import { stateOf } from "../model/account.ts";
 import script from "./browser/runs.js?raw" with { type: "text" };
@@ -42,10 +43,8 @@ ${filterHtml(view)}
   return sitePage({ title: busy === "" ? "Runs" : `(${underWay.length}) Runs`, body, script: { code: script, nonce } });
 }
 
-const STATES = ["running", "waiting", "succeeded", "degraded", "failed", "stopped", "interrupted", "skipped"];
-
 function filterHtml({ view: { state, text }, searched }: RunsView): Markup {
-  const options = STATES.map((each) =>
+  const options = Object.keys(STATE_MARKS).map((each) =>
     each === state ? html`<option selected>${each}</option>` : html`<option>${each}</option>`,
   );
   const note = searched === undefined ? undefined : html`<span>among the newest ${formatCount(searched)} runs</span>`;
