@@ -9,8 +9,8 @@ export function makeFifo(folder: string) {
   if (made.status !== 0) throw new Error(`mkfifo: ${made.stderr}`);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  /** What has arrived: nothing where nobody holds it, undefined where somebody does and is silent. */
-  const read = (): string | undefined => {
+  /** Returns what has arrived: "" if nobody holds the FIFO, undefined if somebody holds it and has written nothing. */
+  const arrived = (): string | undefined => {
     const bytes = Buffer.alloc(100);
     try {
       return bytes.toString("utf8", 0, readSync(reader, bytes));
@@ -20,17 +20,18 @@ export function makeFifo(folder: string) {
     }
   };
   return {
+    arrived,
     /** The next text that arrives. */
     next: async (): Promise<string> => {
       for (;;) {
-        const text = read();
+        const text = arrived();
         if (text) return text;
         await turn();
       }
     },
-    isHeld: (): boolean => read() !== "",
+    isHeld: (): boolean => arrived() !== "",
     released: async (): Promise<void> => {
-      while (read() !== "") await turn();
+      while (arrived() !== "") await turn();
     },
   };
 }
