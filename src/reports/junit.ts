@@ -2,24 +2,27 @@ import { xmlText } from "../core/base/inert.ts";
 import { cutText } from "../core/base/preview.ts";
 import { nodePath, placeOf } from "../core/document/inner/place.ts";
 import { modelText } from "../core/document/model-list.ts";
+import { stateOf as foldedState } from "../core/engine/fold/fold.ts";
+import { answerRecheck, type RecheckedClaim } from "../core/engine/recheck/answer.ts";
 import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
 import type { Report } from "./model/report.ts";
 import { complaintOf, durationOf, type InnerRun, statusOf, type Visit } from "./model/visit.ts";
 import { visitsOf } from "./model/visits.ts";
 
-/** Creates JUnit XML with one suite, a case for each visit, and a case for an error outside of the nodes. */
+/** Creates JUnit XML with one suite, a case for each visit and rechecked claim, and one for an error outside of the nodes. */
 export function junitXml(report: Report): string {
   const { visits } = visitsOf(report);
   const { record, result } = report;
   const told = visits.flatMap(casesOf);
+  const claims = answerRecheck(record, foldedState(report))?.claims ?? [];
   const own = told.flatMap((each) => ("node" in each ? [each] : []));
-  const failures = own.filter(isFailure).length;
-  const skipped = told.filter(isLeftOut).length;
+  const failures = own.filter(isFailure).length + claims.filter(({ answer }) => answer === "not_held").length;
+  const skipped = told.filter(isLeftOut).length + claims.filter(({ answer }) => answer === "inconclusive").length;
   const unfinished = own.filter(isUnfinished).length;
   const outside = outsideCase(report, failures + unfinished);
   const counts = {
-    tests: told.length + (outside === "" ? 0 : 1),
+    tests: told.length + claims.length + (outside === "" ? 0 : 1),
     failures,
     errors: unfinished + (outside === "" ? 0 : 1),
     skipped,
@@ -31,6 +34,7 @@ export function junitXml(report: Report): string {
     `  <testsuite${attributes({ name: record.workflow.id, ...counts, timestamp: record.at })}>`,
     ...properties(report),
     ...told.map((each) => ("node" in each ? visitCase(record.workflow.id, each) : itemCase(record.workflow.id, each))),
+    ...claims.map((claim) => claimCase(record.workflow.id, claim)),
     ...(outside === "" ? [] : [outside]),
     "  </testsuite>",
     "</testsuites>",
@@ -86,6 +90,14 @@ function itemCase(workflow: string, item: Item): string {
       ? ""
       : `      <system-out>${xmlText(cutText(`degraded: ${itemWord(item)}: ${complaint}`, LONGEST))}</system-out>`;
   return [open, outcome, "    </testcase>"].filter((part) => part !== "").join("\n");
+}
+
+const UNHELD = { not_held: "failure", inconclusive: "skipped" } as const;
+
+function claimCase(workflow: string, { claim, answer, reason = answer }: RecheckedClaim): string {
+  const open = `    <testcase${attributes({ name: claim, classname: workflow, time: "0.000" })}>`;
+  const outcome = answer === "held" ? [] : [`      <${UNHELD[answer]}${attributes({ message: reason })}/>`];
+  return [open, ...outcome, "    </testcase>"].join("\n");
 }
 
 function properties({ result, record }: Report): string[] {

@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Recheck } from "../../src/core/engine/recheck/answer.ts";
@@ -15,7 +16,7 @@ nodes:
   look:
     name: Look
     instruction: Find the cause.
-    skills: [logs]
+    skills: [logs, git]
     output: { type: object }
     eval: [{ name: shown, kind: evidence, on_unsupported: drop, rule: { claims: "claims[*]", min_supported: 0 } }]
 edges: []
@@ -51,8 +52,8 @@ async function investigate({ calls, claims }: Asked): Promise<void> {
     }),
   );
   writeFileSync(join(cwd, "app.log"), `${OLD.join("\n")}\n`);
-  const ended = await here("run", "w.yml", "--run-id", "one", "--json");
-  expect([ended.code, ended.stderr]).toEqual([0, expect.any(String)]);
+  const ended = await here("run", "w.yml", "--run-id", "one", "--input", '{"alert":"Payments are slow"}');
+  expect([ended.code, ended.code === 0 ? "" : ended.stderr]).toEqual([0, ""]);
 }
 
 async function recheck(lines: readonly string[], ...flags: string[]): Promise<[number | null, Recheck]> {
@@ -82,9 +83,10 @@ describe("a recheck", () => {
     const calls = events.filter(({ type }) => type === "tool:call");
     expect(calls.length).toBe(answer === "not_held" ? 1 : 2);
     const listed = JSON.parse((await here("runs", "list", "--json")).stdout) as {
-      runs: { id: string; kind: string }[];
+      runs: { id: string }[];
     };
-    expect(listed.runs.find(({ id }) => id === told.run)).toMatchObject({ kind: "recheck" });
+    const verdict = { kind: "recheck", status: "succeeded", verdict: answer, exitCode: code };
+    expect(listed.runs.find(({ id }) => id === told.run)).toMatchObject(verdict);
     expect(JSON.parse((await here("runs", "show", "latest", "--json")).stdout)).toMatchObject({ run: "one" });
   });
 
@@ -96,6 +98,61 @@ describe("a recheck", () => {
     expect((await recheck([timeout(recently(5), 9)]))[1].answer).toBe("not_held");
     const stats = JSON.parse((await here("stats", "--json")).stdout);
     expect([stats.rows, stats.skipped]).toMatchObject([[{ rechecks: { held: 1, not_held: 1, inconclusive: 0 } }], []]);
+  });
+
+  it("is what its reports say, with each claim and why", async () => {
+    await investigate(found);
+    const reports = ["md", "junit", "html"].flatMap((kind) => ["--report", `${kind}=r.${kind}`]);
+    const [, { run }] = await recheck([timeout(recently(5), 9)], ...reports);
+    const [md, junit, html] = ["r.md", "r.junit", "r.html"].map((name) => readFileSync(join(cwd, name), "utf8"));
+    expect(md).toContain(`Not held: ${CLAIM.claim} (recheck of run one)`);
+    expect(html).toContain("the quoted record occurs again");
+    expect(junit).toMatch(
+      /failures="1"[\s\S]*name="Payments time out"[\s\S]*<failure message="the quoted record occurs again"/,
+    );
+    expect((await here("runs", "show", run)).stdout).toContain("verdict: not_held");
+    expect((await here("recheck", "one", "--quiet")).stderr).toBe("not held: recheck of run one\n");
+  });
+
+  it("lets claims that show no symptom decide only if there is no other", async () => {
+    const alert = { claim: "The alert says so", quote: "Payments are slow", ref: "input" };
+    const git = (...argv: string[]) =>
+      execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=a@b.test", ...argv], { cwd });
+    git("init", "--quiet");
+    git("commit", "--quiet", "--allow-empty", "--message", "Lower the timeout");
+    const commit = { claim: "A commit lowered the timeout", quote: "Lower the timeout", ref: "r2" };
+    const show = { tool: "git_show", input: { commits: ["HEAD"] } };
+    await investigate({ calls: [...found.calls, show], claims: [CLAIM, alert, commit] });
+    const [code, { claims }] = await recheck([paid(recently(5), 9)]);
+    expect([code, claims.map(({ answer }) => answer)]).toEqual([0, ["held", "inconclusive", "inconclusive"]]);
+    cwd = makeProject({ "w.yml": WORKFLOW });
+    await investigate({ ...found, claims: [alert] });
+    expect((await recheck([paid(recently(5), 9)]))[0]).toBe(8);
+  });
+
+  it("makes calls whose ranges become the same one once", async () => {
+    const later = { ...SEARCH, until: `${THEN}:20:00Z` };
+    await investigate({
+      calls: [...found.calls, { tool: "logs_search", input: later }],
+      claims: [CLAIM, { ...CLAIM, claim: "They time out for long", ref: "r2" }],
+    });
+    const [, { run, claims }] = await recheck([timeout(recently(5), 9)]);
+    expect(claims.map(({ answer }) => answer)).toEqual(["not_held", "not_held"]);
+    expect(readEvents(cwd, run).filter(({ type }) => type === "tool:call")).toHaveLength(1);
+  });
+
+  it("does not reach back into the incident if the range had no end", async () => {
+    const { until: _end, ...open } = SEARCH;
+    await investigate({ calls: [{ tool: "logs_search", input: open }], claims: [CLAIM] });
+    expect((await recheck([paid(recently(5), 9)]))[0]).toBe(0);
+  });
+
+  it("that a limit ended before its second search is inconclusive, with the limit's exit code and reason", async () => {
+    await investigate(found);
+    writeFileSync(join(cwd, ".skillflow.yml"), "limits: { max_steps: 1 }\n");
+    const ended = await here("recheck", "one", "--json");
+    expect([ended.code, JSON.parse(ended.stdout).answer]).toEqual([5, "inconclusive"]);
+    expect(ended.stderr).toContain("the recheck ended before the call without filters was made");
   });
 
   it("looks back as far as --window says", async () => {
@@ -147,7 +204,6 @@ describe("a recheck", () => {
     expect((await here("recheck", "one", "--window", "soon")).code).toBe(2);
     const text = readEvents(cwd, "one").length;
     expect(text).toBeGreaterThan(0);
-    const { readFileSync } = await import("node:fs");
     const file = runFile(cwd, "one");
     writeFileSync(file, readFileSync(file, "utf8").replace("Payments time out", "Payments were fine"));
     expect((await here("recheck", "one")).code).toBe(4);

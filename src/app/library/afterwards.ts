@@ -1,11 +1,11 @@
-import { SkillflowError, usageError } from "../../core/base/errors.ts";
-import { answerRecheck, type Recheck } from "../../core/engine/recheck/answer.ts";
+import { usageError } from "../../core/base/errors.ts";
+import type { Recheck } from "../../core/engine/recheck/answer.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
 import { type Approved, parseApprovals } from "../../core/engine/result/approval.ts";
 import { personAtWork } from "../adapters/person.ts";
 import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
-import { planRecheck, prepareRecheck } from "../runs/afterwards/recheck.ts";
+import { planRecheck, prepareRecheck, recheckOf } from "../runs/afterwards/recheck.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
 import { openOperations, prepareApply, reviewPlan } from "../runs/apply.ts";
 import {
@@ -89,9 +89,7 @@ export async function recheckRun(workspace: Workspace, given: string): Promise<R
   const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
   try {
     const watch = { observers: [], signal, onPromptChanged: ignore, loggerFor };
-    const answer = answerRecheck(await startRun(workspace, prepared, watch));
-    if (answer) return answer;
-    throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
+    return recheckOf(await startRun(workspace, prepared, watch));
   } finally {
     await prepared.close();
   }

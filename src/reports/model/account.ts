@@ -1,9 +1,10 @@
 import { formatCost, plural } from "../../core/base/preview.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import type { RunStatus } from "../../core/engine/event/end.ts";
-import { type Finding, findingOf } from "../../core/engine/finding/finding.ts";
+import { type Finding, findingOf, recheckFinding } from "../../core/engine/finding/finding.ts";
 import { nameOfNode } from "../../core/engine/fold/documents.ts";
 import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
+import { answerRecheck } from "../../core/engine/recheck/answer.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { type Deeds, deedsOf } from "./deeds.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
@@ -44,7 +45,8 @@ export function accountOf(report: Report): Account {
   const failure = report.isUnderWay ? undefined : failureOf(report, visits);
   const { record } = report;
   const state = stateAfter(report);
-  const finding = findingOf(state, { record, workflow: record.workflow });
+  const recheck = answerRecheck(record, state);
+  const finding = recheck ? recheckFinding(recheck, record) : findingOf(state, { record, workflow: record.workflow });
   return {
     ...report,
     state: report.isUnderWay ? "running" : stateOf(report.result),
@@ -86,7 +88,7 @@ function standingOf({ result }: Report, visits: readonly Visit[]): string {
 }
 
 function headlineOf(report: Report, finding: Finding, failure: Failure | undefined): string {
-  const isNamed = report.record.workflow.report?.headline !== undefined;
+  const isNamed = finding.rechecked !== undefined || report.record.workflow.report?.headline !== undefined;
   if (finding.headline !== undefined && (isNamed || !failure)) return finding.headline;
   if (failure) return failure.headline;
   const [asked] = report.result.waiting ?? [];

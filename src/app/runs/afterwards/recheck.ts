@@ -1,8 +1,9 @@
+import { SkillflowError } from "../../../core/base/errors.ts";
 import { defined, type Json, type JsonObject, toJson } from "../../../core/base/values.ts";
 import { type FoundClaim, findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
-import type { RecheckPlan, Repeat } from "../../../core/engine/recheck/answer.ts";
+import { answerRecheck, type Recheck, type RecheckPlan, type Repeat } from "../../../core/engine/recheck/answer.ts";
 import { literal, moveInput, widenInput } from "../../../core/engine/recheck/calls.ts";
 import { emptyCondition, readSymptom } from "../../../core/engine/recheck/compare.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
@@ -30,6 +31,13 @@ interface PlanRequest {
 /** Most calls that are repeated: the limit of a node's steps. */
 const MOST_CALLS = 50;
 
+/** Returns the answer of a run of kind `recheck`. */
+export function recheckOf(stored: StoredRun): Recheck {
+  const answer = answerRecheck(stored.record, stateOf(stored));
+  if (!answer) throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
+  return answer;
+}
+
 /** Plans the repeats. Facts about tools come from the skills of now, which trust limits. */
 export async function planRecheck(workspace: Workspace, of: StoredRun, request: PlanRequest): Promise<PlannedRecheck> {
   const { record } = of;
@@ -41,6 +49,7 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
   const steps: JsonObject[] = [];
   const wider: JsonObject[] = [];
   const used = new Set<string>();
+  const made = new Map<string, string>();
   for (const ref of refs) {
     const call = state.run.calls.get(ref);
     if (!call) continue;
@@ -64,17 +73,22 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
             ? `only ${MOST_CALLS} calls are repeated`
             : undefined;
     if (reason !== undefined || !found || moved === undefined) {
-      repeats.push({ ...base, input: call.input, since: 0, isWidened: false, ...defined("reason", reason) });
+      const isFixed = found !== undefined && moved === undefined && (found.isCode || found.tool.clock === "none");
+      repeats.push({ ...base, input: call.input, since: 0, isWidened: false, isFixed, ...defined("reason", reason) });
       continue;
     }
-    const step = `c${steps.length + 1}`;
     const tool = exposedName(found.skill, found.tool.name);
     const { input, since } = moved;
-    steps.push({ id: step, tool, with: literal(input), on_error: "skip" });
+    // Two ranges of one call become the same one.
+    const key = JSON.stringify([tool, input]);
+    const step = made.get(key) ?? `c${steps.length + 1}`;
+    if (!made.has(key)) steps.push({ id: step, tool, with: literal(input), on_error: "skip" });
+    made.set(key, step);
     used.add(found.skill);
     const wide = widenInput(input, found.tool, found.tool.input_schema as Json);
     const when = wide === undefined || output === undefined ? undefined : emptyCondition(step, output, symptoms);
-    if (wide !== undefined && when) wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
+    if (wide !== undefined && when && !wider.some(({ id }) => id === step))
+      wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
     repeats.push({ ...base, step, input, since, isWidened: when !== undefined });
   }
   const input = { of: record.run, claims: claims.map(planned), repeats };
@@ -91,7 +105,7 @@ async function findTool(workspace: Workspace, { record }: StoredRun, exposed: st
   if (recorded?.effect !== "read") return undefined;
   const entry = await workspace.skills.find(recorded.skill, recordedSkills(record.workflow));
   const tool = entry?.skill.tools.find(({ name }: Tool) => name === recorded.name);
-  return tool?.effect === "read" ? { skill: recorded.skill, tool } : undefined;
+  return tool?.effect === "read" ? { skill: recorded.skill, tool, isCode: entry?.skill.category === "git" } : undefined;
 }
 
 /** Stands for the calls if none can be repeated, so that the recheck is recorded all the same. It is never made. */

@@ -1,7 +1,7 @@
 import { messageOf } from "../../../core/base/errors.ts";
 import { groupBy } from "../../../core/base/values.ts";
 import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
-import { answerRecheck, type Recheck } from "../../../core/engine/recheck/answer.ts";
+import type { Recheck } from "../../../core/engine/recheck/answer.ts";
 import { summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import {
   type CountedRun,
@@ -13,6 +13,7 @@ import {
 import { type FeedbackLine, readFeedback } from "../../../core/engine/state/feedback.ts";
 import type { Workspace } from "../../host.ts";
 import { feedbackEntries } from "./feedback.ts";
+import { recheckOf } from "./recheck.ts";
 
 export type { Stats };
 
@@ -39,9 +40,7 @@ export async function collectStats(workspace: Workspace, wanted: number): Promis
         if (run) runs.push(run);
       }
       if (kind !== "recheck") continue;
-      const answer = answerRecheck(await store.read(id));
-      if (answer) rechecks.push(answer);
-      else skipped.push({ run: id, reason: "the recheck has no answer" });
+      rechecks.push(recheckOf(await store.read(id)));
     } catch (error) {
       skipped.push({ run: id, reason: messageOf(error) });
     }

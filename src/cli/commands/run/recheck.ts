@@ -1,13 +1,13 @@
 import { recordedSkills } from "../../../app/documents.ts";
-import { planRecheck, prepareRecheck } from "../../../app/runs/afterwards/recheck.ts";
+import { planRecheck, prepareRecheck, recheckOf } from "../../../app/runs/afterwards/recheck.ts";
 import { readEnded } from "../../../app/runs/afterwards/verify.ts";
 import { startRun } from "../../../app/runs/drive.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
-import { SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { parseDuration } from "../../../core/base/values.ts";
-import { answerRecheck, type Recheck } from "../../../core/engine/recheck/answer.ts";
+import type { Recheck } from "../../../core/engine/recheck/answer.ts";
 import { runChoices, text } from "../../flags.ts";
 import { continuedRun, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, writeOutputs } from "../../outputs.ts";
@@ -16,15 +16,13 @@ import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 import { openTrusted, personAt } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";
 
-const EXIT_CODES = { held: 0, not_held: 1, inconclusive: 8 } as const;
-
 /** Runs `skillflow recheck`: repeats the calls that the kept claims of a run cite, and compares. */
 export const recheck = tellingRefusal(async (io, _, flags) => {
   const outputs = chooseOutputs(flags);
   const given = text(flags, "window");
   const window = given === undefined ? undefined : parseDuration(given);
   if (given !== undefined && window === undefined)
-    throw usageError(`--window ${given} is not a duration`, "such as 30m");
+    throw usageError(`--window ${given} is not a duration above 0`, "such as 30m");
   const { record: earlier } = continuedRun(io);
   const { workflow } = earlier;
   const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
@@ -48,13 +46,16 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
       },
     });
     io.beginning.isTold = true;
-    const answer = answerRecheck(finished);
-    if (!answer) throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
+    const answer = recheckOf(finished);
     const report = completeReport(io.host, finished);
     await writeOutputs(io, outputs, { report, planned: undefined, written: [] });
     if (flags.json === true) await io.out(jsonText(answer));
-    if (flags.quiet !== true) await io.err(describe(answer, painter(io, flags)));
-    return signal.aborted ? 130 : EXIT_CODES[answer.answer];
+    const { result } = report;
+    const lines = describe(answer, painter(io, flags), result.error?.message);
+    // Quiet, only what a person has to know of is printed.
+    const shown = flags.quiet !== true ? lines : result.exitCode === 0 ? [] : lines.slice(0, 1);
+    if (shown.length > 0) await io.err(`${shown.join("\n")}\n`);
+    return result.exitCode;
   } finally {
     await prepared.close();
   }
@@ -63,12 +64,13 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
 const WORDS = { held: "held", not_held: "not held", inconclusive: "inconclusive" } as const;
 const COLORS = { held: "green", not_held: "red", inconclusive: "yellow" } as const;
 
-function describe({ run, of, answer, claims }: Recheck, paint: Paint): string {
+function describe({ run, of, answer, claims }: Recheck, paint: Paint, ended: string | undefined): string[] {
   const lines = claims.map(({ claim, answer: own, reason }) => {
     const why = reason === undefined ? "" : paint("dim", ` (${plainLine(reason)})`);
     return `  ${paint(COLORS[own], WORDS[own])}: ${plainLine(claim)}${why}`;
   });
   const head = `${paint([COLORS[answer], "bold"], WORDS[answer])}: recheck of run ${plainLine(of)}`;
   const none = claims.length === 0 ? ["  the run has no kept claim"] : [];
-  return [head, ...lines, ...none, paint("dim", `  recorded as ${plainLine(run)}`), ""].join("\n");
+  const early = ended === undefined ? [] : [`  ended early: ${plainLine(ended)}`];
+  return [head, ...lines, ...none, ...early, paint("dim", `  recorded as ${plainLine(run)}`)];
 }

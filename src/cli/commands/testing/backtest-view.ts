@@ -1,4 +1,5 @@
 import type { BacktestDocument } from "../../../app/testing/documents.ts";
+import { plural } from "../../../core/base/preview.ts";
 import { oneLine } from "../../terminal/terminal.ts";
 
 /** Result of a backtest for people. */
@@ -58,9 +59,9 @@ function notesOf({ cases, leftOut, baseline }: BacktestDocument): string[] {
       : [`${id}: these tools may have returned what happened after the case's time: ${told}`];
   });
   const compared = baseline && [
-    `score ${baseline.now.toFixed(2)}, before ${baseline.before.toFixed(2)}, over ${baseline.cases} cases; the spread is ` +
+    `score ${baseline.now.toFixed(2)}, before ${baseline.before.toFixed(2)}, over ${plural(baseline.cases, "case")}; the spread is ` +
       `${baseline.spread.toFixed(2)}${baseline.fell ? ": it fell" : ""}`,
   ];
-  const omitted = leftOut > 0 ? [`${leftOut} judged runs make no case`] : [];
+  const omitted = leftOut > 0 ? [`${plural(leftOut, "judged run")} without a known truth left out`] : [];
   return [...unbounded, ...omitted, ...(compared ?? [])];
 }

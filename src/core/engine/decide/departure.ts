@@ -15,6 +15,7 @@ import type { Program } from "../fold/program.ts";
 import type { Inside, PathStep, State } from "../fold/state.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Leaving } from "../fold/visit.ts";
+import { answerRecheck } from "../recheck/answer.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import { sourcesOf } from "./planning.ts";
@@ -330,8 +331,10 @@ function degradedWith(program: Program, state: State): Degraded[] {
   return isKnown ? degraded : [...degraded, { node, reason: "no claim shows its cause" }];
 }
 
-/** Returns the value at the first of the workflow's `verdict` paths that resolves. */
-function verdictOf({ workflow: { verdict = [] } }: Program, state: State): Json | undefined {
+/** Returns the value at the first of the workflow's `verdict` paths that resolves, or the answer of a recheck. */
+function verdictOf({ record, workflow: { verdict = [] } }: Program, state: State): Json | undefined {
+  const recheck = answerRecheck(record, state);
+  if (recheck) return recheck.answer;
   for (const path of [verdict].flat()) {
     const found = followPath(path, contextFor({ output_required: [path] }, state));
     if (!("missing" in found)) return found.length === 1 ? found[0] : [...found];

@@ -103,6 +103,8 @@ export interface RecordedCall {
   readonly node: string;
   /** Path of the inner run that made the call. */
   readonly at?: string;
+  /** Step of a `steps` node that made the call. */
+  readonly step?: string;
   readonly tool: string;
   readonly input: Json;
   /** Facts about the tool, if another run made the call. */

@@ -1,12 +1,13 @@
 import { followPath } from "../../base/path.ts";
 import { shortText } from "../../base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { RunRecord } from "../event/record.ts";
 import { evidenceOf } from "../fold/fold-inner.ts";
 import type { State } from "../fold/state.ts";
+import type { Recheck, RecheckedClaim } from "../recheck/answer.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, type Refutations, refutedIn } from "./claims.ts";
 import { describeQuotes, type FoundQuote } from "./quotes.ts";
 
@@ -25,6 +26,8 @@ export interface Finding {
   readonly missing: readonly string[];
   /** No claim of the node with the cause holds, or the cause or headline repeats a claim that does not. */
   readonly isUnshown?: true;
+  /** For a recheck: the claims of the earlier run, and whether their symptoms are gone. */
+  readonly rechecked?: readonly RecheckedClaim[];
   /** Claims that hold, those of the node with the cause first. */
   readonly claims: readonly FoundClaim[];
   readonly counts: FindingCounts;
@@ -91,6 +94,22 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
     counts: countsOf(state, judged),
   };
 }
+
+/** Returns what a recheck found: its answer, and the claim that decided it. */
+export function recheckFinding({ run, of, answer, claims }: Recheck, { report_url }: Investigated["record"]): Finding {
+  const deciding = claims.find((claim) => claim.answer === answer);
+  const symptoms = answer === "held" ? "The symptoms are gone" : (deciding?.claim ?? "no claim can be checked again");
+  return {
+    run,
+    ...defined("reportUrl", report_url),
+    headline: shortText(`${HEADS[answer]}: ${symptoms} (recheck of run ${of})`, MOST_TITLE),
+    verdict: answer,
+    ...{ ruledOut: [], missing: [], claims: [], rechecked: claims },
+    counts: { claims: 0, kept: 0, partial: 0, unbound: 0 },
+  };
+}
+
+const HEADS = { held: "Held", not_held: "Not held", inconclusive: "Inconclusive" } as const;
 
 /** Returns the headline of a finding without describing its quotes. */
 export function headlineIn(state: State, workflow: Investigated["workflow"]): string | undefined {

@@ -1,3 +1,4 @@
+import { defined } from "../../base/values.ts";
 import { type Cause, causeText, type Excluded, type Finding, type FoundClaim } from "./finding.ts";
 
 /** A finding as one tree of sections, which every view writes in its own format. */
@@ -16,7 +17,19 @@ export interface Place {
 
 /** Returns the sections of a finding that have content, in the order in which they are shown. */
 export function sectionsOf(finding: Finding): Section[] {
-  const { severity, verdict, impact, cause, action, claims, ruledOut, missing, run, reportUrl } = finding;
+  const {
+    severity,
+    verdict,
+    impact,
+    cause,
+    action,
+    claims,
+    rechecked = [],
+    ruledOut,
+    missing,
+    run,
+    reportUrl,
+  } = finding;
   const fact = (term: string, text: string | undefined, places: readonly Place[] = []): Section[] => {
     return text === undefined ? [] : [{ kind: "fact", term, text, places }];
   };
@@ -31,6 +44,13 @@ export function sectionsOf(finding: Finding): Section[] {
     ...fact("Confidence", cause?.confidence),
     ...fact("First step", action),
     ...(claims.length === 0 ? [] : [{ kind: "claims", claims } as const]),
+    ...RECHECKED.flatMap(([answer, term]) => {
+      const own = rechecked.filter((claim) => claim.answer === answer);
+      return list(
+        term,
+        own.map(({ claim, reason }) => ({ text: claim.replace(/\.$/, ""), ...defined("why", reason) })),
+      );
+    }),
     ...list("Ruled out", ruledOut),
     ...list(
       "Missing evidence",
@@ -39,6 +59,12 @@ export function sectionsOf(finding: Finding): Section[] {
     { kind: "footer", run, checked: checkedWords(finding), url: reportUrl },
   ];
 }
+
+const RECHECKED = [
+  ["not_held", "Not held"],
+  ["inconclusive", "Inconclusive"],
+  ["held", "Held"],
+] as const;
 
 function placesOf({ file, line, commit }: Cause): Place[] {
   return [

@@ -11,7 +11,8 @@ import { newCall, type PendingCall, toolCallOf, type Visit } from "./visit.ts";
 
 export function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
   const { ref, node, tool, input, step } = event;
-  const recorded: RecordedCall = { ref, node, ...defined("at", state.inside?.at), tool, input, outcome: undefined };
+  const place = { ...defined("at", state.inside?.at), ...defined("step", step) };
+  const recorded: RecordedCall = { ref, node, ...place, tool, input, outcome: undefined };
   state.run.calls.set(ref, recorded);
   state.visit?.recorded.push(recorded);
   if (state.visit && step !== undefined) beginStep(state.visit, { key: event.id, tool, input, step });

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { defined, type Fitting, type Json, lazy } from "../../base/values.ts";
 import { json } from "../../skill/field.ts";
-import { stateOf } from "../fold/fold.ts";
-import type { StoredRun } from "../ports.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { State } from "../fold/state.ts";
 import { type Compared, compare, joinAnswers, type RecheckAnswer } from "./compare.ts";
 
 /** Answer of a recheck. It depends on its record alone: the plan is the run's input, the repeated calls are its events. */
@@ -24,6 +24,8 @@ export const recheckPlanSchema = lazy(() =>
         step: z.string().optional(),
         /** Reason why it is not repeated. */
         reason: z.string().optional(),
+        /** The call has no time range and reads a repository or what time does not change: no symptom. */
+        isFixed: z.boolean().optional(),
         /** Start of the repeated range, in milliseconds since 1970. */
         since: z.number(),
         /** Quotes that the recorded result shows, and what they show. */
@@ -67,35 +69,38 @@ export interface RecheckedClaim {
 }
 
 /** Results of the repeated calls, by node and step. */
-type Repeated = ReadonlyMap<string, { readonly output: Json } | { readonly error: string }>;
+interface Repeated {
+  readonly calls: ReadonlyMap<string, { readonly output: Json } | { readonly error: string }>;
+  /** No limit or interruption ended the recheck before all calls were made. */
+  readonly isWhole: boolean;
+}
 
-type Judged = RecheckedClaim & Pick<Compared, "isSilent">;
+type Judged = RecheckedClaim & Pick<Compared, "isSilent"> & { readonly isFixed: boolean };
 
-/** Compares the claims with the repeated calls. Returns undefined if the record is not of a recheck. */
-export function answerRecheck(stored: StoredRun): Recheck | undefined {
-  const { success, data: plan } = recheckPlanSchema().safeParse(stored.record.input);
+/**
+ * Compares the claims with the repeated calls, as far as they are made. Claims that show no symptom do not decide.
+ * Returns undefined if the record is not of a recheck.
+ */
+export function answerRecheck({ kind, run, input }: RunRecord, state: State): Recheck | undefined {
+  if (kind !== "recheck") return undefined;
+  const { success, data: plan } = recheckPlanSchema().safeParse(input);
   if (!success) return undefined;
-  const repeated = repeatedIn(stored);
+  const repeated = repeatedIn(state);
   const repeats = new Map(plan.repeats.map((repeat) => [repeat.ref, repeat]));
   const judged = plan.claims.map((claim) => judgeClaim(claim, repeats, repeated));
-  const claims = judged.map(({ isSilent: _, ...claim }, index): RecheckedClaim => {
+  const claims = judged.map(({ isSilent: _, isFixed: __, ...claim }, index): RecheckedClaim => {
     const silent = judged.find((other, at) => at !== index && other.isSilent);
     if (claim.answer !== "held" || typeof claim.then !== "number" || !silent) return claim;
     return { ...claim, answer: "inconclusive", reason: `another series is 0 or absent now: ${silent.claim}` };
   });
-  const answer = joinAnswers(claims.map((claim) => claim.answer));
-  return { schema: "skillflow.recheck/1", run: stored.record.run, of: plan.of, answer, claims };
+  const answer = joinAnswers(claims.filter((_, at) => !judged[at]?.isFixed).map((claim) => claim.answer));
+  return { schema: "skillflow.recheck/1", run, of: plan.of, answer, claims };
 }
 
-function repeatedIn(stored: StoredRun): Repeated {
-  const { run } = stateOf(stored);
-  const repeated = new Map<string, { readonly output: Json } | { readonly error: string }>();
-  for (const event of stored.events) {
-    if (event.type !== "tool:call" || event.step === undefined) continue;
-    const call = run.calls.get(event.ref);
-    if (call?.outcome) repeated.set(`${call.node}/${event.step}`, call.outcome);
-  }
-  return repeated;
+function repeatedIn({ run, end }: State): Repeated {
+  const made = [...run.calls.values()];
+  const outcomes = made.flatMap(({ node, step, outcome }) => (outcome ? [[`${node}/${step}`, outcome] as const] : []));
+  return { calls: new Map(outcomes), isWhole: end?.status === "succeeded" };
 }
 
 function judgeClaim(
@@ -107,12 +112,13 @@ function judgeClaim(
     const repeat = repeats.get(ref);
     if (!repeat) return [];
     const call = { ref, tool: repeat.tool, input: repeat.input };
-    return [{ claim: text, ...compareQuote(repeat, quote, repeated), call }];
+    const isFixed = repeat.isFixed === true;
+    return [{ claim: text, ...compareQuote(repeat, quote, repeated), call, isFixed }];
   });
-  const answer = joinAnswers(compared.map((one) => one.answer));
-  const deciding = compared.find((one) => one.answer === answer);
-  if (deciding) return deciding;
-  return { claim: text, ...unknown(null, "it cites no call that can be repeated"), call: null };
+  const symptoms = compared.filter(({ isFixed }) => !isFixed);
+  const answer = joinAnswers(symptoms.map((one) => one.answer));
+  const deciding = symptoms.find((one) => one.answer === answer) ?? compared[0];
+  return deciding ?? { claim: text, ...unknown(null, "it cites no result of a call"), call: null, isFixed: true };
 }
 
 function compareQuote({ step, reason, symptoms, since, isWidened }: Repeat, quote: string, made: Repeated): Compared {
@@ -120,13 +126,18 @@ function compareQuote({ step, reason, symptoms, since, isWidened }: Repeat, quot
   const then = found?.number?.value ?? found?.unit.value ?? quote;
   if (step === undefined) return unknown(then, reason ?? "the call was not repeated");
   if (!found) return unknown(then, "the quoted record cannot be found in the recorded result");
-  const now = made.get(`again/${step}`);
+  const now = made.calls.get(`again/${step}`);
   if (!now) return unknown(then, "source unavailable: the call was not made");
   if ("error" in now) return unknown(then, `source unavailable: ${now.error}`);
-  const wide = isWidened ? made.get(`traffic/${step}`) : undefined;
+  const wide = isWidened ? made.calls.get(`traffic/${step}`) : undefined;
   const { number, ...symptom } = found;
   const wider = wide && "output" in wide ? wide.output : undefined;
-  return compare({ ...symptom, ...defined("number", number) }, { now: now.output, wider, since });
+  const compared = compare({ ...symptom, ...defined("number", number) }, { now: now.output, wider, since });
+  if (compared.answer !== "inconclusive" || !isWidened) return compared;
+  if (wide && "error" in wide) return { ...compared, reason: `source unavailable without filters: ${wide.error}` };
+  return wide || made.isWhole
+    ? compared
+    : { ...compared, reason: "the recheck ended before the call without filters was made" };
 }
 
 function unknown(then: Json, reason: string): Compared {

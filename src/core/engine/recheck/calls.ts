@@ -32,7 +32,10 @@ export function moveInput(input: Json, facts: Facts | undefined, { now, then, wi
   const start = momentOf(given.from, then);
   const end = momentOf(given.to, then) ?? then;
   if (given.from !== undefined && start === undefined) return undefined;
-  const length = window ?? Math.max(LEAST_WINDOW_MS, start === undefined ? 0 : end - start);
+  const recorded = start === undefined ? 0 : end - start;
+  // A range without an end reaches up to the recorded call. Moved as it is, it could reach back into the incident.
+  const most = given.to === undefined ? now - then : recorded;
+  const length = window ?? Math.max(LEAST_WINDOW_MS, Math.min(recorded, most));
   const since = now - length;
   const moved = {
     ...fields,

@@ -85,12 +85,16 @@ export function compare(symptom: Symptom, { now, wider, since }: Repeated): Comp
   const units = unitsSince(now, since).filter(({ field }) => field === unit.field);
   const alike = units.filter((other) => shapeOf(other) === shape);
   const isBusy = wider !== undefined && hasTraffic(unitsSince(wider, since), unit.field);
-  const quiet = isBusy ? undefined : noTraffic(number?.value ?? unit.value, wider);
+  const quiet = isBusy ? undefined : noTraffic(number?.value ?? unit.value, { now, wider, since });
   if (number) return compareNumber(symptom, number, { alike, quiet });
   const then = unit.value;
   const [first] = alike;
   if (first) return { answer: "not_held", reason: "the quoted record occurs again", then, now: first.value };
   return units.length > 0 || !quiet ? { answer: "held", then, now: null } : quiet;
+}
+
+function hasMoments(output: Json): boolean {
+  return unitsOf(output).some((unit) => momentOfUnit(unit) !== undefined);
 }
 
 function unitsSince(output: Json, since: number): Unit[] {
@@ -120,9 +124,11 @@ function compareNumber(
   return { answer: "not_held", reason, then, now: worst };
 }
 
-function noTraffic(then: Json, wider: Json | undefined): Compared {
-  const reason =
-    wider === undefined
+function noTraffic(then: Json, { now, wider, since }: Repeated): Compared {
+  const isOld = hasMoments(wider ?? now) && !unitsSince(wider ?? now, since).some(momentOfUnit);
+  const reason = isOld
+    ? "all records that it returns now are older than the window"
+    : wider === undefined
       ? "the repeated call returns nothing"
       : "there is no traffic: the call without filters is empty";
   return { answer: "inconclusive", reason, then, now: null };

@@ -40,7 +40,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     model = event.settings.model ?? model;
     end = undefined;
   }
-  const { status, exitCode } = statusOf(end);
+  const { status, exitCode } = statusOf(record.kind, end);
   return {
     id: record.run,
     kind: record.kind,

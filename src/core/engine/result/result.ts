@@ -84,7 +84,7 @@ export type RunResult = Fitting<typeof resultSchema>;
 
 /** Describes the result of a run, from its past alone. `write` writes the options of its hint. */
 export function describeResult(record: RunRecord, state: State, write: OptionWriter = asFlag): RunResult {
-  const { status, exitCode, error } = statusOf(state.end);
+  const { status, exitCode, error } = statusOf(record.kind, state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
   const all = evidenceOf(state);
@@ -156,13 +156,23 @@ export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "
 interface Outcome {
   readonly status: RunResult["status"];
   readonly error?: RunError | undefined;
+  readonly verdict?: string | undefined;
 }
 
-/** Returns how a run ended. A run without an end is interrupted. */
-export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCode: number } {
+const RECHECK_EXITS = new Map([
+  ["not_held", 1],
+  ["inconclusive", 8],
+]);
+
+/** Returns how a run ended. A run without an end is interrupted. The answer of a recheck is its exit code. */
+export function statusOf(
+  kind: RunRecord["kind"],
+  end: Outcome | undefined,
+): Omit<Outcome, "verdict"> & { readonly exitCode: number } {
   const { status, error } = end ?? {
     status: "interrupted" as const,
     error: { code: "run.interrupted", message: "the run has not ended: its process is still running, or is gone" },
   };
-  return { status, error, exitCode: error ? exitCodeOf(error.code) : 0 };
+  const answered = (kind === "recheck" && RECHECK_EXITS.get(end?.verdict ?? "")) || 0;
+  return { status, error, exitCode: error ? exitCodeOf(error.code) : answered };
 }
