@@ -80,7 +80,7 @@ it("grades, ends the clock, cuts what is later, and names what cannot be cut", a
   ).toHaveLength(3);
   expect((await runHere(["runs", "show", "latest"], { cwd })).code).toBe(2);
   const again = await runHere(
-    ["backtest", "cases", "--model", "replay:out", "--trust-skill", "oracle", "--runs", "1", "--json"],
+    ["backtest", "cases/disk", "--model", "replay:out", "--trust-skill", "oracle", "--runs", "1", "--json"],
     { cwd },
   );
   expect(JSON.parse(again.stdout).total).toMatchObject({ right: 1 });
