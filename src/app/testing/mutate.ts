@@ -80,10 +80,10 @@ export async function mutateTests(
   for (const { workflow, cases, mutants } of due) {
     const survived: Diagnostic[] = [];
     for (const [index, given] of mutants.entries()) {
-      if (signal.aborted) return [...done, { workflow, mutants: index, survived }];
       const { mutant, document } = given;
       const reaching = cases.filter((one) => reaches(one, given));
-      const killer = await killerOf(workspace, given, reaching);
+      const killer = await killerOf(workspace, given, { cases: reaching, signal });
+      if (signal.aborted) return [...done, { workflow, mutants: index, survived }];
       const why = reaching.length === 0 ? ": no case reaches it" : "";
       const found = document.place([finding("MUTANT_SURVIVED", mutant.path, `no case fails ${mutant.change}${why}`)]);
       if (killer === undefined) survived.push(...found);
@@ -131,14 +131,17 @@ function reaches({ runs }: TestedCase, { mutant, document }: Placed): boolean {
 }
 
 /** Returns the name of the first case that fails with the mutant, or that cannot even start. */
-async function killerOf(workspace: Workspace, { mutant, document }: Placed, cases: readonly TestedCase[]) {
+async function killerOf(
+  workspace: Workspace,
+  { mutant, document }: Placed,
+  { cases, signal }: { readonly cases: readonly TestedCase[]; readonly signal: AbortSignal },
+) {
   const { workflow: changed } = mutant;
   for (const { ready, model, index, name } of cases) {
     const which = ready.test.cases[index];
     if (!which) continue;
     const alter: Parameters<typeof runCase>[1]["alter"] = (workflow, path) =>
       document.at.includes(path) ? changed : workflow;
-    const signal = new AbortController().signal;
     try {
       const { failures } = await runCase(workspace, { ready, model, which, signal, alter });
       if (failures.length > 0) return name;

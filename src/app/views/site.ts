@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { SkimmedRun } from "../../core/engine/event/skim.ts";
 import { headlineIn } from "../../core/engine/finding/finding.ts";
 import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
 import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
@@ -9,6 +10,7 @@ import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
 import { stateOf } from "../../reports/model/account.ts";
 import type { RunList } from "../../reports/site/runs.ts";
+import { nextTurn } from "../../run/turns.ts";
 import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { isHeld } from "../../stores/lock.ts";
@@ -67,12 +69,18 @@ export function openSite(workspace: Workspace): Site {
     const key = `${id} ${endedAt}`;
     if (endedAt === null || headlines.has(key)) return headlines.get(key);
     const stored = await store.read(id).catch(() => undefined);
-    headlines.set(key, stored && headlineIn(stateAfter(stored), stored.record.workflow));
+    if (!stored) return undefined;
+    headlines.set(key, headlineIn(stateAfter(stored), stored.record.workflow));
     for (const oldest of headlines.keys()) if (headlines.size > MOST_HEADLINES) headlines.delete(oldest);
     return headlines.get(key);
   };
   const skimAll = async (ids: readonly string[]) => {
-    const skimmed = await Promise.allSettled(ids.map((id) => store.skim(id)));
+    const skimmed: PromiseSettledResult<SkimmedRun>[] = [];
+    // A page at a time, so that a search lets other requests through.
+    for (let at = 0; at < ids.length; at += PAGE) {
+      skimmed.push(...(await Promise.allSettled(ids.slice(at, at + PAGE).map((id) => store.skim(id)))));
+      await nextTurn();
+    }
     const runs: RunSummary[] = [];
     const problems: { id: string; message: string }[] = [];
     for (const [index, found] of skimmed.entries()) {
@@ -102,7 +110,7 @@ export function openSite(workspace: Workspace): Site {
       const pages = pagesOf(total);
       const searched = isFiltered && ids.length > MOST_SEARCHED ? { searched: MOST_SEARCHED } : {};
       const at = Math.min(Math.max(1, page), pages);
-      return { runs: named, underWay, problems: isFiltered ? [] : problems, page: at, pages, total, ...searched };
+      return { runs: named, underWay, problems, page: at, pages, total, ...searched };
     },
     async run(id) {
       const stored = await read(id);

@@ -183,7 +183,7 @@ const SEQUENCE = new RegExp(TERMINAL_SEQUENCE, "g");
 const HIDDEN = /[\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
 /** Blank letters, and characters without width, except those that form emoji. Code can hide in them. */
-const BLANK = String.raw`[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u3164\uffa0\ufe00-\ufe0e]|(?<!\p{ExtPict})\ufe0f|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d`;
+const BLANK = String.raw`[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0e]|(?<![\p{ExtPict}\d#*])\ufe0f|(?<!\p{Script=Arabic})\u200c|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d`;
 
 const UNSEEN = new RegExp(
   `(?![\\n\\t])\\p{Cc}|[\\u2028\\u2029]|${HIDDEN.source}|${BLANK}|\\p{Cs}|\\p{Noncharacter_Code_Point}`,

@@ -21,7 +21,7 @@ function listHtml(moments: readonly Moment[]): Markup {
     const [date = "", clock = ""] = time === undefined ? ["", at] : at.split(" ");
     const isNew = date !== day;
     day = date;
-    const cite = ref === undefined ? undefined : html` <a class="cite" href="#${ref}">${ref}</a>`;
+    const cite = ref === undefined || ref === "input" ? undefined : html` <a class="cite" href="#${ref}">${ref}</a>`;
     return html`<li class="${kind}"><time>${isNew && date !== "" ? html`<span class="meta">${date}</span> ` : undefined}${shortText(clock, 40)}</time><p dir="auto">${what}${cite}</p></li>`;
   });
   const rest = rows.slice(MOST_SHOWN);

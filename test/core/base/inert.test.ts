@@ -11,6 +11,7 @@ import {
   markdownText,
   mermaidLabel,
   plainText,
+  revealText,
   sarifText,
   xmlText,
 } from "../../../src/core/base/inert.ts";
@@ -37,6 +38,13 @@ describe("plain text", () => {
 
   it("keeps letters of every script, line breaks and joined emoji", () => {
     expect(plainText("Zoë\r\n文字\t👩‍🚒")).toBe("Zoë\n文字\t👩‍🚒");
+  });
+
+  it("reveals characters without width, except in emoji and in scripts that need them", () => {
+    expect(revealText("1\ufe0f\u20e3 #\ufe0f\u20e3 می\u200cخواهم 👩\u200d🚒")).toBe(
+      "1\ufe0f\u20e3 #\ufe0f\u20e3 می\u200cخواهم 👩\u200d🚒",
+    );
+    expect(revealText("a\u200cb x\ufe0f")).toBe("a⟨U+200C⟩b x⟨U+FE0F⟩");
   });
 
   it("never holds a control character, an override or half a character", () => {

@@ -114,7 +114,7 @@ export function describeCoverage({ workflow, parts }: Coverage, paint: Paint): s
 export function describeMutant({ number, total, line, change, killer }: MutantRun, paint: Paint): string {
   const mark = killer === undefined ? paint("red", "✘") : paint("green", "✔");
   const outcome = killer === undefined ? "no case fails" : `"${plainLine(killer)}" fails`;
-  return `${mark} ${number}/${total} line ${line}: ${plainLine(change)} ${paint("dim", outcome)}\n`;
+  return `${mark} ${number}/${total} ${line === undefined ? "" : `line ${line}: `}${plainLine(change)} ${paint("dim", outcome)}\n`;
 }
 
 export function describeMutation({ workflow, mutants, survived }: Mutation, paint: Paint): string {

@@ -197,13 +197,15 @@ export function renderContext(context: RunContext): string {
 }
 
 /**
- * Leaves out the node results of the earlier run that `--from-run` gave, because its finding has what they showed. They are
- * many times as long. Templates and conditions still see them.
+ * Leaves out the node results of the earlier run that `--from-run` gave, because its finding has what they showed and they
+ * are many times as long, and the texts that repeat the finding. Templates and conditions still see them.
  */
 function shownInput(input: JsonObject): JsonObject {
   if (!isObject(input.run)) return input;
   const { results, ...run } = input.run as JsonObject;
-  return isObject(results) && isObject(run.finding) ? { ...input, run } : input;
+  if (!isObject(results) || !isObject(run.finding)) return input;
+  const { markdown: _, title: __, ...finding } = run.finding as JsonObject;
+  return { ...input, run: { ...run, finding } };
 }
 
 /** Formats a step's result. Text is fenced, so that it cannot look like the result of another step. */

@@ -10,6 +10,11 @@ export type Quote =
 const LEAST_OF_QUOTE = 8;
 const LEAST_OF_PIECE = 4;
 
+/** Returns the numbers that are written in a quote. */
+export function numbersInQuote(quote: string): ReadonlySet<number> {
+  return new Set([...quote.matchAll(/(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi)].map(([written]) => Number(written)));
+}
+
 /**
  * Parses a quote. Ellipses, white space, redaction marks and invisible characters do not count as length. Backticks
  * around the quote and one full stop or comma at its end do not count at all.

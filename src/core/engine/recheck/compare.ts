@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
-import { readQuote } from "../evidence/quote.ts";
+import { numbersInQuote, readQuote } from "../evidence/quote.ts";
 import { findQuotes } from "../evidence/source.ts";
 import { type Leaf, momentOfUnit, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
 
@@ -46,7 +46,7 @@ export function readSymptom(output: Json, quote: string): Symptom | undefined {
 
 /** Returns the number of the record that the quote contains, with its key if possible. */
 function quotedNumber({ value }: Unit, quote: string): Leaf | undefined {
-  const quoted = new Set([...quote.matchAll(/-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi)].map(([written]) => Number(written)));
+  const quoted = numbersInQuote(quote);
   const leaves = numbersIn(value).filter((leaf) => quoted.has(leaf.value));
   return leaves.find(({ path }) => quote.includes(keyOf(path))) ?? leaves[0];
 }

@@ -89,9 +89,9 @@ function withNode(workflow: Workflow, id: string, node: WorkflowNode): Workflow 
   return { ...workflow, nodes: { ...workflow.nodes, [id]: node } };
 }
 
-/** Skips an approval as if a person had approved: what leads to it leads to its first successor instead. */
+/** Skips an approval as if a person had approved: what leads to it leads to its first successor after a yes instead. */
 function withoutApproval(workflow: Workflow, id: string): Mutant {
-  const next = workflow.edges.find(({ from }) => from === id)?.to;
+  const next = workflow.edges.find((edge) => edge.from === id && !isDenial(edge, id))?.to;
   const edges = workflow.edges.flatMap((edge) => {
     if (edge.to !== id) return [edge];
     return next === undefined ? [] : [{ ...edge, to: next }];
@@ -99,6 +99,12 @@ function withoutApproval(workflow: Workflow, id: string): Mutant {
   const entry = workflow.entry === id && next !== undefined ? next : workflow.entry;
   const changed = { ...workflow, entry, edges };
   return { path: ["nodes", id, "approval"], change: `without the approval ${id}`, node: id, workflow: changed };
+}
+
+/** Checks whether an edge is only followed if a person denied. */
+function isDenial({ if: condition }: Conditional, id: string): boolean {
+  const match = condition === undefined ? undefined : onlyMatch(condition);
+  return match?.path === `${id}.approved` && match.equals === (match.not ?? false);
 }
 
 interface Conditional {

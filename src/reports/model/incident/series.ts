@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { numbersInQuote } from "../../../core/engine/evidence/quote.ts";
 import type { FoundQuote } from "../../../core/engine/finding/quotes.ts";
 import type { Account } from "../account.ts";
 import { instantIn } from "./chronicle.ts";
@@ -75,9 +76,10 @@ function columnsIn({ ref, quote, row, columns }: Row, output: Json): QuotedSerie
   const groups = columns.flatMap((_, index) => (index !== clock && isGroup(rows, index) ? [index] : []));
   const own = rows.filter((each) => groups.every((index) => each[index] === row[index]));
   const label = groups.map((index) => ` ${String(row[index])}`).join("");
+  const quoted = numbersInQuote(quote);
   return columns.flatMap((column, index): QuotedSeries[] => {
     const value = row[index];
-    if (typeof value !== "number" || !quote.includes(String(value))) return [];
+    if (typeof value !== "number" || !quoted.has(value)) return [];
     const points = pointsOf(own.map((each) => [each[clock] ?? null, each[index] ?? null]));
     return points.length < LEAST_POINTS
       ? []

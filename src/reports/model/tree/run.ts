@@ -1,5 +1,6 @@
 import { formatTime, plural } from "../../../core/base/preview.ts";
 import { isObject } from "../../../core/base/values.ts";
+import { numbersInQuote } from "../../../core/engine/evidence/quote.ts";
 import type { EvidenceRecord } from "../../../core/engine/evidence/records.ts";
 import { foundWords, holds } from "../../../core/engine/finding/claims.ts";
 import { type Place, sectionsOf } from "../../../core/engine/finding/sections.ts";
@@ -187,9 +188,11 @@ function recordBlocks(quote: string, record: EvidenceRecord | undefined): Block[
   const isFlat = typeof value === "object" && value !== null && Object.values(value).every(fitsCell);
   const columns = record.columns ?? (isObject(value) ? Object.keys(value) : []);
   if (isFlat && columns.length > 0 && columns.length <= MOST_COLUMNS) {
+    const numbers = numbersInQuote(quote);
     const cells = Object.values(value).map((cell) => {
       const said = typeof cell === "string" ? cell : JSON.stringify(cell);
-      return said !== "" && quote.includes(said) ? [strong(said)] : words`${said}`;
+      const isQuoted = typeof cell === "number" ? numbers.has(cell) : said !== "" && quote.includes(said);
+      return isQuoted ? [strong(said)] : words`${said}`;
     });
     return [{ kind: "table", columns, rows: [cells] }];
   }
