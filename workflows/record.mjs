@@ -70,7 +70,7 @@ function recordFix(clone) {
 
 /** Returns the page with the grade of each incident's answers. */
 function scoreboard() {
-  const head = readFileSync("docs/scoreboard.md", "utf8").split("\n| ")[0];
+  const head = readFileSync("docs/scoreboard.md", "utf8").split("\n| ")[0].trimEnd();
   const names = readdirSync("workflows/incidents").filter((name) => existsSync(answersOf(name)));
   const tables = names.map((name) => {
     const given = [`workflows/incidents/${name}/case.yml`, "--model", `script:${answersOf(name)}`, "--runs", "1"];
