@@ -231,9 +231,15 @@ describe("an approval of the plan", () => {
     expect(linesOf(cwd)).toHaveLength(2);
   });
 
-  it("that was denied is not applied by itself", async () => {
+  it("that was denied is not applied, also with --yes", async () => {
     const { cwd, apply } = await planned("--deny");
-    expect(await apply()).toMatchObject({ code: 2 });
+    expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringContaining("the plan was denied by kim@") });
+    expect((await runHere(["runs", "show", "r"], { cwd })).stdout).not.toContain("skillflow apply");
+    const all = await runHere(["apply", "r", "--yes", "--json"], { cwd, env: ENV });
+    expect([all.code, JSON.parse(all.stdout).operations]).toMatchObject([
+      1,
+      [{ status: "refused" }, { status: "refused" }],
+    ]);
     const { rows } = JSON.parse((await runHere(["stats", "--json"], { cwd })).stdout);
     expect(rows).toMatchObject([{ planned: 2, applied: 0, rejected: 2 }]);
     expect(linesOf(cwd)).toEqual([]);

@@ -7,7 +7,7 @@ import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { planRecheck, prepareRecheck, recheckOf } from "../runs/afterwards/recheck.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
-import { openOperations, prepareApply, reviewPlan } from "../runs/apply.ts";
+import { openOperations, prepareApply, refuseDeniedPlan, reviewPlan } from "../runs/apply.ts";
 import {
   type ApplyResult,
   applyDocument,
@@ -53,6 +53,7 @@ export async function applyRun(
   if (yes === true && approve) throw usageError("yes and approve cannot be used together");
   const reviewed = reviewPlan(await store.read(await findRun(store, given)), undefined);
   const open = openOperations(reviewed);
+  if (open.length === 0) refuseDeniedPlan(reviewed);
   const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(approve, false);
   const approved = said ?? (open.length === 0 ? [] : approvedBefore(reviewed, open)?.operations);
   if (!approved) throw usageError("no operation was approved", "pass yes: true, or the operations as approve");

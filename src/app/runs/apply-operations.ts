@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { defined, isObject, type Json } from "../../core/base/values.ts";
-import { admitOperation, isApplied } from "../../core/engine/decide/admit.ts";
+import { admitOperation } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
 import { patchOf } from "../../core/engine/event/patch.ts";
@@ -61,7 +61,7 @@ export async function applyPlan(
       await nextTurn();
       const outcome = prepared.approved.has(one.operation.id)
         ? await applyOne({ prepared, request, planned, lines, ledger, call }, one)
-        : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
+        : toldOf(one, settledBefore(one) ?? { status: "not_approved" });
       outcomes.push(outcome);
       request.onOutcome(outcome);
     }
@@ -86,8 +86,10 @@ function toldOf({ operation: { id, digest } }: PlannedOperation, told: Told): Ap
   return { id, digest, ...told };
 }
 
-function appliedBefore(one: PlannedOperation): Told | undefined {
-  return isApplied(one) ? { status: "already_applied", ...defined("result", one.application.output) } : undefined;
+/** Returns the outcome of an operation that was applied or denied before. */
+function settledBefore({ application: { standing, output, by, at } }: PlannedOperation): Told | undefined {
+  if (standing === "denied") return { status: "refused", error: `it was denied by ${by} at ${at}` };
+  return standing === "applied" ? { status: "already_applied", ...defined("result", output) } : undefined;
 }
 
 async function applyOne(applying: Applying, one: PlannedOperation): Promise<AppliedOperation> {
@@ -97,7 +99,7 @@ async function applyOne(applying: Applying, one: PlannedOperation): Promise<Appl
   if (word !== undefined) {
     await ledger.note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
   }
-  return toldOf(one, appliedBefore(one) ?? (await carryOut(applying, one)));
+  return toldOf(one, settledBefore(one) ?? (await carryOut(applying, one)));
 }
 
 async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told> {

@@ -2,7 +2,7 @@ import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { Redactor, Secret } from "../../core/base/redact/redact.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
-import { isApplied } from "../../core/engine/decide/admit.ts";
+import { isOpen } from "../../core/engine/decide/admit.ts";
 import type { Operation, Plan } from "../../core/engine/event/operation.ts";
 import { patchOf } from "../../core/engine/event/patch.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
@@ -87,9 +87,16 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
   return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };
 }
 
-/** Returns the operations that are still to be approved: those not known to be applied. */
+/** Returns the operations that are still to be approved: those not known to be applied, and not denied. */
 export function openOperations({ planned }: ReviewedPlan): readonly Operation[] {
-  return planned.filter((one) => !isApplied(one)).map(({ operation }) => operation);
+  return planned.filter(isOpen).map(({ operation }) => operation);
+}
+
+/** Throws if a person denied all that could still be applied. */
+export function refuseDeniedPlan({ planned }: ReviewedPlan): void {
+  const denied = planned.find(({ application }) => application.standing === "denied")?.application;
+  if (!denied || planned.some(isOpen)) return;
+  throw usageError(`the plan was denied by ${denied.by} at ${denied.at}`, "run the workflow again for a new plan");
 }
 
 /** Approved plan with its skills connected. Nothing has been written yet. */
@@ -114,7 +121,7 @@ export async function prepareApply(
   const { stored, operations, planned } = reviewed;
   const approved = approvedIn({ record: stored.record, operations }, request.approved, request.planDigest);
   checkResolved(planned, request.resolved);
-  const wanted = planned.filter((one) => approved.has(one.operation.id) && !isApplied(one));
+  const wanted = planned.filter((one) => approved.has(one.operation.id) && isOpen(one));
   const { host, skills } = workspace;
   const target = targetOf(workspace, wanted);
   const found = await skillsFor(workspace, { stored, target }, wanted);
@@ -204,7 +211,7 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
 /** Throws if open operations need something that is missing, before the user is asked to approve them. */
 export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
   refuseDenied(workspace);
-  const open = planned.filter((one) => !isApplied(one));
+  const open = planned.filter(isOpen);
   const target = targetOf(workspace, open);
   refuseMissing(workspace, { entries: await skillsFor(workspace, { stored, target }, open), target }, open);
 }

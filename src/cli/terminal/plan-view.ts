@@ -23,6 +23,7 @@ const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = 
   applied: ["✔", "green"],
   failed: ["✘", "red"],
   in_doubt: ["?", "yellow"],
+  denied: ["✘", "red"],
   skipped: ["○", "yellow"],
   refused: ["✘", "red"],
 };

@@ -7,7 +7,7 @@ import { doctorCommand, withOptions } from "../../core/engine/result/signal-comm
 import { ageText } from "../../core/engine/state/unseen.ts";
 import { type Account, accountOf, paidWords } from "../../reports/model/account.ts";
 import { failedFirst, gistOfItem, itemCounts, itemWord } from "../../reports/model/items.ts";
-import { viewReport } from "../../reports/model/plan.ts";
+import { openCount, viewReport } from "../../reports/model/plan.ts";
 import type { Report } from "../../reports/model/report.ts";
 import {
   awaitedSection,
@@ -268,8 +268,7 @@ function nextCommand(report: Report): string | undefined {
   const { run } = report.record;
   if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
-  const isToApply = report.record.kind === "run" && report.result.plan.some(({ applied }) => !applied);
-  if (failure === undefined && isToApply) return withOptions(`apply ${run}`, report);
+  if (failure === undefined && openCount(viewReport(report)) > 0) return withOptions(`apply ${run}`, report);
   if (failure === undefined || failure === "run.no_work" || failure === "replay.changed") return `runs show ${run}`;
   const isNew = report.result.error?.node === undefined;
   return failure === "skills.missing" && isNew ? doctorCommand(report.record) : resumeCommand(report);

@@ -70,6 +70,7 @@ export const STANDING_WORDS: Readonly<Record<Shown, string>> = {
   applied: "applied",
   failed: "failed",
   in_doubt: "in doubt",
+  denied: "denied",
   skipped: "skipped",
   refused: "refused",
 };
@@ -86,7 +87,9 @@ export function countStandings({ operations }: PlanView): string {
 
 /** Returns the number of operations that can still be applied. Replays and dry runs have none. */
 export function openCount({ kind, operations }: PlanView): number {
-  return kind !== "run" ? 0 : operations.filter(({ now }) => now.standing !== "applied").length;
+  return kind !== "run"
+    ? 0
+    : operations.filter(({ now }) => now.standing !== "applied" && now.standing !== "denied").length;
 }
 
 /** Checks whether a secret was redacted from the input, which is sent with the mark instead of the secret. */

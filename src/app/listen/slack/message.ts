@@ -120,6 +120,7 @@ function operationText({ operation, now }: ShownOperation, withdrawal: FeedbackL
           in_doubt: `in doubt${by}: check whether the service has it`,
           skipped: "planned",
           refused: `refused: ${safe(now.error ?? "")}`,
+          denied: `denied${by}`,
         }[now.standing];
   const redacted = isRedacted(operation) ? `\n${REDACTED_WARNING}` : "";
   return `*${id}*${reach} ${safe(summary)}\n_${state.replaceAll("\n", " ")}_${redacted}`;

@@ -9,6 +9,7 @@ import {
   openOperations,
   prepareApply,
   type ReviewedPlan,
+  refuseDeniedPlan,
   reviewPlan,
   skillOf,
 } from "../../../app/runs/apply.ts";
@@ -65,6 +66,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const { stored, operations } = reviewed;
   const open = openOperations(reviewed);
   const isDone = open.length === 0 && said === undefined;
+  if (isDone) refuseDeniedPlan(reviewed);
   const plan = viewPlan({ ...stored, operations });
   // Users must see what they approve, even with --quiet.
   const isShown = said === undefined || flags.quiet !== true;

@@ -172,3 +172,8 @@ export function admitOperation(
 export function isApplied({ application }: PlannedOperation): boolean {
   return application.standing === "applied";
 }
+
+/** Checks whether an operation can still be applied. */
+export function isOpen({ application }: PlannedOperation): boolean {
+  return application.standing !== "applied" && application.standing !== "denied";
+}

@@ -2,6 +2,7 @@ import { defined } from "../../base/values.ts";
 import { documentOf, encodeKey, nodePath } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
+import { standDecided } from "../plan/standing.ts";
 import { mapMet, mapPut } from "../state/unseen.ts";
 import { degradedIn } from "./degraded-in.ts";
 import { isUnder } from "./limits.ts";
@@ -142,7 +143,7 @@ export function foldAsked({ visit, run }: State, event: EventOf<"approval:asked"
 }
 
 /** Folds an answer. Unless it is for later, the run continues, even if the approval no longer exists. */
-export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given">): void {
+export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given"> & Envelope): void {
   const { node, approved, by, note, late, later, settings, skills } = event;
   const { run } = whole;
   run.settings = { ...run.settings, ...settings };
@@ -153,6 +154,7 @@ export function foldWord(whole: State, to: State | undefined, event: EventOf<"ap
     whole.end = undefined;
   }
   changeSkills(whole, skills);
+  for (const one of run.operations) one.application = standDecided(one.application, event);
   if (to?.visit?.asked && to.visit.node === node) {
     to.visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
     giveBackTime(to, run.activeMs - to.visit.asked.from);

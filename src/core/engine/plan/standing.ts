@@ -1,6 +1,6 @@
 import { actedByCode } from "../../base/errors.ts";
 import { defined, type Json } from "../../base/values.ts";
-import type { EventOf, RunEvent } from "../event/event.ts";
+import type { Envelope, EventOf, RunEvent } from "../event/event.ts";
 
 /** Current status of a planned operation, derived from the run's events. */
 export interface Application {
@@ -17,20 +17,33 @@ export interface Application {
   readonly error?: string;
 }
 
-/** `in_doubt` means started without a known outcome, for now or forever. */
-export type Standing = "planned" | "applied" | "failed" | "in_doubt";
+/** `in_doubt` means started without a known outcome, for now or forever. `denied`: a person denied the plan with it. */
+export type Standing = "planned" | "applied" | "failed" | "in_doubt" | "denied";
 
 export const UNTOUCHED: Application = { standing: "planned" };
 
 /** Returns the status by operation id. Operations that were never started are left out. */
 export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string, Application> {
   const applications = new Map<string, Application>();
+  const planned: string[] = [];
   for (const event of events) {
+    if (event.type === "operation:planned") planned.push(event.operation.id);
+    if (event.type === "approval:given") {
+      for (const id of planned) applications.set(id, standDecided(applications.get(id) ?? UNTOUCHED, event));
+    }
     if (event.type === "operation:planned" || !("operation" in event)) continue;
     const { operation } = event;
     applications.set(operation, standAfter(applications.get(operation) ?? UNTOUCHED, event));
   }
   return applications;
+}
+
+/** Updates the status of an operation that was planned before a decision about the plan. A later decision replaces it. */
+export function standDecided(before: Application, event: EventOf<"approval:given"> & Envelope): Application {
+  const { digest, approved, by, time: at } = event;
+  if (digest === undefined) return before;
+  if (approved) return before.standing === "denied" ? UNTOUCHED : before;
+  return before.standing === "planned" ? { standing: "denied", at, by } : before;
 }
 
 /** Updates an operation's status with an event. */

@@ -64,24 +64,16 @@ export interface CountedRun {
 /** Counts the planned writes of a run. `lines` are the feedback lines about it. */
 export function writesIn({ record, events }: StoredRun, lines: readonly FeedbackLine[]): WriteCounts {
   const planned = stateOf({ record, events }).run.operations.filter(({ withdrawn }) => !withdrawn);
-  const rejected = new Set(rejectedIn(events));
+  const rejected = new Set(events.flatMap((event) => (event.type === "operation:refused" ? [event.operation] : [])));
   for (const line of lines) if (line.kind === "withdrawn" && line.operation !== undefined) rejected.add(line.operation);
   const isApplied = (one: (typeof planned)[number]) => one.application.standing === "applied";
   return {
     planned: planned.length,
     applied: planned.filter(isApplied).length,
-    rejected: planned.filter((one) => !isApplied(one) && rejected.has(one.operation.id)).length,
+    rejected: planned.filter(
+      (one) => one.application.standing === "denied" || (!isApplied(one) && rejected.has(one.operation.id)),
+    ).length,
   };
-}
-
-/** Returns the operations that were refused at apply, or planned before a person denied the plan. */
-function rejectedIn(events: StoredRun["events"]): string[] {
-  const planned: string[] = [];
-  return events.flatMap((event) => {
-    if (event.type === "operation:planned") planned.push(event.operation.id);
-    if (event.type === "operation:refused") return [event.operation];
-    return event.type === "approval:given" && !event.approved && event.digest !== undefined ? [...planned] : [];
-  });
 }
 
 interface Counted {

@@ -45,6 +45,7 @@ export const STANDING_TONES: Readonly<Record<Shown, Tone>> = {
   applied: "success",
   failed: "failed",
   in_doubt: "skipped",
+  denied: "failed",
   skipped: "skipped",
   refused: "failed",
 };
