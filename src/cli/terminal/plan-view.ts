@@ -2,7 +2,6 @@ import type { AppliedOperation } from "../../app/runs/apply.ts";
 import { plainLine, revealText } from "../../core/base/inert.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
 import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
-import { describeReferences } from "../../core/engine/plan/reference.ts";
 import {
   countStandings,
   HELD,
@@ -45,7 +44,7 @@ export function describeStandings(plan: PlanView, paint: Paint, room: Room = {})
     const how = now.standing === "planned" ? "" : `  ${paint(format, plainLine(standingText(now)))}`;
     const why = held && now.standing === "planned" ? [`      ${paint("yellow", HELD)}`] : [];
     return [
-      `  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${oneLine(describeReferences(summary), width - id.length - 6)}${how}`,
+      `  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${oneLine(summary, width - id.length - 6)}${how}`,
       ...why,
     ];
   });
@@ -72,8 +71,7 @@ export function describeLosses({ operations }: PlanView, paint: Paint): string {
 
 /** Shows the input in a form of its own, in which no value can pass for another. */
 function describeOperation(shown: ShownOperation, paint: Paint): string[] {
-  const summary = describeReferences(shown.operation.summary);
-  const { id, title, parts } = operationSection({ ...shown, operation: { ...shown.operation, summary } });
+  const { id, title, parts } = operationSection(shown);
   const screen = { paint, program: "skillflow" };
   const written = (kind: Block["kind"]) =>
     describeBlocks(

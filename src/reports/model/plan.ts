@@ -2,6 +2,7 @@ import { logJson, revealText } from "../../core/base/inert.ts";
 import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { type Operation, recordedPlanDigest } from "../../core/engine/event/operation.ts";
+import { describeReferences } from "../../core/engine/plan/reference.ts";
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/engine/plan/standing.ts";
 import type { Report } from "./report.ts";
 
@@ -16,6 +17,7 @@ export interface PlanView {
 }
 
 export interface ShownOperation {
+  /** The operation. References in its summary are words: `⟨link after apply: op-3⟩`. */
   readonly operation: Operation;
   /** Id of the first operation with the same sources. Set only for long lists of sources, to avoid repeating them. */
   readonly readAs: string | undefined;
@@ -49,7 +51,7 @@ export function viewPlan({ record, operations, events, outcomes = [] }: Planned)
     const readAs = sources.length > FEW_SOURCES ? readers.get(read) : undefined;
     if (readAs === undefined) readers.set(read, id);
     const now = idle.get(id) ?? applications.get(id) ?? (applied ? { standing: "applied" } : UNTOUCHED);
-    return { operation, readAs, now };
+    return { operation: { ...operation, summary: describeReferences(operation.summary) }, readAs, now };
   });
   const { run, kind, workflow } = record;
   return { run, kind, workflow: workflow.name, digest: recordedPlanDigest(record, operations), operations: shown };
