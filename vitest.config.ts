@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { longer } from "./test/harness/long.ts";
+import { LONG, longer } from "./test/harness/long.ts";
 import LongestFirst from "./test/harness/longest-first.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -37,7 +37,9 @@ export default defineConfig({
   },
   test: {
     testTimeout: longer(60_000),
-    hookTimeout: 30_000,
+    hookTimeout: longer(30_000),
+    // A slow machine may delay one test of thousands. The reporter names each with the error of its first attempt.
+    retry: LONG ? 0 : 1,
     // One more than there are processors on the smallest machine: much of the work is done by the processes that tests start.
     maxWorkers: 3,
     maxConcurrency: 20,

@@ -6,7 +6,10 @@ import { LONG, longer } from "./long.ts";
 /** How long nothing may happen: a loop without end in a test file lets no time limit end it. */
 const MOST_SILENCE_MS = longer(180_000);
 
-/** Ends a test run with one plain line, `N passed, N failed, N skipped`, or, where nothing happens any more, with what is stuck. */
+/**
+ * Ends a test run with one plain line, `N passed, N failed, N skipped`, after the tests that passed only at their second attempt
+ * and why they failed before. If nothing happens any more, it names what is stuck.
+ */
 export default class SummaryReporter implements Reporter {
   readonly #running = new Set<string>();
   #vitest: Vitest | undefined;
@@ -36,15 +39,22 @@ export default class SummaryReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     clearTimeout(this.#silence);
+    const again: string[] = [];
     const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
     for (const module of modules) {
       const tests = [...module.children.allTests()];
       if (module.state() === "failed" && tests.length === 0) count.failed += 1;
-      for (const test of tests) count[test.result().state] += 1;
+      for (const test of tests) {
+        const { state, errors = [] } = test.result();
+        count[state] += 1;
+        if (state !== "passed" || errors.length === 0) continue;
+        again.push(`${relative(process.cwd(), module.moduleId)} > ${test.fullName}\n    ${errors[0]?.message}`);
+      }
     }
     const line = `${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped\n`;
     const why = LONG ? "" : "Skipped: the long forms (npm run test:long), and what this machine lacks.\n";
-    process.once("exit", () => process.stdout.write(why + line));
+    const flaky = again.length === 0 ? "" : `Passed only at the second attempt:\n  ${again.join("\n  ")}\n`;
+    process.once("exit", () => process.stdout.write(flaky + why + line));
   }
 
   #giveUp(): void {
