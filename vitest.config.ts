@@ -37,7 +37,7 @@ export default defineConfig({
   },
   test: {
     testTimeout: longer(60_000),
-    hookTimeout: longer(30_000),
+    hookTimeout: longer(60_000),
     // A slow machine may delay one test of thousands. The reporter names each with the error of its first attempt.
     retry: LONG ? 0 : 1,
     // One more than there are processors on the smallest machine: much of the work is done by the processes that tests start.
