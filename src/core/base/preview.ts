@@ -32,9 +32,9 @@ export function previewJson(value: Json, most: number): string {
   return kept.join("");
 }
 
-/** Formats `1234567` as `1,234,567`. */
+/** Formats `1234567` as `1,234,567`. The first use of a locale takes long. */
 export function formatCount(count: number): string {
-  return count.toLocaleString("en-US");
+  return Number.isInteger(count) ? String(count).replace(/\B(?=(?:\d{3})+$)/g, ",") : count.toLocaleString("en-US");
 }
 
 export function formatDuration(ms: number): string {

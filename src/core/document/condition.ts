@@ -40,12 +40,25 @@ type Value = Exclude<OutputMatch["equals"], undefined>;
 
 /** Parses one YAML 1.2 core flow value. A plain scalar ends at the end of the line. */
 function parseFlowValue(text: string): Read {
+  const simple = text.startsWith("[") && text.endsWith("]") ? simpleList(text) : simpleValue(text);
+  if (simple !== undefined) return { value: simple };
   if (/^["'[{]/.test(text)) return parseBracketed(text);
   if (text.includes("\n")) return { problem: "has text after the end of its line" };
   if (/^[&*!|>%@`#,\]}=]/.test(text)) return { problem: `has a value that begins with ${text[0]}: write it in quotes` };
   const mayBeTyped = /^[-+.\w~]+$/.test(text) && !/^(-|---|\.\.\.)$/.test(text);
   const value: Value = mayBeTyped ? parseDocument(text, CORE).toJS() : text;
   return isInJson(value) ? { value } : { problem: NOT_FINITE };
+}
+
+/** Reads words, whole numbers and Booleans. To load the YAML parser takes longer than the rest of many commands. */
+function simpleValue(text: string): string | number | boolean | undefined {
+  if (/^(?:true|false|0|-?[1-9]\d{0,14})$/.test(text)) return JSON.parse(text);
+  return /^(?!(?:true|false|null)$)[a-z_][\w-]*$/i.test(text) ? text : undefined;
+}
+
+function simpleList(text: string): Value | undefined {
+  const values = text.slice(1, -1).split(", ").map(simpleValue);
+  return values.every((value) => value !== undefined) ? values : undefined;
 }
 
 const NOT_FINITE = "needs a finite number";

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { checkWorkflow } from "../../../src/core/document/check/workflow.ts";
 import { parseCondition, showCondition } from "../../../src/core/document/condition.ts";
 import { checkValues } from "../../../src/core/document/value-rule.ts";
@@ -40,6 +41,29 @@ describe("the short form of a condition", () => {
     ["exists = exists", match("exists", { equals: "exists" })],
   ])("%s", (text, rule) => {
     expect(parseCondition(text)).toEqual(rule);
+  });
+
+  test("simple values are what YAML makes of them", () => {
+    const word = fc.constantFrom(
+      "a",
+      "b-2",
+      "_x",
+      "True",
+      "NULL",
+      "false",
+      "0",
+      "-0",
+      "-7",
+      "08",
+      "12345678901234567890",
+    );
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1, maxLength: 3 }), (words) => {
+        for (const text of [words[0] ?? "", `[${words.join(", ")}]`])
+          expect(parseCondition(`a.n = ${text}`)).toEqual(match("a.n", { equals: parse(text) }));
+      }),
+      { numRuns: runsOf(50) },
+    );
   });
 
   test.each([
