@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
+import { chunksOf, frequentChunks, lazyEntries, lazyPackages, writeChunks } from "./chunks.mjs";
 import { digestOfSources, STAMP } from "./sources.mjs";
 
 /**
- * Bundles the program, the public entries and the built-in skills into dist/program.js, so that they share
- * modules. The bundle includes almost every package, so that an installation needs few others. The entries that load it are
- * next to it. dist/vendor/ has packages that few runs need, and code that runs in a sandbox or a thread.
+ * Bundles the program, the public entries and the built-in skills into dist/program/, so that they share modules. The
+ * bundle includes almost every package, so that an installation needs few others. The entries that load it are in dist/.
+ * dist/vendor/ has packages that few runs need, and code that runs in a sandbox or a thread.
  */
 
 // Before the build: a file that changes meanwhile makes the build stale.
@@ -18,20 +19,33 @@ const sources = digestOfSources();
 rmSync("dist", { recursive: true, force: true });
 /** Files in dist/vendor/: the imported paths of each package, with the names that the sources take from them. */
 const apart = new Map();
+const ENTRIES = {
+  builtin: "src/loaders/registry/builtin.ts",
+  commandLine: "src/entry/command-line.ts",
+  commands: "src/cli/table/commands.ts",
+  index: "src/index.ts",
+  internal: "src/kit/internal.ts",
+  main: "src/cli/main.ts",
+  processHost: "src/entry/process-host.ts",
+  testing: "src/testing.ts",
+};
+const skillChunk = (id) => `skill-${id}`;
 /** Loaded by its path too, by code in a sandbox (src/sandbox/isolation/relay.ts). */
 const WHOLE = "undici";
 const program = await build({
   ...shape,
-  plugins: [packagesApart()],
-  stdin: { contents: parts(), resolveDir: ".", sourcefile: "program.js" },
-  outfile: "dist/program.js",
+  plugins: [packagesApart(), lazyPackages()],
+  entryPoints: {
+    ...ENTRIES,
+    ...Object.fromEntries(skills.map((id) => [skillChunk(id), `skills/${id}/skill.ts`])),
+    ...lazyEntries(),
+  },
+  format: "esm",
+  splitting: true,
+  write: false,
+  outdir: "dist",
   define: { ...whole.define, __PARTS__: '"."' },
   alias: whole.alias,
-  // A function for src/entry/load.ts to call.
-  banner: {
-    js: "(function(module,require,__import,__filename,__dirname){const __url=require('node:url').pathToFileURL(__filename).href;",
-  },
-  footer: { js: "})" },
 });
 const vendored = await build({
   ...shape,
@@ -56,19 +70,8 @@ writeFileSync(
 writeFileSync("dist/package.json", JSON.stringify({ type: "commonjs" }));
 mkdirSync("dist/types");
 writeFileSync("dist/types/package.json", JSON.stringify({ type: "module" }));
-// Writes ASCII only, also in regular expressions and templates: Node reads and compiles it in half the time.
-const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-const code = readFileSync("dist/program.js", "utf8")
-  .replace(/[^\0-\x7f]/g, escaped)
-  // Excludes the types that the template of a new skill names.
-  .replace(/(?<![\w.$])import\((?!"skillflow"\))/g, "__import(");
-writeFileSync("dist/program.js", code);
-await build({
-  ...shape,
-  entryPoints: { load: "src/entry/load.ts" },
-  outdir: "dist",
-  define: { __BUILD__: JSON.stringify(digestOf(code)) },
-});
+const chunks = await chunksOf(program, parts);
+await buildLoader(writeChunks(chunks));
 const { loadProgram } = createRequire(import.meta.url)("../dist/load.js");
 const { COMMANDS, main, builtin, ...entries } = loadProgram();
 for (const entry of ["index", "internal", "testing"])
@@ -79,6 +82,7 @@ for (const id of skills) {
   writeFileSync(join("dist/skills", id, "skill.js"), source);
   writeFileSync(join("dist/skills", id, "skill.json"), await builtin.tellBuiltinSkill(join("dist/skills", id)));
 }
+await buildLoader(writeChunks(chunks, frequentChunks()));
 writeFileSync("dist/answers.json", JSON.stringify(await answers()));
 await build({
   ...shape,
@@ -104,6 +108,11 @@ function pack(path) {
   rmSync(path);
 }
 
+async function buildLoader(code) {
+  const define = { __BUILD__: JSON.stringify(digestOf(code)) };
+  await build({ ...shape, entryPoints: { load: "src/entry/load.ts" }, outdir: "dist", define });
+}
+
 /** Digest of the program and everything loaded with it: V8 identifies cached code only by its length. */
 function digestOf(code) {
   const digest = createHash("sha256").update(code);
@@ -112,25 +121,19 @@ function digestOf(code) {
   return digest.digest("hex").slice(0, 16);
 }
 
-/** The program's own code. Each part is loaded on demand. */
-function parts() {
+/** Exports of the program. Each is loaded on demand. */
+function parts(load) {
   return `
-    const commandLine = () => import("./src/entry/command-line.ts").then(({ commandLine }) => commandLine());
-    const endProcess = (code) => require("./src/entry/process-host.ts").endProcess(code);
-    const main = (...given) => import("./src/cli/main.ts").then(({ main }) => main(...given));
-    const skill = (id) => SKILLS[id]();
-    const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };
-    module.exports = {
-      commandLine,
-      endProcess,
-      main,
-      skill,
-      get COMMANDS() { return require("./src/cli/table/commands.ts").COMMANDS; },
-      get index() { return require("./src/index.ts"); },
-      get internal() { return require("./src/kit/internal.ts"); },
-      get testing() { return require("./src/testing.ts"); },
-      get builtin() { return require("./src/loaders/registry/builtin.ts"); },
-    };`;
+    const skills = { ${skills.map((id) => `"${id}": () => ${load(skillChunk(id))}.default`).join(", ")} };
+    Object.assign(exports, {
+      commandLine: async () => ${load("commandLine")}.commandLine(),
+      endProcess: (code) => ${load("processHost")}.endProcess(code),
+      main: async (...given) => ${load("main")}.main(...given),
+      skill: (id) => skills[id](),
+    });
+    const parts = { ${["index", "internal", "testing", "builtin"].map((name) => `${name}: () => ${load(name)}`).join(", ")} };
+    for (const name in parts) Object.defineProperty(exports, name, { enumerable: true, get: parts[name] });
+    Object.defineProperty(exports, "COMMANDS", { enumerable: true, get: () => ${load("commands")}.COMMANDS });`;
 }
 
 /** Writes exports in a form in which Node finds their names. */
@@ -143,19 +146,14 @@ function exportsOf(entry, exported) {
 function packagesApart() {
   return {
     name: "packages-apart",
-    setup({ onResolve, onLoad }) {
+    setup({ onResolve }) {
       onResolve({ filter: /^[^./]/, namespace: "file" }, ({ path, kind, importer }) => {
         if (kind !== "dynamic-import" || path.startsWith("node:") || importer.includes("node_modules"))
           return undefined;
         const file = fileOf(path);
         const paths = apart.get(file) ?? new Map();
         apart.set(file, paths.set(path, [...(paths.get(path) ?? []), ...namesTaken(importer, path)]));
-        return { path, namespace: "apart" };
-      });
-      onResolve({ filter: /^/, namespace: "apart" }, ({ path }) => ({ path, external: true }));
-      onLoad({ filter: /^/, namespace: "apart" }, ({ path }) => {
-        const file = `./vendor/${fileOf(path)}.cjs`;
-        return { contents: `export * from "${file}"; export { default } from "${file}";` };
+        return { path: `./vendor/${file}.cjs`, external: true };
       });
     },
   };

@@ -40,7 +40,7 @@ export async function commandLine(call?: Call): Promise<number> {
     reserveOutput: () => {
       process.stdout.write = printErr;
     },
-    ask: process.stdin.isTTY === true && process.stderr.isTTY === true ? ask : undefined,
+    ask: process.stderr.isTTY === true && process.stdin.isTTY === true ? ask : undefined,
     onInterrupt,
     onFault: (tell) => process.on("uncaughtException", tell),
   });

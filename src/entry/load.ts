@@ -43,8 +43,6 @@ export interface Cache {
   readonly command: string;
 }
 
-const FILE = join(__dirname, "program.js");
-
 let loaded: Program | undefined;
 /** Scripts to cache, by file name, with the commands that they serve. */
 const unkept = new Map<string, { readonly script: Script; readonly commands: readonly string[] }>();
@@ -108,12 +106,32 @@ const TAG = `${__BUILD__}-${[...__dirname]
   .reduce((tag, character) => (Math.imul(tag, 31) + character.charCodeAt(0)) >>> 0, cachedDataVersionTag())
   .toString(36)}`;
 
+/** Exports of the chunks that are loaded, by name. */
+const chunks = new Map<string, object>();
+
+/** Names of the chunks that are loaded. The build needs them. */
+export const loadedChunks = () => [...chunks.keys()];
+
 function runProgram(cache: Cache | undefined): Program {
-  const module = { exports: {} as Program };
-  const load = lazily(partsOf(createRequire(FILE), cache));
-  const run = compile({ path: FILE, code: readFileSync(FILE, "latin1"), name: "program" }, cache);
-  run(module, load, (id: string) => import(id), FILE, __dirname);
-  return module.exports;
+  const require = lazily(partsOf(createRequire(__filename), cache));
+  const files = new Map<string, Readonly<Record<string, (exports: object) => void>>>();
+  const read = (file: string) => {
+    const path = join(__dirname, "program", `${file}.js`);
+    const name = file === "program" ? file : `program.${file}`;
+    const run = compile({ path, code: readFileSync(path, "latin1"), name }, cache);
+    const functions = run(load, standFor, require, (id: string) => import(id), __filename, __dirname);
+    files.set(file, functions);
+    return functions;
+  };
+  const load = (file: string, name: string): object => {
+    const known = chunks.get(name);
+    if (known) return known;
+    const exports = {};
+    chunks.set(name, exports);
+    (files.get(file) ?? read(file))[name](exports);
+    return exports;
+  };
+  return load("program", "parts") as Program;
 }
 
 /** Loads vendored packages with cached compilation, because some compile slower than the whole program. */
