@@ -22,6 +22,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
 import { hostname, networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { isRefusedAddress } from "../../src/core/base/address/address.ts";
@@ -713,7 +714,7 @@ print(b.recv(99).decode())
       const code = `const fs = require("node:fs"); fs.writeFileSync("/workspace/up", "");
         const timer = setInterval(() => { if (fs.existsSync("/workspace/seen")) { clearInterval(timer); console.log(process.env.TOKEN) } }, 5)`;
       const ended = inside(nodeProgram(code), { mounts, env: { TOKEN: CANARY } });
-      while (!existsSync(join(folder, "up"))) await new Promise((resolve) => setImmediate(resolve));
+      while (!existsSync(join(folder, "up"))) await setTimeout(2);
       for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
         const path = `/proc/${pid}/cmdline`;
         if (existsSync(path)) lines.push(spawnSync("cat", [path], { encoding: "utf8" }).stdout);

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Sandbox } from "../../src/core/skill/sandbox.ts";
 import { callScript } from "../../src/loaders/programs/script-handler.ts";
@@ -171,7 +172,7 @@ function attack(sandbox: Sandbox): void {
       "run.sh": `touch up; while [ ! -e go ]; do sleep 0.02; done; if mkdir .sweny 2>/dev/null; then echo '"made"'; else echo '"held"'; fi`,
     });
     const first = call(root, waiting, true);
-    while (!existsSync(join(root, "up"))) await new Promise((resolve) => setImmediate(resolve));
+    while (!existsSync(join(root, "up"))) await setTimeout(2);
     expect(existsSync(join(root, ".sweny"))).toBe(true);
     expect(await call(root, skill, true)).toBe(1);
     writeFileSync(join(root, "go"), "");

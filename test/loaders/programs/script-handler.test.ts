@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/core/base/values.ts";
@@ -405,7 +406,7 @@ describe("a handler that means harm", () => {
     const workDir = makeFolder();
     const promise = run(file, text, { call: { workDir, signal: stop.signal } });
     const stopOnceStarted = async () => {
-      while (!existsSync(join(workDir, started))) await new Promise((done) => setImmediate(done));
+      while (!existsSync(join(workDir, started))) await setTimeout(2);
       stop.abort(new Error("the call took longer than 1 s"));
     };
     return { promise, workDir, stopOnceStarted };
