@@ -27,8 +27,9 @@ export function lazyEntries() {
 function lazyNames() {
   const names = new Map();
   for (const file of sourceFiles().filter((each) => each.endsWith(".ts")))
-    for (const [, main, inner, path] of readFileSync(file, "utf8").matchAll(IMPORT)) {
-      if (!LAZY.test(path)) continue;
+    for (const [line, main, inner, other, path] of readFileSync(file, "utf8").matchAll(IMPORT)) {
+      if (!LAZY.test(path) || other?.startsWith("type ")) continue;
+      if (other) throw new Error(`${file}: list what is imported in: ${line}`);
       const taken = main ? ["default"] : inner.split(",").map((each) => each.trim().split(" as ")[0]);
       const values = taken.filter((name) => name && !name.startsWith("type "));
       names.set(path, new Set([...(names.get(path) ?? []), ...values]));
@@ -36,8 +37,9 @@ function lazyNames() {
   return names;
 }
 
-const IMPORT = /^import (?:(\w+)|\{([^}]*)\}) from "([^"]+)";/gm;
+const IMPORT = /^(?:import|export) (?:(\w+)|\{([^}]*)\}|(.*)) from "([^"]+)";/gm;
 
+/** Makes imports of lazy packages external to chunks. `insideOf` replaces them. */
 export function lazyPackages() {
   return {
     name: "lazy-packages",
