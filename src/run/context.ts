@@ -24,5 +24,6 @@ export function contextNow(): Context {
 }
 
 export function within<Value>(changes: Partial<Context>, work: () => Value): Value {
-  return storage.run({ ...contextNow(), ...changes }, work);
+  const { suspects, isPlaced } = contextNow();
+  return storage.run({ suspects, isPlaced, ...changes }, work);
 }

@@ -202,7 +202,7 @@ function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
 function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {
   const numbered = edges.map(({ if: written, when, ...plain }, index): NumberedEdge => {
     const condition = written === undefined ? {} : { condition: ruleOf(written) };
-    return { ...plain, when: when?.trim() ? when : undefined, index, ...condition };
+    return { index, when: when?.trim() ? when : undefined, ...plain, ...condition };
   });
   return groupBy(numbered, ({ from }) => from);
 }

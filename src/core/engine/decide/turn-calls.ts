@@ -86,8 +86,15 @@ function pathsHere({ state, node }: Scene) {
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
   const { ref, key, tool, step } = call;
-  const named = { type: "tool:result", node, tool: tool.exposed } as const;
-  const result: EventBody = { ...named, ...outcome, ...defined("ref", ref), id: key, ...defined("step", step) };
+  const named = { id: key, ...defined("step", step) };
+  const result: EventBody = {
+    type: "tool:result",
+    node,
+    tool: tool.exposed,
+    ...outcome,
+    ...defined("ref", ref),
+    ...named,
+  };
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
@@ -128,7 +135,7 @@ function announce(
       return { type: "tool:result", node, tool: name, output, ...defined("ref", ref), id: key };
     };
     const isChosen = admission.kind === "run" && pending.step === undefined;
-    const same = isChosen ? sameAs(scene, { ...admission, name, input, sound }, tools) : undefined;
+    const same = isChosen ? sameAs(scene, { name, tool: admission.tool, input, sound }, tools) : undefined;
     if (same !== undefined) {
       results.push(answer(`same as ${same}`));
       continue;

@@ -64,8 +64,8 @@ function workPrompt(scene: Scene): Prompt {
   const tools = toolsHere(scene);
   const { text, sections } = openingHere(scene, tools);
   const turns = isLast ? closingTurns(visit.turns, most) : [...visit.turns];
-  const prompt = { text, sections, context: state.context, turns, tools: isLast ? [] : tools.told };
-  return node.output ? { ...prompt, output: node.output } : prompt;
+  const told = isLast ? [] : tools.told;
+  return { text, sections, context: state.context, turns, tools: told, ...defined("output", node.output) };
 }
 
 type Opening = ReturnType<typeof sectioned> & Pick<Visit, "lesson"> & { readonly tools: ToolSet };
@@ -86,7 +86,7 @@ function openingHere(scene: Scene, tools: ToolSet): Opening {
   ].filter((note) => note !== undefined);
   const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
   const sections = [...past, ...program.preface(visit.node, offeringOf(program, state)), instruction];
-  const opening = { ...sectioned(sections), lesson, tools };
+  const opening = { lesson, tools, ...sectioned(sections) };
   openings.set(visit, opening);
   return opening;
 }

@@ -66,9 +66,9 @@ function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefin
 }
 
 function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
-  const named = { id, ...defined("ref", ref) };
-  if (outcome && "error" in outcome) return { ...named, output: { ...outcome }, failed: true };
-  return { ...named, output: outcome?.output ?? null, ...defined("images", images), failed: false };
+  const named = defined("ref", ref);
+  if (outcome && "error" in outcome) return { id, ...named, output: { ...outcome }, failed: true };
+  return { id, ...named, output: outcome?.output ?? null, ...defined("images", images), failed: false };
 }
 
 export function foldAudience({ visit }: State, event: EventOf<"tool:audience">): void {

@@ -185,11 +185,13 @@ export interface Leaving {
 export function newCall(
   call: Omit<PendingCall, "announced" | "ref" | "planned" | "audience" | "outcome">,
 ): PendingCall {
-  return { ...call, announced: undefined, ref: undefined, planned: false, audience: undefined, outcome: undefined };
+  // V8 adds named fields slowly to an object that begins with a spread.
+  return { announced: undefined, ref: undefined, planned: false, audience: undefined, outcome: undefined, ...call };
 }
 
 export function toolCallOf({ ref, tool, input, announced, planned, outcome, step }: PendingCall): ToolCall {
   const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
   const given = outcome && "error" in outcome ? { error: outcome.error } : (outcome ?? { error });
-  return { ...defined("ref", ref), tool, input, ...given, ...defined("step", step), ...(planned ? { planned } : {}) };
+  const call = { tool, input, ...given, ...defined("step", step), ...(planned ? { planned } : {}) };
+  return ref === undefined ? call : { ref, ...call };
 }
