@@ -25,7 +25,7 @@ import {
   type ToolContext,
 } from "../core/skill/skill.ts";
 import type { Suspect } from "./context.ts";
-import { inTurn } from "./queue.ts";
+import { atPlace } from "./queue.ts";
 import { holdLarge, isLarge } from "./results/large.ts";
 import { Stop, type Stopping, signalOf, withSignal } from "./stop.ts";
 import { suspected } from "./stray.ts";
@@ -71,7 +71,7 @@ export function createCall(options: CallOptions): CallTool {
     };
     let outcome: Outcome;
     try {
-      outcome = await inTurn(carryOut, stopping);
+      outcome = await atPlace(carryOut, stopping);
     } catch (error) {
       // Errors of the handler are outcomes, so an error here means that the handler did not start.
       outcome = refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
@@ -140,7 +140,7 @@ async function runHandler(means: Means, [handler, call]: Handled, outer: Stoppin
   try {
     const input = copyJson(call.input);
     const work = () => callHandler(handler.tool, input, contextOf(means, [handler, call], { ending, sent }));
-    const given = await ending.orFailure(suspected(ending, work));
+    const given = await ending.orFailure(suspected(ending, work, true));
     const outcome = checked(given, call.tool.output_schema);
     if (typeof outcome === "string") return { error: outcome, code: "output.invalid", acted };
     return endsAt(means, call) === undefined ? outcome : withoutLater(outcome.output, means.asOf);

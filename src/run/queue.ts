@@ -15,13 +15,18 @@ let underWay = 0;
  * is too long, or the signal's reason if it aborts first. Nested calls take no slot, because they would wait for
  * themselves.
  */
-export async function inTurn<Value>(work: () => Promise<Value>, signal: Stopping): Promise<Value> {
+export function inTurn<Value>(work: () => Promise<Value>, signal: Stopping): Promise<Value> {
+  return atPlace(() => within({ isPlaced: true }, work), signal);
+}
+
+/** Like `inTurn`, for work that enters a context with `isPlaced` itself, because each context takes time. */
+export async function atPlace<Value>(work: () => Promise<Value>, signal: Stopping): Promise<Value> {
   if (contextNow().isPlaced) return work();
   if (signal.aborted) throw signal.reason;
   if (underWay < AT_ONCE) underWay++;
   else await placeAfterOthers(signal);
   try {
-    return await within({ isPlaced: true }, work);
+    return await work();
   } finally {
     const next = waiting.shift();
     // The next waiting call takes over the slot.

@@ -7,7 +7,7 @@ export type Stopping = Stopped;
 export class Stop implements Stopping {
   aborted = false;
   #reason: (() => unknown) | { readonly made: unknown } | undefined;
-  #hearers: readonly (() => void)[] = [];
+  #hearers: (() => void)[] = [];
   #controller: AbortController | undefined;
 
   /** Aborts once. The reason is created only when it is read, because an Error is expensive. */
@@ -27,11 +27,12 @@ export class Stop implements Stopping {
   }
 
   addEventListener(_type: "abort", hear: () => void): void {
-    this.#hearers = [...this.#hearers, hear];
+    this.#hearers.push(hear);
   }
 
   removeEventListener(_type: "abort", hear: () => void): void {
-    this.#hearers = this.#hearers.filter((other) => other !== hear);
+    const at = this.#hearers.indexOf(hear);
+    if (at !== -1) this.#hearers.splice(at, 1);
   }
 
   /** AbortSignal for APIs that require one. */

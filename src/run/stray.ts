@@ -6,10 +6,14 @@ import { contextNow, type Suspect, within } from "./context.ts";
 const first = new Set<Suspect>();
 
 /** Runs the work. The suspect may claim stray errors of the work, even later. */
-export function suspected<Value>(suspect: Suspect, work: () => Value | Promise<Value>): Promise<Value> {
+export function suspected<Value>(
+  suspect: Suspect,
+  work: () => Value | Promise<Value>,
+  isPlaced = contextNow().isPlaced,
+): Promise<Value> {
   const outer = contextNow().suspects;
   if (outer.length === 0) first.add(suspect);
-  const working = within({ suspects: [suspect, ...outer] }, async () => work());
+  const working = within({ suspects: [suspect, ...outer], isPlaced }, async () => work());
   return outer.length === 0 ? working.finally(() => first.delete(suspect)) : working;
 }
 

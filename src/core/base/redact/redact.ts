@@ -224,11 +224,10 @@ function redactValue<Value extends Json>(root: Value, means: Means): Value {
 
 function redactOnce(root: Container, means: Means): Container {
   const { leaves, containers, names, lists } = walk(root, means.inNumbers);
-  const joined = leaves.map(({ text }) => text).join("");
-  const stains = means.stained(joined);
+  const stains = means.stained(joined(leaves, ""));
   // Programs that print lists of lines put each row of a dump into its own string.
-  const isDump = leaves.length > 1 && leaves.some(({ text }) => mayHoldRow(text));
-  const rows = isDump ? means.stained(leaves.map(({ text }) => text).join("\n")) : [];
+  const lines = leaves.length > 1 ? joined(leaves, "\n") : "";
+  const rows = mayHoldRow(lines) ? means.stained(lines) : [];
   const numbers = lists.flatMap((list) => numbersChanged(list, means.stained));
   const isClean = stains.length + rows.length === 0 && numbers.length === 0 && !leaves.some(isOpen);
   if (isClean && means.key(names) === names) return root;
@@ -236,6 +235,12 @@ function redactOnce(root: Container, means: Means): Container {
   const texts = leaves.map((leaf, index) => ({ ...leaf, now: marks.get(index) ?? means.text(leaf.text) }));
   const changed = [...texts.filter(({ text, now }) => now !== text), ...numbers];
   return rebuild(root, containers, { changed, key: means.key });
+}
+
+function joined(leaves: readonly Leaf[], gap: string): string {
+  let text = leaves[0]?.text ?? "";
+  for (let index = 1; index < leaves.length; index++) text += gap + leaves[index]?.text;
+  return text;
 }
 
 /** Redacts byte arrays: a mark replaces the first byte of a secret. A list loses the other bytes. */

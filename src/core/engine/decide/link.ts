@@ -121,13 +121,16 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     latest = { id, now, set };
     return set;
   };
+  const described = new WeakMap<ToolSet, readonly Section[]>();
   /** Describes the skills of a node. Omits a skill that can only plan, unless one of its tools is offered. */
   const instructions = (id: string, now: Offering) => {
     const { context_mode } = now.settings;
     const set = tools(id, now);
     if (context_mode === "readOnDemand" && !set.find(READ_SKILL)) return [];
     const isOfUse = (skill: SkillRecord) => !skill.plannable || set.offered.some((tool) => tool.skill === skill.id);
-    return skillSections(skills(id, now.changed).filter(isOfUse), context_mode, set);
+    const sections = described.get(set) ?? skillSections(skills(id, now.changed).filter(isOfUse), context_mode, set);
+    described.set(set, sections);
+    return sections;
   };
   return { available, skills, tools, instructions };
 }
@@ -153,7 +156,9 @@ function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor
 function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value {
   const found = new Map<string, Value>();
   return (id) => {
-    const value = found.get(id) ?? find(id);
+    const known = found.get(id);
+    if (known !== undefined) return known;
+    const value = find(id);
     found.set(id, value);
     return value;
   };

@@ -38,13 +38,12 @@ export function carryOut(scene: Scene): SingleStep {
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };
   }
-  return perform(scene, nextGroup(visit.pending, tools.find));
+  return perform(scene, nextGroup(visit.pending, tools.find), tools);
 }
 
 /** Carries out calls that may run together, after announcing them in one record. */
-export function perform(scene: Scene, group: readonly PendingCall[]): SingleStep {
+export function perform(scene: Scene, group: readonly PendingCall[], tools = toolsHere(scene)): SingleStep {
   const { program, state, visit } = scene;
-  const tools = toolsHere(scene);
   const unannounced = group.filter((call) => call.announced === undefined && !readAgain(scene, call, tools));
   const [first] = unannounced;
   const admission = first && admit(scene, first, tools);
