@@ -105,12 +105,10 @@ function durabilityOf(entries: readonly Entry[], isRepeatable: boolean, reads: S
 
 /** Checks for events that announce or report what cannot be undone. */
 function isFinal({ type }: EventBody): boolean {
-  return (
-    type.startsWith("operation:") ||
-    type.startsWith("approval:") ||
-    ["tool:call", "tool:result", "state:written", "workflow:end"].includes(type)
-  );
+  return FINAL.has(type) || type.startsWith("operation:") || type.startsWith("approval:");
 }
+
+const FINAL: ReadonlySet<string> = new Set(["tool:call", "tool:result", "state:written", "workflow:end"]);
 
 /** Creates a clock that ignores adjustments of the system clock, so that these do not use up a run's time limit. */
 function steadyClock(): () => Date {

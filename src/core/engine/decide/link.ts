@@ -63,7 +63,15 @@ function link({ record, path, parent, inside }: Linking): Program {
     if (!node) throw new RangeError(`the workflow has no node ${id}`);
     return node;
   };
-  const { available, skills, tools, instructions } = linkTools(record, nodeOf);
+  const { available, skills, tools, instructions, choiceOf } = linkTools(record, nodeOf);
+  const warned = new Map<string, readonly string[]>();
+  const warningsAt = (id: string) => {
+    const node = nodeOf(id);
+    const key = `${choiceOf(id)} ${JSON.stringify(node.skills)}`;
+    const found = warned.get(key) ?? toolWarnings(node, available(id), record);
+    warned.set(key, found);
+    return found.map((warning) => `node ${id}: ${warning}`);
+  };
   const sources = (id: string, field: "rules" | "context", heading: string) => {
     const contents = ownSources(record, { id, field, own: nodeOf(id)[field] }, shared[field]);
     return sourceSection(heading, contents, field === "rules");
@@ -87,7 +95,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     writes: parent ? stricter(declared, parent.writes) : "allow",
     inner: (id) => inside(path === "" ? id : `${path}/${id}`),
     inside,
-    warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings([id, node], available(id), record)))],
+    warnings: [...nodes.keys()].flatMap(warningsAt),
   };
 }
 
@@ -132,7 +140,7 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     described.set(set, sections);
     return sections;
   };
-  return { available, skills, tools, instructions };
+  return { available, skills, tools, instructions, choiceOf };
 }
 
 /**
@@ -219,14 +227,9 @@ function ruleOf(written: Condition): ValueRule {
   return rule;
 }
 
-function toolWarnings(
-  [id, node]: readonly [string, WorkflowNode],
-  skills: readonly SkillRecord[],
-  { settings }: RunRecord,
-): string[] {
+function toolWarnings(node: WorkflowNode, skills: readonly SkillRecord[], { settings }: RunRecord): readonly string[] {
   if (skills.length === 0) return [];
-  const now = { settings, made: [], holdsBlobs: false, changed: [] };
-  return selectTools(node, skills, now).warnings.map((warning) => `node ${id}: ${warning}`);
+  return [...new Set(selectTools(node, skills, { settings, made: [], holdsBlobs: false, changed: [] }).warnings)];
 }
 
 function sourceSection(heading: string, all: readonly string[], trusted: boolean): Section[] {

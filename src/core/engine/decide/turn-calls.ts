@@ -185,12 +185,12 @@ export function sameAs({ visit }: Scene, { name, tool, input, sound }: Asked, to
   };
   const beside = sound.find(isSame)?.ref;
   if (beside !== undefined) return beside;
-  const inThisAttempt = new Set(visit.calls.map(({ ref }) => ref));
-  const canReadAgain = tools.find(READ_RESULT) !== undefined;
+  const canShow = (ref: string) =>
+    visit.calls.some((call) => call.ref === ref) || tools.find(READ_RESULT) !== undefined;
   for (const call of visit.recorded.toReversed()) {
     if (tools.all.find(({ exposed }) => exposed === call.tool)?.effect === "write") return undefined;
     const isAnswered = call.outcome !== undefined && !("error" in call.outcome);
-    if (isAnswered && isSame(call)) return inThisAttempt.has(call.ref) || canReadAgain ? call.ref : undefined;
+    if (isAnswered && isSame(call)) return canShow(call.ref) ? call.ref : undefined;
   }
   return undefined;
 }
@@ -200,6 +200,7 @@ function seenAbove(
   { program, state, visit }: Scene,
   { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
 ): string | undefined {
+  if (!isReadSkill(tool)) return undefined;
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
   const skills = program.skills(visit.node, state.run.changed);
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });

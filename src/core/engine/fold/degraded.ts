@@ -97,6 +97,7 @@ export function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolea
 
 /** Returns a shortfall if none of the writes succeeded, or none of the calls. */
 function failedCalls(skills: readonly Skill[], { toolCalls }: Outcome): Shortfall | undefined {
+  if (toolCalls.every((call) => callFailure(call) === undefined)) return undefined;
   const writers = new Set(
     skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
   );
