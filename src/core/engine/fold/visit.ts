@@ -185,7 +185,7 @@ export interface Leaving {
 export function newCall(
   call: Omit<PendingCall, "announced" | "ref" | "planned" | "audience" | "outcome">,
 ): PendingCall {
-  // V8 adds named fields slowly to an object that begins with a spread.
+  // The spread comes last: V8 is slow at adding named fields after a leading spread.
   return { announced: undefined, ref: undefined, planned: false, audience: undefined, outcome: undefined, ...call };
 }
 
