@@ -142,6 +142,16 @@ describe("a question about a run", () => {
     expect([code, answer.claims, answer.evidence]).toEqual([1, [], { claims: 1, supported: 0, dropped: 1 }]);
     const none = await ask([gives("The record does not show it.", [])]);
     expect([none.code, none.answer.answer, none.answer.claims]).toEqual([1, "The record does not show it.", []]);
+    const shown = JSON.parse((await here("runs", "show", none.answer.run, "--json")).stdout);
+    expect([shown.status, shown.exitCode, shown.error.code]).toEqual(["failed", 1, "node.failed"]);
+    expect((await here("replay", none.answer.run)).code).toBe(1);
+    const { runs } = JSON.parse((await here("runs", "list", "--kind", "ask", "--json")).stdout);
+    expect(runs.find(({ id }: { id: string }) => id === none.answer.run)).toMatchObject({
+      status: "failed",
+      exitCode: 1,
+      about: { run: "one", question: "Which order?" },
+    });
+    expect((await here("runs", "list", "--kind", "ask")).stdout).toContain('about one: "Which order?"');
   });
 
   it("calls the run's reading tools with --live, and goes on with its references", async () => {

@@ -201,7 +201,7 @@ function workflowOf({ run, workflow }: RunRecord, { question, context, tools }: 
           {
             name: "evidence",
             kind: "evidence",
-            rule: { claims: "claims[*]", min_supported: 0 },
+            rule: { claims: "claims[*]" },
             on_unsupported: "drop",
             on_unbound: "drop",
           },

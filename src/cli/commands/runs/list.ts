@@ -1,6 +1,6 @@
 import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { formatCost, formatCount } from "../../../core/base/preview.ts";
+import { formatCost, formatCount, shortText } from "../../../core/base/preview.ts";
 import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import { stateOf } from "../../../reports/model/account.ts";
 import { projectOptions, text } from "../../flags.ts";
@@ -30,10 +30,11 @@ export const listRuns: Action = async (io, _args, flags) => {
 
 /** Describes a run in two lines: id and state, then the details. An id may be long. */
 function describeRun(run: RunSummary, paint: Paint): string {
-  const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict, unrouted } = run;
+  const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict, unrouted, about } = run;
   const state = stateOf(run);
   const kinds = kind === "run" ? [] : [paint("cyan", kind)];
   const found = [
+    ...(about ? [`about ${plainLine(about.run)}: "${plainLine(shortText(about.question, 100))}"`] : []),
     ...(verdict === null ? [] : [paint("bold", plainLine(verdict))]),
     ...(degraded.length > 0 && state === status ? [paint("yellow", "degraded")] : []),
     ...(unrouted === null ? [] : [paint("yellow", `no edge applied after ${plainLine(unrouted)}`)]),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { workflowSchema } from "../../document/workflow/workflow.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema, unroutedSchema } from "./end.ts";
-import { type RunRecord, runRecordSchema } from "./record.ts";
+import { type About, aboutSchema, type RunRecord, runRecordSchema } from "./record.ts";
 import { usageSchema } from "./reply.ts";
 import { settingsSchema } from "./settings.ts";
 
@@ -17,6 +17,7 @@ export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
     readonly nodes: { readonly [id: string]: unknown };
   };
   readonly settings: Pick<RunRecord["settings"], "model">;
+  readonly about?: Pick<About, "run" | "question"> | undefined;
 }
 
 const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().optional() }));
@@ -79,5 +80,6 @@ const outlineSchema = lazy(() =>
       nodes: z.record(z.string(), z.unknown()),
     }),
     settings: settingsSchema().pick({ model: true }),
+    about: aboutSchema().pick({ run: true, question: true }).optional(),
   }),
 );

@@ -27,10 +27,13 @@ export const askSchema = lazy(() =>
 );
 export type Ask = Fitting<typeof askSchema>;
 
-/** Describes the answer to a question about the run `of`. Undefined if the run of the question has no answer. */
-export function askOf(of: string, { evidence, results, usage, run, status }: RunResult): Ask | undefined {
-  const data = results[ASK]?.data;
-  if (!data || status !== "succeeded") return undefined;
+/**
+ * Describes the answer to a question about the run `of`. Undefined if the run of the question has no answer. An answer
+ * without a supported claim fails its run.
+ */
+export function askOf(of: string, { evidence, results, usage, run }: RunResult): Ask | undefined {
+  const { data, evals } = results[ASK] ?? {};
+  if (!data || !evals) return undefined;
   const { answer, claims } = checkedAs<Pick<Ask, "answer" | "claims">>(data);
   const { claims: count, supported, dropped } = evidence ?? { claims: 0, supported: 0, dropped: 0 };
   return {

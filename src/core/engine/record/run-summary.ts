@@ -1,3 +1,4 @@
+import { defined } from "../../base/values.ts";
 import { modelText } from "../../document/model-list.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { Skimmed, SkimmedRun } from "../event/skim.ts";
@@ -26,6 +27,8 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly durationMs: number;
+  /** For a question: the run that it is about. */
+  readonly about?: { readonly run: string; readonly question: string };
 }
 
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
@@ -58,6 +61,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     startedAt: record.at,
     endedAt: end?.time ?? null,
     durationMs: activeTime(events),
+    ...defined("about", record.about),
   };
 }
 
