@@ -28,7 +28,7 @@ interface Begun {
 
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const guarded = guard(terminal, await inertFor(terminal));
-  const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0 };
+  const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0, given: undefined };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
   const program = buildProgram(guarded.io, course, argv);
   const fault = new Promise<never>((_, reject) =>
@@ -45,10 +45,10 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       // Commander has already printed the message.
-      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), argv);
+      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), { argv });
       return 2;
     }
-    if (course.begun.command === "none") await tellEarly(guarded, error, argv);
+    if (course.begun.command === "none") await tellEarly(guarded, error, { argv, of: course.given });
     else if (error instanceof SkillflowError) await tellUntold(guarded, error, argv);
     await tellFailure(guarded.io, error, argv);
     if (error instanceof SkillflowError) return exitCodeOf(error.code);
@@ -162,6 +162,8 @@ function refuseOutput(error: unknown): never {
 interface Course {
   begun: Begun;
   code: number;
+  /** First argument of the command. */
+  given: string | undefined;
 }
 
 /** Builds the commands: only the one that the first word names, if it names one. */
@@ -209,6 +211,7 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
       .slice(0, -2)
       .flat()
       .filter((value) => value !== undefined) as string[];
+    course.given = args[0];
     const { withEnvFrom } = await import("./env-from.ts");
     const seen = withEnvFrom(io, flags);
     // An error before `begin` is also reported as a document.
@@ -268,11 +271,18 @@ function nameOf(command: Command): string {
   return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
 }
 
+interface Early {
+  readonly argv: readonly string[];
+  readonly of?: string | undefined;
+}
+
 /** Reports an error that occurred before the command began. For `run` and similar, the document is a refusal. */
-async function tellEarly(guarded: Guarded, error: unknown, argv: readonly string[]): Promise<void> {
-  if (!STARTING.has(argv[0] ?? "")) return tellUntold(guarded, error, argv);
+async function tellEarly(guarded: Guarded, error: unknown, { argv, of }: Early): Promise<void> {
+  const [name] = argv;
+  const answer = name === "ask" || name === "recheck" ? ({ name, of } as const) : undefined;
+  if (!answer && !STARTING.has(name ?? "")) return tellUntold(guarded, error, argv);
   const { tellRefusal } = await import("./refused.ts");
-  await tellRefusal(guarded.io, error, { asJson: argv.includes("--json") });
+  await tellRefusal(guarded.io, error, { asJson: argv.includes("--json"), answer });
 }
 
 /** Prints an error document for `--json`, unless the command has already printed something. */
@@ -284,7 +294,7 @@ async function tellUntold({ io, hasAnswered }: Guarded, error: unknown, argv: re
 }
 
 /** Commands that start or continue a run. */
-const STARTING: ReadonlySet<string> = new Set(["run", "resume", "replay", "apply"]);
+const STARTING: ReadonlySet<string> = new Set(["run", "resume", "signal", "replay", "apply"]);
 
 async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {
   const fromRef = argv.find((text) => text.startsWith("--from-ref"));

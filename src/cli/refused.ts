@@ -2,7 +2,12 @@ import { shownError } from "../app/host.ts";
 import { usageError } from "../core/base/errors.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 import { redactRefusal } from "../core/engine/record/content.ts";
-import { describeBrokenOff, describeRefusal } from "../core/engine/result/refusal.ts";
+import {
+  describeBrokenOff,
+  describeRefusal,
+  describeUnanswered,
+  type Unanswered,
+} from "../core/engine/result/refusal.ts";
 import { githubActions } from "./ci/ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal/terminal.ts";
@@ -21,9 +26,10 @@ export interface Starting extends Io {
   readonly beginning: Beginning;
 }
 
-/** Wraps an action so that programs and CI also get its refusal or failure as a document. */
+/** Wraps an action so that programs and CI also get its refusal or failure as a document: a result, or no answer. */
 export function tellingRefusal(
   action: (io: Starting, args: readonly string[], flags: Flags) => Promise<number>,
+  name?: Unanswered["name"],
 ): Action {
   return async (io, args, flags) => {
     const beginning: Beginning = { isTold: false };
@@ -33,20 +39,33 @@ export function tellingRefusal(
     } catch (thrown) {
       const error = shownError(thrown, io.host);
       const { workflow, recorded, isTold } = beginning;
-      if (!recorded) await tellRefusal(io, error, { asJson: flags.json === true, workflow });
-      else if (!isTold && flags.json === true) await io.out(jsonText(describeBrokenOff(await recorded(), error)));
+      const answer = name && { name, of: io.continued?.record.run };
+      if (!recorded) await tellRefusal(io, error, { asJson: flags.json === true, workflow, answer });
+      else if (!isTold && flags.json === true) {
+        const stored = await recorded();
+        if (answer) await tellUnanswered(io, error, { ...answer, run: stored.record.run });
+        else await io.out(jsonText(describeBrokenOff(stored, error)));
+      }
       throw error;
     }
   };
 }
 
-export async function tellRefusal(
-  io: Io,
-  error: unknown,
-  { asJson, workflow }: { readonly asJson: boolean; readonly workflow?: string | undefined },
-): Promise<void> {
+interface Refused {
+  readonly asJson: boolean;
+  readonly workflow?: string | undefined;
+  readonly answer?: Unanswered | undefined;
+}
+
+export async function tellRefusal(io: Io, error: unknown, { asJson, workflow, answer }: Refused): Promise<void> {
   await githubActions(io)?.refused(error);
-  if (asJson) await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
+  if (!asJson) return;
+  if (answer) await tellUnanswered(io, error, answer);
+  else await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
+}
+
+async function tellUnanswered(io: Io, error: unknown, answer: Unanswered): Promise<void> {
+  await io.out(jsonText(redactRefusal(describeUnanswered(error, answer), io.clean)));
 }
 
 /** Prints an error document for commands that do not return a run: `{exitCode, error, diagnostics}`. */

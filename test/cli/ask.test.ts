@@ -5,6 +5,7 @@ import { openSite } from "../../src/app/views/site.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { askSchema } from "../../src/core/engine/record/ask.ts";
+import { unansweredSchema } from "../../src/core/engine/result/refusal.ts";
 import { runPage } from "../../src/reports/site/live.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, runFile } from "./program.ts";
@@ -177,6 +178,16 @@ describe("a question about a run", () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("skillflow ask waits")]);
   });
 
+  it("can be scripted as the page about questions shows", async () => {
+    const page = readFileSync(join(import.meta.dirname, "..", "../docs/ask.md"), "utf8");
+    const [, text = ""] = /^`?.*`ask\.script\.yml`:\n\n```yaml\n([\s\S]*?)^```/m.exec(page) ?? [];
+    const [, command = ""] = /^skillflow (.* --model script:.*)$/m.exec(page) ?? [];
+    writeFileSync(join(cwd, "ask.script.yml"), text);
+    const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = ""]) => quoted ?? word);
+    const { code, stdout } = await here(...words);
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { evidence: { supported: 1 }, usage: { modelCalls: 2 } }]);
+  });
+
   it("is shown by the local page, with the command that asks another one", async () => {
     const host = { env: {}, cwd, self: { pid: 1, host: "", started: "" }, execPath: "", uid: undefined };
     const options = { overrides: new Map(), skillDirs: [], discover: true, store: undefined, skillFlags: {} };
@@ -190,13 +201,25 @@ describe("a question about a run", () => {
   });
 
   it.each([
-    ["unknown", ["none", "Why?"], 2],
-    ["blank", ["one", "  "], 2],
-    ["interrupted", ["cut", "Why?"], 2],
-    ["altered", ["altered", "Why?"], 4],
-    ["without a key", ["one", "Why?", "--model", "anthropic:claude-sonnet-4-5"], 3],
-  ] as const)("is refused if it is %s", async (_name, argv, expected) => {
-    const refused = await here("ask", ...argv);
-    expect([refused.code, refused.stderr]).toEqual([expected, expect.any(String)]);
+    ["unknown", ["none", "Why?"], 2, "run.unknown"],
+    ["blank", ["one", "  "], 2, "usage.invalid"],
+    ["interrupted", ["cut", "Why?"], 2, "usage.invalid"],
+    ["altered", ["altered", "Why?"], 4, "run.altered"],
+    ["without a key", ["one", "Why?", "--model", "anthropic:claude-sonnet-4-5"], 3, "config.missing"],
+  ] as const)("is refused as a document if it is %s", async (_name, argv, exitCode, code) => {
+    const refused = await here("ask", ...argv, "--json");
+    const printed = JSON.parse(refused.stdout);
+    expect([refused.code, printed]).toMatchObject([
+      exitCode,
+      { schema: "skillflow.ask/1", run: null, of: argv[0], exitCode, error: { code }, diagnostics: [] },
+    ]);
+    expect(unansweredSchema("ask").safeParse(printed).error).toBeUndefined();
+  });
+
+  it("names its own run in the document if the model fails", async () => {
+    const { code, answer } = await ask([]);
+    expect([code, answer]).toMatchObject([1, { schema: "skillflow.ask/1", of: "one", exitCode: 1, error: {} }]);
+    expect(readRecord(answer.run).kind).toBe("ask");
+    expect(unansweredSchema("ask").safeParse(answer).error).toBeUndefined();
   });
 });

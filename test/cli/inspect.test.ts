@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { publishedSchemas } from "../../src/core/outward/published.ts";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, resultOf, runFile, runProgram } from "./program.ts";
@@ -278,6 +279,12 @@ describe("graph", () => {
 });
 
 describe("schema", () => {
+  it("names every document in its help", async () => {
+    const { stdout } = await runHere(["schema", "--help"], { cwd: makeProject() });
+    const missing = [...publishedSchemas().keys()].filter((name) => !new RegExp(`\\b${name}\\b`).test(stdout));
+    expect(missing).toEqual([]);
+  });
+
   it.each(["workflow", "result", "event"])("prints the JSON Schema of a %s", async (name) => {
     const { code, stdout, stderr } = await runHere(["schema", name], { cwd: makeProject() });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Recheck } from "../../src/core/engine/recheck/answer.ts";
+import { type Recheck, recheckSchema } from "../../src/core/engine/recheck/answer.ts";
+import { unansweredSchema } from "../../src/core/engine/result/refusal.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, runFile } from "./program.ts";
 
@@ -60,7 +61,7 @@ async function recheck(lines: readonly string[], ...flags: string[]): Promise<[n
   writeFileSync(join(cwd, "app.log"), `${[...OLD, ...lines].join("\n")}\n`);
   const ended = await here("recheck", "one", "--json", ...flags);
   expect(ended.stdout, ended.stderr).toContain("skillflow.recheck/1");
-  return [ended.code, JSON.parse(ended.stdout) as Recheck];
+  return [ended.code, recheckSchema().strict().parse(JSON.parse(ended.stdout))];
 }
 
 beforeEach(() => {
@@ -200,7 +201,11 @@ describe("a recheck", () => {
 
   it("refuses a run that is unknown or altered, and a window that is none", async () => {
     await investigate(found);
-    expect((await here("recheck", "none")).code).toBe(2);
+    const unknown = await here("recheck", "none", "--json");
+    expect([unknown.code, unansweredSchema("recheck").strict().parse(JSON.parse(unknown.stdout))]).toMatchObject([
+      2,
+      { run: null, of: "none", exitCode: 2, error: { code: "run.unknown" } },
+    ]);
     expect((await here("recheck", "one", "--window", "soon")).code).toBe(2);
     const text = readEvents(cwd, "one").length;
     expect(text).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { usageError } from "../../core/base/errors.ts";
 import type { Recheck } from "../../core/engine/recheck/answer.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
 import { type Approved, parseApprovals } from "../../core/engine/result/approval.ts";
+import type { BacktestResult } from "../../core/outward/testing/backtest-result.ts";
 import { personAtWork } from "../adapters/person.ts";
 import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
@@ -19,7 +20,7 @@ import {
 import { startRun } from "../runs/drive.ts";
 import { BACKTEST_RUNS, runBacktest } from "../testing/backtest.ts";
 import { loadCases } from "../testing/backtest-cases.ts";
-import { type BacktestDocument, backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";
+import { backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";
 import { runTests } from "../testing/run-tests.ts";
 
 /** Work on recorded runs, tests and backtests, without a terminal. The results are the documents that `--json` prints. */
@@ -100,7 +101,7 @@ export async function backtestCases(
   workspace: Workspace,
   place: string,
   { model, runs = BACKTEST_RUNS }: BacktestOptions,
-): Promise<BacktestDocument> {
+): Promise<BacktestResult> {
   if (!Number.isInteger(runs) || runs < 1) throw usageError("runs: must be a whole number from 1");
   const { cases, leftOut } = loadCases(workspace, place);
   const { signal } = new AbortController();

@@ -1,6 +1,7 @@
 import { defined } from "../../core/base/values.ts";
 import { modelText } from "../../core/document/model-list.ts";
-import { agreementOf, type Comparison, type GRADES, meanOf } from "../../core/outward/testing/grade.ts";
+import type { BacktestResult } from "../../core/outward/testing/backtest-result.ts";
+import { agreementOf, type GRADES, meanOf } from "../../core/outward/testing/grade.ts";
 import type { BacktestedCase, BacktestRun } from "./backtest.ts";
 import type { Coverage, Mutation } from "./mutate.ts";
 import type { TestedCase } from "./run-tests.ts";
@@ -57,13 +58,13 @@ export type TestResult = ReturnType<typeof testDocument>;
 export function backtestDocument(
   done: readonly BacktestedCase[],
   about: { readonly runs: number; readonly leftOut: number },
-) {
+): BacktestResult {
   const cases = done.map(({ of, workflow, model, runs }) => ({
     ...{ id: of.id, workflow, model, as_of: of.as_of ?? null, truth: of.truth },
     ...summaryOf(runs),
     agreement: agreementOf(runs.map(({ answer }) => answer)),
     unbounded: unboundedIn(runs),
-    runs: runs.map(({ unbounded: _, record: __, ...run }) => run),
+    runs: runs.map(({ unbounded: _, record: __, decoys, ...run }) => ({ ...run, decoys: [...decoys] })),
   }));
   const agreement = meanOf(cases.map((one) => one.agreement));
   return {
@@ -73,8 +74,6 @@ export function backtestDocument(
     total: { cases: cases.length, ...summaryOf(done.flatMap(({ runs }) => runs)), agreement },
   };
 }
-
-export type BacktestDocument = ReturnType<typeof backtestDocument> & { readonly baseline?: Comparison };
 
 function summaryOf(runs: readonly BacktestRun[]) {
   const sum = (of: (run: BacktestRun) => number) => runs.reduce((total, run) => total + of(run), 0);

@@ -23,8 +23,10 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "schema <document>",
-    summary:
-      "Print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, stats, event or record; protocol: the methods of serve",
+    summary: "Print a published JSON Schema, or the methods of serve",
+    details: `Documents that you write: workflow, skill, tools, script, test, config, listen, policy.
+Documents that commands print: result, finding, plan, ask, recheck, backtest, stats, event, record.
+protocol: the methods of serve, as tools.`,
     options: [["--for <provider>", "Print the protocol's tools in the form of openai or anthropic"]],
     load: async () => (await import("../commands/author/schema.ts")).printSchema,
   },

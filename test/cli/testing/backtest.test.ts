@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
+import { backtestResultSchema } from "../../../src/core/outward/testing/backtest-result.ts";
 import { runHere } from "../in-process.ts";
 import { makeProject, runProgram } from "../program.ts";
 
@@ -100,7 +101,9 @@ it("exits with 1 if the score fell below the baseline (as a process)", async () 
   writeFileSync(join(cwd, "script.json"), JSON.stringify(worse));
   const second = await runProgram([...args, "--runs", "1", "--baseline", "before/backtest.json", "--json"], { cwd });
   expect(second.code).toBe(1);
-  expect(JSON.parse(second.stdout).baseline).toMatchObject({ before: 1, now: 0, spread: 0, fell: true });
+  const { total, baseline, cases } = backtestResultSchema().strict().parse(JSON.parse(second.stdout));
+  expect([total.wrong, cases.length]).toEqual([1, 1]);
+  expect(baseline).toMatchObject({ before: 1, now: 0, spread: 0, fell: true });
 });
 
 test.each<[string, string, string[], RegExp]>([

@@ -59,7 +59,7 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
   } finally {
     await prepared.close();
   }
-});
+}, "recheck");
 
 const WORDS = { held: "held", not_held: "not held", inconclusive: "inconclusive" } as const;
 const COLORS = { held: "green", not_held: "red", inconclusive: "yellow" } as const;

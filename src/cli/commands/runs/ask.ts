@@ -40,7 +40,7 @@ export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
   if (flags.json === true) await io.out(jsonText(answer));
   else await io.outText(describe(answer, painter(io, flags)));
   return answer.claims.length > 0 ? 0 : 1;
-});
+}, "ask");
 
 function describe({ run, of, answer, claims, evidence }: Ask, paint: Paint): string {
   const shown = claims.flatMap(({ claim, evidence: cites }) => [

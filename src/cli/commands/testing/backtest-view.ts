@@ -1,5 +1,5 @@
-import type { BacktestDocument } from "../../../app/testing/documents.ts";
 import { plural } from "../../../core/base/preview.ts";
+import type { BacktestResult } from "../../../core/outward/testing/backtest-result.ts";
 import { oneLine } from "../../terminal/terminal.ts";
 
 /** Result of a backtest for people. */
@@ -19,11 +19,11 @@ const HEAD = [
   "Time",
 ];
 
-function rowsOf({ cases, total }: BacktestDocument): string[][] {
+function rowsOf({ cases, total }: BacktestResult): string[][] {
   return [...cases.map((one) => cellsOf(oneLine(one.id, 80), one)), cellsOf("in all", total)];
 }
 
-function cellsOf(name: string, row: BacktestDocument["total"] | BacktestDocument["cases"][number]): string[] {
+function cellsOf(name: string, row: BacktestResult["total"] | BacktestResult["cases"][number]): string[] {
   const { score, right, partly, wrong, abstained, decoys, agreement, calls, tokens, costUsd, medianMs } = row;
   const counts = [right, partly, wrong, abstained, decoys].map(String);
   const cost = costUsd === null ? "unpriced" : `$${costUsd.toFixed(4)}`;
@@ -32,7 +32,7 @@ function cellsOf(name: string, row: BacktestDocument["total"] | BacktestDocument
   return [name, score.toFixed(2), ...counts, `${Math.round(agreement * 100)} %`, ...used];
 }
 
-export function backtestTable(document: BacktestDocument): string {
+export function backtestTable(document: BacktestResult): string {
   const table = [HEAD, ...rowsOf(document)];
   const widths = HEAD.map((_, n) => Math.max(...table.map((row) => row[n]?.length ?? 0)));
   const lines = table.map((row) =>
@@ -44,14 +44,14 @@ export function backtestTable(document: BacktestDocument): string {
   return `${[...lines, ...notesOf(document)].join("\n")}\n`;
 }
 
-export function backtestMarkdown(document: BacktestDocument): string {
+export function backtestMarkdown(document: BacktestResult): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const table = [line(HEAD), line(HEAD.map(() => "---")), ...rowsOf(document).map(line)].join("\n");
   const notes = notesOf(document).map((note) => `- ${note}`);
   return `${["# Backtest", table, ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n")}\n`;
 }
 
-function notesOf({ cases, leftOut, baseline }: BacktestDocument): string[] {
+function notesOf({ cases, leftOut, baseline }: BacktestResult): string[] {
   const unbounded = cases.flatMap(({ id, unbounded: tools }) => {
     const told = tools.map(({ tool, calls }) => `${tool} (${calls})`).join(", ");
     return tools.length === 0

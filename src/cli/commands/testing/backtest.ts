@@ -4,10 +4,11 @@ import * as z from "zod";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { BACKTEST_RUNS, type BacktestedCase, runBacktest } from "../../../app/testing/backtest.ts";
 import { type Cases, feedbackCases, loadCases } from "../../../app/testing/backtest-cases.ts";
-import { type BacktestDocument, backtestDocument } from "../../../app/testing/documents.ts";
+import { backtestDocument } from "../../../app/testing/documents.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { parseJson } from "../../../core/base/values.ts";
+import type { BacktestResult } from "../../../core/outward/testing/backtest-result.ts";
 import { compareScores, type Scores } from "../../../core/outward/testing/grade.ts";
 import { makeFolder } from "../../../files/files.ts";
 import { number, projectOptions, runChoices, text } from "../../flags.ts";
@@ -44,7 +45,7 @@ export const backtest: Action = async (io, [place], flags) => {
   });
   const tested = backtestDocument(done, { runs, leftOut });
   const compared = baseline && compareScores(baseline, scoresOf(tested.cases));
-  const document: BacktestDocument = { ...tested, ...(compared ? { baseline: compared } : {}) };
+  const document: BacktestResult = { ...tested, ...(compared ? { baseline: compared } : {}) };
   await writeFiles(io, flags, { document, done });
   if (flags.json === true) await io.out(jsonText(document));
   else await io.outText(backtestTable(document));
@@ -74,7 +75,7 @@ function scoresOf(cases: z.infer<typeof baselineSchema>["cases"]): Scores {
 async function writeFiles(
   io: Io,
   flags: Flags,
-  { document, done }: { readonly document: BacktestDocument; readonly done: readonly BacktestedCase[] },
+  { document, done }: { readonly document: BacktestResult; readonly done: readonly BacktestedCase[] },
 ): Promise<void> {
   const out = text(flags, "out");
   if (out === undefined) return;

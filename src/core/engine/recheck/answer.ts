@@ -3,7 +3,7 @@ import { defined, type Fitting, type Json, lazy } from "../../base/values.ts";
 import { json } from "../../skill/field.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { State } from "../fold/state.ts";
-import { type Compared, compare, joinAnswers, type RecheckAnswer } from "./compare.ts";
+import { ANSWERS, type Compared, compare, joinAnswers } from "./compare.ts";
 
 /** Answer of a recheck. It depends on its record alone: the plan is the run's input, the repeated calls are its events. */
 
@@ -46,27 +46,30 @@ export const recheckPlanSchema = lazy(() =>
 export type RecheckPlan = Fitting<typeof recheckPlanSchema>;
 export type Repeat = RecheckPlan["repeats"][number];
 
-/** Result of a recheck, as `--json` prints it. */
-export interface Recheck {
-  readonly schema: "skillflow.recheck/1";
-  /** The run of the recheck itself. */
-  readonly run: string;
-  /** The run whose claims were checked again. */
-  readonly of: string;
-  readonly answer: RecheckAnswer;
-  readonly claims: readonly RecheckedClaim[];
-}
+const answered = () => z.enum(ANSWERS);
 
-export interface RecheckedClaim {
-  readonly claim: string;
-  readonly answer: RecheckAnswer;
-  readonly reason?: string;
-  /** The quoted record or number, and what the repeated call has instead. */
-  readonly then: Json;
-  readonly now: Json;
-  /** The repeated call that decided the answer. Null if the claim cites none. */
-  readonly call: { readonly ref: string; readonly tool: string; readonly input: Json } | null;
-}
+/** Result of a recheck, as `--json` prints it. */
+export const recheckSchema = lazy(() => {
+  const then = json().describe("The quoted record or number");
+  const now = json().describe("What the repeated call returns instead");
+  const call = z.object({ ref: z.string(), tool: z.string(), input: json() }).nullable();
+  const claims = z.object({
+    claim: z.string(),
+    answer: answered(),
+    reason: z.string().optional(),
+    ...{ then, now },
+    call: call.describe("The repeated call that decided the answer. Null if the claim cites none"),
+  });
+  return z.object({
+    schema: z.literal("skillflow.recheck/1"),
+    run: z.string().describe("The run of the recheck itself"),
+    of: z.string().describe("The run whose claims were checked again"),
+    answer: answered(),
+    claims: z.array(claims),
+  });
+});
+export type Recheck = Fitting<typeof recheckSchema>;
+export type RecheckedClaim = Recheck["claims"][number];
 
 /** Results of the repeated calls, by node and step. */
 interface Repeated {

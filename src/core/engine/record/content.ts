@@ -53,7 +53,10 @@ function redactSource(
 }
 
 /** Redacts the refusal to start a run. */
-export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
+export function redactRefusal<Told extends Pick<Refusal, "error" | "diagnostics">>(
+  refusal: Told,
+  text: Redactor["text"],
+): Told {
   const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
     finding: Finding,
   ): Finding => ({

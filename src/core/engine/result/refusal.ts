@@ -48,6 +48,32 @@ export function describeRefusal(error: unknown, workflow: string | undefined): R
   };
 }
 
+/** Schemas of answers about an earlier run, by command. */
+const ANSWERS = { ask: "skillflow.ask/1", recheck: "skillflow.recheck/1" } as const;
+type AnswerName = keyof typeof ANSWERS;
+
+/** Document of a command that has no answer about an earlier run. */
+export const unansweredSchema = (name: AnswerName) =>
+  refusalSchema()
+    .pick({ exitCode: true, error: true, diagnostics: true })
+    .extend({
+      schema: z.literal(ANSWERS[name]),
+      run: z.string().nullable().describe("The run that was to answer. Null if it could not begin"),
+      of: z.string().nullable().describe("The earlier run, as it was named. Null if the command line is invalid"),
+    });
+
+export interface Unanswered {
+  readonly name: AnswerName;
+  readonly run?: string | undefined;
+  readonly of: string | undefined;
+}
+
+/** Describes why there is no answer about an earlier run. */
+export function describeUnanswered(error: unknown, { name, run, of }: Unanswered) {
+  const { exitCode, error: reason, diagnostics } = describeRefusal(error, undefined);
+  return { schema: ANSWERS[name], run: run ?? null, of: of ?? null, exitCode, error: reason, diagnostics };
+}
+
 /** Describes the result of a run that an error broke off. */
 export function describeBrokenOff({ record, events }: StoredRun, error: unknown): RunResult {
   const { exitCode, error: reason } = describeRefusal(error, undefined);

@@ -16,7 +16,7 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-const truthSchema = lazy(() =>
+export const truthSchema = lazy(() =>
   z
     .strictObject({
       verdict: optional(text(), "True verdict"),

@@ -118,18 +118,8 @@ function* membersOf(value: unknown, key: string): Generator<string> {
 /** Scores of the runs of each case, by id: the first run of all cases, then the second. */
 export type Scores = ReadonlyMap<string, readonly number[]>;
 
-export interface Comparison {
-  /** Mean scores over the cases that both results have. */
-  readonly before: number;
-  readonly now: number;
-  /** Twice the standard error of the difference, from the means of the runs of both results. */
-  readonly spread: number;
-  readonly fell: boolean;
-  readonly cases: number;
-}
-
 /** Compares two results by the cases that both have. Undefined if there are none. */
-export function compareScores(before: Scores, now: Scores): Comparison | undefined {
+export function compareScores(before: Scores, now: Scores) {
   const ids = [...now.keys()].filter((id) => before.has(id));
   if (ids.length === 0) return undefined;
   const [old, fresh] = [runMeans(before, ids), runMeans(now, ids)];
