@@ -11,7 +11,8 @@ import {
   parseDuration,
   toJson,
 } from "../../core/base/values.ts";
-import { checkedModels, modelText } from "../../core/document/model-list.ts";
+import { modelText } from "../../core/document/model-list.ts";
+import { checkedModels } from "../../core/document/model-name.ts";
 import { workflowLimitsSchema } from "../../core/document/workflow/limits.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Model } from "../../core/engine/ports.ts";

@@ -1,8 +1,9 @@
-import { SkillflowError } from "../base/errors.ts";
+import { SkillflowError, usageError } from "../base/errors.ts";
+import type { Hint } from "../base/options.ts";
 import { nearest } from "../base/values.ts";
 import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
-import { checkedModels, type ModelChoice, modelsOf } from "./model-list.ts";
+import { isUnique, type ModelChoice, modelsOf } from "./model-list.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
 export const PROVIDERS = [
@@ -36,6 +37,29 @@ export function parseModel(text: string, own: OwnPrefixes = NONE): ModelName {
   return provider ? { provider, name: text.slice(provider.length + 1) } : { provider: undefined, name: text };
 }
 
+/** Parses the value of `--model`: `A`, or `A,B`. A file of answers serves a whole run, so its path keeps its commas. */
+export function parseModels(text: string): ModelChoice {
+  const names = text.split(",").map((name) => name.trim());
+  const isList = names.length > 1 && (!isOffline(text) || names.slice(1).some((name) => parseModel(name).provider));
+  return isList ? checkedModels(names) : text;
+}
+
+/** Checks a list of models from outside a document. */
+export function checkedModels(names: readonly string[]): string[] {
+  const refuse = (problem: string, hint: Hint) => usageError(`the list of models ${problem}`, hint);
+  if (names.length === 0) throw refuse("is empty", howToName());
+  if (names.includes("")) throw refuse("has an empty name", `${howToName()}; separate several by commas`);
+  if (!isUnique(names)) throw refuse("names a model twice", "name each model once");
+  const file = names.length > 1 ? names.find(isOffline) : undefined;
+  if (!file) return [...names];
+  throw refuse(`contains ${file}, which answers a whole run`, ["name it alone: ", { option: "model", value: file }]);
+}
+
+function howToName(own: OwnPrefixes = NONE): string {
+  const prefixes = new Set([...own, ...PROVIDERS]);
+  return `write PROVIDER:NAME, as in ${DEFAULT_MODELS.anthropic}; providers: ${[...prefixes].join(", ")}`;
+}
+
 /** Suggests the name with the provider that its prefix probably meant. */
 export function nearProvider(text: string, own: OwnPrefixes = NONE): string | undefined {
   const end = text.indexOf(":");
@@ -64,8 +88,7 @@ export function defaultModel(env: Environment, named?: ModelChoice, own?: OwnPre
     hint: [
       "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: ",
       { option: "model", value: "openai-compatible:NAME" },
-      ", ",
-      { option: "model", value: "replay:FILE" },
+      ", bedrock:NAME, vertex:NAME, azure:NAME, replay:FILE or script:FILE",
     ],
   });
 }
@@ -103,8 +126,12 @@ export interface ModelAccess {
 export function checkModels(model: ModelChoice, workflow: Workflow, access: ModelAccess): void {
   for (const name of checkedModels(modelsOf(model))) checkModel(name, access.own);
   for (const lacks of lacksOf(model, workflow, access)) {
-    const [first] = lacks;
-    if (first?.lack && lacks.every(({ lack }) => lack)) throw lackError(first.provider, first.lack);
+    const [first, ...others] = new Map(lacks.flatMap(({ provider, lack }) => (lack ? [[provider, lack]] : [])));
+    if (!first || !lacks.every(({ lack }) => lack)) continue;
+    if (others.length === 0) throw lackError(...first);
+    const all = [first, ...others];
+    const hint = `${all.map(([, { fix }]) => fix).join(", or ")}: one model of the list is enough`;
+    throw new SkillflowError("config.missing", all.map((each) => lackError(...each).message).join("; "), { hint });
   }
 }
 
@@ -133,11 +160,8 @@ function lacksOf(model: ModelChoice, workflow: Workflow, { own = NONE, judge, ..
 export function checkModel(model: string, own: OwnPrefixes = NONE): string {
   const { provider } = parseModel(model, own);
   if (provider) return provider;
-  const prefixes = [...own, ...PROVIDERS.filter((known) => !own.has(known))];
   const near = nearProvider(model, own);
-  throw new SkillflowError("usage.invalid", `"${model}" has no provider`, {
-    hint: near ? `did you mean ${near}?` : `write PROVIDER:NAME, where PROVIDER is one of ${prefixes.join(", ")}`,
-  });
+  throw usageError(`"${model}" has no provider`, `${near ? `did you mean ${near}? ` : ""}${howToName(own)}`);
 }
 
 export function requireKey(provider: Provider, access: ModelAccess): void {
@@ -217,11 +241,11 @@ function lackOf(provider: Provider, { env, hasPackage = () => true }: ModelAcces
       fix: `set ${variable} to ${wantedOf(form)}`,
     };
   }
-  const missing = required.find((names) => !names.some((each) => env[each]));
-  if (!missing) return undefined;
-  const names = missing.join(" or ");
-  const [first = ""] = missing;
-  const verb = missing.length > 1 ? "are" : "is";
+  const missing = required.filter((names) => !names.some((each) => env[each]));
+  if (missing.length === 0) return undefined;
+  const names = missing.map((each) => each.join(" or ")).join(", and ");
+  const [first = ""] = missing[0] ?? [];
+  const verb = missing.flat().length > 1 ? "are" : "is";
   return {
     needs: `${names}, which ${verb} not set`,
     reason: `${names} ${verb} not set`,

@@ -1,14 +1,16 @@
 import { variableOf } from "../../base/options.ts";
 import { deepEqual, defined } from "../../base/values.ts";
 import type { ProjectConfig } from "../../document/config.ts";
-import { checkedModels, type ModelChoice, modelsOf, parseModels } from "../../document/model-list.ts";
+import { type ModelChoice, modelsOf } from "../../document/model-list.ts";
 import {
   asksModel,
+  checkedModels,
   checkModel,
   checkModels,
   defaultJudge,
   defaultModel,
   type ModelAccess,
+  parseModels,
 } from "../../document/model-name.ts";
 import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
@@ -46,7 +48,11 @@ interface Said extends Omit<ModelAccess, "judge"> {
   readonly files: readonly ProjectConfig[];
   /** Bounds that nothing loosens. */
   readonly policies?: readonly LoadedPolicy[];
+  /** Throws if a policy forbids a model. Called before the keys of models are checked. */
+  readonly refuse?: (settings: ModelSettings) => void;
 }
+
+export type ModelSettings = Pick<Settings, "model" | "judge_model">;
 
 /** Model of a workflow that asks none. */
 const UNASKED_MODEL = "anthropic:claude-sonnet-4-5";
@@ -60,6 +66,7 @@ export function chooseSettings(choices: RunChoices, workflow: Workflow, said: Sa
   const fallback = asksModel(workflow) ? workflow.model : UNASKED_MODEL;
   const model = namedModel(choices, said) ?? defaultModel(env, fallback, own);
   const judge = judgeOf(said, model);
+  said.refuse?.({ model, judge_model: judge });
   if (choices.detach) for (const name of checkedModels(modelsOf(model))) checkModel(name, own);
   else checkModels(model, workflow, { ...said, judge });
   const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
