@@ -65,6 +65,8 @@ describe("writes and limits", () => {
     const env = under("writes: deny");
     const ended = await runInside(["apply", "r", "--yes"], { cwd, env });
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(env.SKILLFLOW_POLICY)]);
+    const asked = await runInside(["apply", "r"], { cwd, env });
+    expect([asked.code, asked.stderr]).toEqual([2, expect.not.stringContaining("desk_post")]);
     expect(posts(cwd)).toBe(false);
     const applied = await runInside(["apply", "r", "--yes"], { cwd, env: under("writes: plan") });
     expect([applied.code, posts(cwd)]).toEqual([0, true]);
@@ -91,12 +93,15 @@ describe("models", () => {
     OPENAI_API_KEY: "k",
     OPENAI_BASE_URL: "http://127.0.0.1:9",
   });
+  const KEYLESS = { OPENAI_API_KEY: "", OPENAI_BASE_URL: "" };
   const node = (field: string) => FLOW.replace("    name: Post", `    ${field}\n    name: Post`);
   it.each<[string, readonly string[], Files, Record<string, string>]>([
     ["a flag", MODEL, {}, {}],
     ["a variable", [], {}, { SKILLFLOW_MODEL: "script:script.json" }],
     ["the project's file", [], { ".skillflow.yml": "model: openai:gpt-5" }, {}],
     ["the user's file", [], {}, home({ model: "openai:gpt-5" })],
+    ["a flag without the model's key", ["--model", "anthropic:a"], {}, KEYLESS],
+    ["a list without keys", ["--model", "openai-compatible:good-1,openai:gpt-5"], {}, KEYLESS],
     ["the workflow", ["--model", "openai-compatible:good-1"], { "flow.yml": `${FLOW}model: openai:gpt-5\n` }, {}],
     ["a node", ["--model", "openai-compatible:good-1"], { "flow.yml": node("model: bad") }, {}],
     [
@@ -202,7 +207,7 @@ describe("skills and servers", () => {
 
 describe("the policy itself", () => {
   it.each<[string, unknown, RegExp]>([
-    ["is missing", undefined, /cannot be read/],
+    ["is missing", undefined, /there is no policy \S+none\.yml, which SKILLFLOW_POLICY names\n {2}create the file/],
     ["has an unknown key", "writess: deny", /writess is not a known setting \(did you mean "writes"\?\)/],
     ["is not YAML", "writes: [", /policy\.yml:1/],
     ["has a wrong value", "skills: { allow: logs }", /skills\.allow/],

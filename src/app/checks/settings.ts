@@ -1,6 +1,5 @@
 import { modelsAsked } from "../../core/document/policy.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { Settings } from "../../core/engine/event/settings.ts";
 import {
   type BoundChoices,
   type Bounds,
@@ -8,7 +7,7 @@ import {
   clampBounds,
   type Declared,
 } from "../../core/engine/settings/bounds.ts";
-import { chooseSettings, type RunChoices } from "../../core/engine/settings/settings.ts";
+import { chooseSettings, type ModelSettings, type RunChoices } from "../../core/engine/settings/settings.ts";
 import { modelAccess, ownPrefixes, refuseModel } from "../adapters/models.ts";
 import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
@@ -21,11 +20,17 @@ export function boundsFor(workspace: Workspace, choices: BoundChoices, documents
   return clampBounds(chooseBounds(choices, env, [...documents, ...configFiles(workspace)]), policies).clamped;
 }
 
-/** Returns the settings of a new run. The notes describe what policies changed. */
-export function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices) {
+/** Returns the settings of a new run, whose policies must allow the models of `asking`. The notes describe what policies changed. */
+export function settingsOf(
+  workspace: Workspace,
+  workflow: Workflow,
+  choices: RunChoices,
+  asking: readonly Workflow[] = [],
+) {
   const { contextMode } = workspace.choices;
   const { policies = [] } = workspace.host;
-  const said = { ...modelAccess(workspace), files: configFiles(workspace) };
+  const refuse = (asked: ModelSettings) => refuseModels(workspace, asked, asking);
+  const said = { ...modelAccess(workspace), files: configFiles(workspace), refuse };
   const { clamped: settings, notes } = clampBounds(
     chooseSettings({ ...choices, contextMode }, workflow, said),
     policies,
@@ -34,7 +39,7 @@ export function settingsOf(workspace: Workspace, workflow: Workflow, choices: Ru
 }
 
 /** Throws if a policy forbids a model that one of the workflows asks. */
-export function refuseModels(workspace: Workspace, settings: Settings, workflows: readonly Workflow[]): void {
+export function refuseModels(workspace: Workspace, settings: ModelSettings, workflows: readonly Workflow[]): void {
   const own = ownPrefixes(workspace);
   for (const workflow of workflows)
     for (const name of modelsAsked(settings, workflow, own)) refuseModel(workspace.host, name);

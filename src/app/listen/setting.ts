@@ -9,7 +9,7 @@ import type { ListenFile, ListenSource } from "../../core/document/listen/listen
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
-import { refuseModels, settingsOf } from "../checks/settings.ts";
+import { settingsOf } from "../checks/settings.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
 
@@ -93,8 +93,7 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
     ...inWorkflows.filter(({ severity }) => severity === "error"),
   ];
   if (hasErrors(wrongs)) throw wrong(shownAs, wrongs, new Set(missing.map(({ name }) => name)));
-  for (const { workflow } of workflows.values())
-    if (workflow) refuseModels(workspace, settingsOf(workspace, workflow, choices).settings, [workflow]);
+  for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices, [workflow]);
   const opening = {
     workspace,
     file,

@@ -117,7 +117,7 @@ export async function prepareApply(
   reviewed: ReviewedPlan,
   request: ApplyRequest,
 ): Promise<PreparedApply> {
-  refuseDenied(workspace);
+  refuseWrites(workspace);
   const { stored, operations, planned } = reviewed;
   const approved = approvedIn({ record: stored.record, operations }, request.approved, request.planDigest);
   checkResolved(planned, request.resolved);
@@ -193,7 +193,7 @@ export function bareOf({ skill, tool }: Operation) {
 }
 
 /** Refuses to write if a policy, the operator's config or environment says `writes: deny`. */
-function refuseDenied({ operator, host }: Workspace): void {
+export function refuseWrites({ operator, host }: Workspace): void {
   const denying = host.policies?.find(({ policy }) => policy.writes === "deny");
   if (denying) throw usageError(`writes are disabled: the policy ${denying.path} sets writes: deny`);
   if (operator.writes === "deny") throw usageError("writes are disabled: your own config file sets writes: deny");
@@ -210,7 +210,6 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
 
 /** Throws if open operations need something that is missing, before the user is asked to approve them. */
 export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
-  refuseDenied(workspace);
   const open = planned.filter(isOpen);
   const target = targetOf(workspace, open);
   refuseMissing(workspace, { entries: await skillsFor(workspace, { stored, target }, open), target }, open);

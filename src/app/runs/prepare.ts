@@ -23,7 +23,7 @@ import type { Replaying } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
-import { refuseModels, settingsOf } from "../checks/settings.ts";
+import { settingsOf } from "../checks/settings.ts";
 import {
   readWorkflow,
   recordedSkills,
@@ -233,11 +233,8 @@ function readRequest(workspace: Workspace, request: RunRequest): Read {
   // A test or a replay without live models and tools spends nothing and writes nothing.
   const isSimulated = connect === undefined && serving !== undefined;
   const bound = isSimulated ? { ...workspace, host: { ...workspace.host, policies: [] } } : workspace;
-  const { settings, notes } = settingsOf(bound, cooled, choices);
-  if (!serving) {
-    const inside = [...inner.values()].map((each) => each.workflow);
-    refuseModels(workspace, settings, [cooled, ...inside]);
-  }
+  const asking = serving ? [] : [cooled, ...[...inner.values()].map((each) => each.workflow)];
+  const { settings, notes } = settingsOf(bound, cooled, choices, asking);
   return {
     workflow: cooled,
     input: checked.input as JsonObject,

@@ -10,6 +10,7 @@ import {
   prepareApply,
   type ReviewedPlan,
   refuseDeniedPlan,
+  refuseWrites,
   reviewPlan,
   skillOf,
 } from "../../../app/runs/apply.ts";
@@ -67,6 +68,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const open = openOperations(reviewed);
   const isDone = open.length === 0 && said === undefined;
   if (isDone) refuseDeniedPlan(reviewed);
+  else refuseWrites(workspace);
   const plan = viewPlan({ ...stored, operations });
   // Users must see what they approve, even with --quiet.
   const isShown = said === undefined || flags.quiet !== true;
