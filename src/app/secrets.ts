@@ -3,6 +3,7 @@ import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } f
 import { isObject, percentDecoded } from "../core/base/values.ts";
 import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/document/config.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
+import { instanceOf } from "../core/skill/skill-reference.ts";
 import skillVariables from "../core/skill/skill-variables.json" with { type: "json" };
 import { projectRoot } from "../loaders/documents/project-config.ts";
 import { variablesOf } from "../loaders/mcp/variables.ts";
@@ -130,5 +131,7 @@ function addressSecrets(name: string, value: string): Secret[] {
 export function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
   const { env: declared = {}, auth } = skill.mcp ?? {};
   const handed = [...Object.keys(declared).filter((name) => !BASE_VARIABLES.includes(name)), ...variablesOf(auth)];
-  return [...secretValues(fields), ...handed.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []))];
+  // Instances share their keys, so only the variable shows which value it is.
+  const named = instanceOf(skill.id) ? fields.map((each) => ({ ...each, key: each.field.env ?? each.key })) : fields;
+  return [...secretValues(named), ...handed.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []))];
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPrometheus, TOKEN } from "../services/prometheus.ts";
@@ -98,6 +98,37 @@ describe("two instances of a skill", () => {
   });
 });
 
+describe("an instance", () => {
+  const refused = { PROMETHEUS_TOKEN_EU: "wrong-e", PROM_US_SECRET: "wrong-u" };
+
+  it("is named by its own variables, in errors and in warnings", async () => {
+    const cwd = project(CONFIG);
+    const trusted = [...RUN, "--trust-skill", "prometheus@us-1"];
+    const { stdout, stderr } = await runHere(trusted, { cwd, env: { ...env(), ...refused, PROM_US_SECRET: "short" } });
+    const { look } = JSON.parse(stdout).results;
+    expect(JSON.stringify(look)).toMatch(/PROMETHEUS_TOKEN_EU/);
+    expect(JSON.stringify(look)).not.toMatch(/PROMETHEUS_(?:TOKEN|URL)(?!_EU)/);
+    expect(stderr).toMatch(/not redacted[^\n]*: PROMETHEUS_TOKEN_EU, PROM_US_SECRET\n/);
+  });
+
+  it("that is not declared is found before a model is asked", async () => {
+    const cwd = project(CONFIG, { "w.yml": WORKFLOW.replace("prometheus@us-1", "prometheus@us-2") });
+    const expected =
+      /w\.yml:14:\d+ error UNKNOWN_INSTANCE node "tell" lists an unknown skill "prometheus@us-2": the skill prometheus has no instance us-2\n\s+did you mean "prometheus@us-1"\?/;
+    for (const argv of [["validate", "w.yml"], RUN]) {
+      const { code, stdout, stderr } = await runHere(argv, { cwd, env: env() });
+      expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(expected)]);
+    }
+    expect(existsSync(join(cwd, ".skillflow/runs/r.jsonl"))).toBe(false);
+  });
+
+  it("of a skill without any is found, too", async () => {
+    const cwd = project("{}", { "w.yml": WORKFLOW });
+    const { code, stdout, stderr } = await runHere(["validate", "w.yml"], { cwd, env: env() });
+    expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(/the skill prometheus has no instance us-1/)]);
+  });
+});
+
 describe("an instance in a project's file", () => {
   const only = (fields: string) => `skills: { instances: { prometheus: { eu: { ${fields} } } } }`;
   it.each([
@@ -165,7 +196,8 @@ describe("an instance in a project's file", () => {
   });
 
   it("waits without a request, and names no value", async () => {
-    const cwd = project(only(`PROMETHEUS_URL: "${eu.url}", PROMETHEUS_TOKEN: { env: PROMETHEUS_TOKEN }`));
+    const config = only(`PROMETHEUS_URL: "${eu.url}", PROMETHEUS_TOKEN: { env: PROMETHEUS_TOKEN }`);
+    const cwd = project(config, { "w.yml": WORKFLOW.replace("prometheus@us-1", "prometheus@eu") });
     const before = eu.requests.length;
     const ended = await runHere([...RUN, "--writes", "deny"], { cwd, env: { ...env(), PROMETHEUS_TOKEN: TOKEN } });
     expect(ended.stderr).toMatch(/prometheus@eu \(its config in .* is not trusted/);
@@ -197,6 +229,6 @@ describe("an instance in a project's file", () => {
     const cwd = makeProject({ "w.yml": workflow, ".skillflow.yml": CONFIG });
     const { stdout, stderr } = await runHere(["validate", "w.yml"], { cwd, env: env() });
     expect(stdout + stderr).toMatch(/unknown skill "prometheus@\^1.2"/);
-    expect(stdout + stderr).toMatch(/unknown skill "prometheus@west"/);
+    expect(stdout + stderr).toMatch(/error UNKNOWN_INSTANCE [^\n]*unknown skill "prometheus@west"/);
   });
 });

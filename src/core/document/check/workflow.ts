@@ -1,7 +1,7 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { deepEqual, groupBy, isObject, type JsonSchema, nearest } from "../../base/values.ts";
-import { type KnownSkills, parseRemote } from "../../skill/skill-reference.ts";
+import { instanceOf, type KnownSkills, parseRemote } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
 import { type ModelChoice, modelsOf } from "../model-list.ts";
@@ -221,9 +221,13 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
     const server = parseRemote(skill)?.server ?? skill;
     if (knownSkills.has(skill) || Object.hasOwn(inline, skill) || Object.hasOwn(inline, server)) continue;
     const near = didYouMean(skill, [...knownSkills, ...Object.keys(inline)]);
-    found.push(
-      warning("UNKNOWN_SKILL", [...path, "skills", index], `node "${id}" lists an unknown skill "${skill}"`, near),
-    );
+    const place = [...path, "skills", index];
+    const instance = instanceOf(skill);
+    const message = `node "${id}" lists an unknown skill "${skill}"`;
+    if (instance && knownSkills.has(instance.skill)) {
+      const why = `${message}: the skill ${instance.skill} has no instance ${instance.name}`;
+      found.push(error("UNKNOWN_INSTANCE", place, why, near ?? "declare it in skills.instances of .skillflow.yml"));
+    } else found.push(warning("UNKNOWN_SKILL", place, message, near));
   }
   const unseen = node.map?.unseen;
   const named: [string, Diagnostic["path"]][] = [

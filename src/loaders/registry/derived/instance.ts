@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { asFlag, renderHint } from "../../../core/base/options.ts";
-import { nearest } from "../../../core/base/values.ts";
+import { defined, nearest } from "../../../core/base/values.ts";
 import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
 import { type ConfigField, describeTools, type Skill } from "../../../core/skill/skill.ts";
 import type { InstanceChoice, SkillEntry, SkillSetOptions } from "../skill-set.ts";
@@ -33,10 +33,34 @@ export function deriveInstance(base: Base, choice: InstanceChoice | undefined, o
   const literals = [...said].flatMap(([key, value]) =>
     typeof value === "string" ? [[`${skill.id}.${key}`, value] as const] : [],
   );
+  const names = new Map(fields.map(([key, { env }]) => [key, env ?? `${key} of ${skill.id}`]));
+  const tools = skill.tools.map((tool) => ({ ...tool, handler: withOwnNames(tool.handler, names) }));
+  const probe = skill.probe && withOwnNames(skill.probe, names);
   return {
-    skill: { ...skill, name: `${skill.name}@${choice.name}`, config: Object.fromEntries(fields) },
+    skill: {
+      ...skill,
+      name: `${skill.name}@${choice.name}`,
+      config: Object.fromEntries(fields),
+      tools,
+      ...defined("probe", probe),
+    },
     overrides: lack ? new Map() : new Map([...literals, ...options.overrides]),
     lack,
+  };
+}
+
+/** Makes the errors of an instance name its own variables. The skill's code knows only the names of its fields. */
+function withOwnNames<Given extends unknown[], Value>(
+  work: (...given: Given) => Value | Promise<Value>,
+  names: ReadonlyMap<string, string>,
+): (...given: Given) => Promise<Value> {
+  return async (...given) => {
+    try {
+      return await work(...given);
+    } catch (error) {
+      if (error instanceof Error) error.message = error.message.replace(/\w+/g, (word) => names.get(word) ?? word);
+      throw error;
+    }
   };
 }
 
