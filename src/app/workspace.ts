@@ -43,9 +43,13 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
   const host = { ...given, policies: loadPolicies({ cwd: given.cwd, named, machine: given.machinePolicy }) };
   sweepTemporaries(host);
   boundTime();
-  const project = loadExtendedConfig(documentsOf(host), { env: host.env, offline: options.offline });
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
+  const operator = trustsUser ? (user?.config ?? {}) : {};
+  const project = loadExtendedConfig(documentsOf(host), {
+    ...{ env: host.env, offline: options.offline },
+    ...{ checkout: host.cwd, hosts: operator.fetch?.hosts ?? [] },
+  });
   const choices = chooseSkills(options.skillFlags ?? {}, host.env, {
     project,
     user,
@@ -56,7 +60,6 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const opened = openStore(host, options.store);
   const { storeDirectory } = opened;
-  const operator = trustsUser ? (user?.config ?? {}) : {};
   const overrides = new Map([...copySettings(host, operator), ...options.overrides]);
   const found = findSkills(host, { ...options, overrides }, { choices, levels, storeDirectory });
   const refused = [...choices.findings, ...untrustedServers(choices, found)];

@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { type AddressInfo, createServer } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Workspace } from "../../src/app/host.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import { handlerConfig } from "../../src/loaders/registry/entry.ts";
+import { FLOW } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject } from "../cli/program.ts";
 import { sandboxHost } from "../sandbox/host.ts";
@@ -29,6 +31,47 @@ async function configOf({ skills }: Workspace, id: string) {
   const entry = await skills.find(id);
   return entry && handlerConfig(entry);
 }
+
+describe("a file that extends one of another host", () => {
+  const COMMANDS = [
+    ["validate", "flow.yml"],
+    ["doctor"],
+    ["skills", "list"],
+    ["run", "flow.yml"],
+    ["runs", "list"],
+    ["mcp"],
+  ];
+  const server = createServer();
+  let contacts = 0;
+  beforeAll(async () => {
+    server.on("connection", (socket) => {
+      contacts += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(() => server.close());
+
+  it("contacts no host, whatever else it says, until the user's own file lists the host", async () => {
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const place = `http://${host}/x.git@${"a".repeat(40)}:base.yml`;
+    const own = { extends: { git: place, sha256: "0".repeat(64) }, fetch: { hosts: [host] } };
+    const cwd = makeProject({ ".skillflow.yml": own, "flow.yml": FLOW });
+    for (const args of COMMANDS) {
+      const { code, stderr } = await runInside(args, { cwd });
+      expect([args, code, stderr]).toEqual([
+        args,
+        2,
+        expect.stringMatching(/may contact only the host of its own origin\n.*hosts: \[127/),
+      ]);
+    }
+    expect(contacts).toBe(0);
+    const HOME = makeProject({ ".config/skillflow/config.yml": { fetch: { hosts: [host] } } });
+    // Git waits for this process, which waits for git, until the server is gone.
+    server.close();
+    expect((await runInside(["skills", "list"], { cwd, env: { HOME } })).code).toBe(4);
+  });
+});
 
 describe("a value of --set", () => {
   it("reaches nobody where several skills declare its key", async () => {

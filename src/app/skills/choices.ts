@@ -232,7 +232,7 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   const keys = rows.flatMap(([, , { config: key = "", raisesTrust } = {}]) =>
     raisesTrust && set.has(key) ? [key] : [],
   );
-  const auth = fetch.auth === undefined ? [] : ["fetch.auth"];
+  const auth = Object.keys(fetch).map((key) => `fetch.${key}`);
   const servers = Object.entries(mcpServers).flatMap(([id, server]) =>
     loosenings(server).map((key) => `mcpServers.${id}.${key}`),
   );

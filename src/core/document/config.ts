@@ -153,8 +153,12 @@ export const projectConfigSchema = lazy(() =>
           z.record(z.string(), z.string()),
           "Names of the variables with the tokens, by host. Effective only in the user's file.",
         ),
+        hosts: optional(
+          z.array(z.string().min(1)),
+          "Hosts of repositories that extends of a project's file may name. Effective only in the user's file.",
+        ),
       }),
-      "Settings for sources fetched by URL",
+      "Settings for sources fetched by URL, and for extends",
     ),
   }),
 );

@@ -11,6 +11,10 @@ import { git } from "./commit-files.ts";
 
 export interface Means {
   readonly env: Environment;
+  /** Folder in the checkout whose `origin` may be contacted. */
+  readonly checkout: string;
+  /** Further hosts that the user allows. */
+  readonly hosts: readonly string[];
   /** Makes no network requests except to this machine. */
   readonly offline?: boolean | undefined;
 }
@@ -63,7 +67,8 @@ function readNear(path: string, root: string, refuse: Refuse): Buffer {
 }
 
 /** Reads a file of a commit. The user's cache keeps it by its digest, so that it is fetched once. */
-function readCommitted(named: string, sha256: string, { env, offline, refuse }: Means & { readonly refuse: Refuse }) {
+function readCommitted(named: string, sha256: string, means: Means & { readonly refuse: Refuse }) {
+  const { env, offline, refuse } = means;
   const { XDG_CACHE_HOME, HOME } = env;
   const folder = XDG_CACHE_HOME || (HOME ? join(HOME, ".cache") : undefined);
   const kept = folder && join(folder, "skillflow", "extends", sha256);
@@ -72,10 +77,37 @@ function readCommitted(named: string, sha256: string, { env, offline, refuse }: 
   const [, url = "", commit = "", path = ""] = GIT_PLACE.exec(named) ?? [];
   const isNear = url.startsWith("/") || url.startsWith("file:///");
   if (offline && !isNear) throw new SkillflowError("offline.refused", `extends ${named}: the run is offline`);
+  if (!isNear && !mayContact(url, means)) {
+    throw new SkillflowError(
+      "config.invalid",
+      refuse("a checkout may contact only the host of its own origin").message,
+      {
+        hint: `if you trust this host, list it in your own config file: fetch: { hosts: [${hostOf(url)?.hostname ?? "HOST"}] }`,
+      },
+    );
+  }
   const content = fetchFile({ url, commit, path }, env, refuse);
   // A cache that cannot be written only costs time.
   if (kept && digestOf(content) === sha256) attempt(() => keep(kept, content));
   return content;
+}
+
+/** Checks for the host of the checkout's origin, and hosts that the user allows. An untrusted author chose the URL. */
+function mayContact(url: string, { env, checkout, hosts }: Means): boolean {
+  const host = hostOf(url);
+  if (!host) return false;
+  const { stdout } = git({ root: checkout, env }, ["config", "--local", "--get", "remote.origin.url"]);
+  const origin = hostOf(stdout.toString("utf8").trim());
+  const isOrigin = origin?.hostname === host.hostname && (host.port === "" || host.port === origin.port);
+  return isOrigin || hosts.includes(host.port === "" ? host.hostname : `${host.hostname}:${host.port}`);
+}
+
+/** Returns the host of a URL, or of an address such as `git@host:path`. */
+function hostOf(address: string) {
+  const [, scp] = /^[\w.+-]+@([\w.-]+):(?!\/\/)/.exec(address) ?? [];
+  const url = scp === undefined ? address : `ssh://${scp}`;
+  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "", port: "" };
+  return /^(?:https?|ssh|git):$/.test(protocol) && hostname !== "" ? { hostname, port } : undefined;
 }
 
 function keep(path: string, content: Buffer): void {

@@ -36,12 +36,16 @@ function write(path: string, text: string): void {
 }
 
 /** Loads the config of a new project, below whose folder nothing else is. */
-function load(own: string, files: Readonly<Record<string, string>> = {}, means: object = {}) {
+function load(own: string, files: Readonly<Record<string, string>> = {}, means: object = {}, origin?: string) {
   const project = join(root, `project-${++next}`);
   mkdirSync(join(project, ".git"), { recursive: true });
   for (const [name, text] of Object.entries({ ".skillflow.yml": own, ...files })) write(join(project, name), text);
   symlinkSync(join(repository, "team/base.yml"), join(project, "link.yml"));
-  return loadExtendedConfig(project, { env, ...means })?.config;
+  if (origin !== undefined) {
+    execFileSync("git", ["init", "--quiet", project]);
+    execFileSync("git", ["-C", project, "remote", "add", "origin", origin]);
+  }
+  return loadExtendedConfig(project, { env, checkout: project, hosts: [], ...means })?.config;
 }
 
 const near = (file: string, text = BASE) => `extends: { file: ${file}, sha256: ${sha256(text)} }\n`;
@@ -92,8 +96,8 @@ describe("a config file that extends others", () => {
     ["a missing file of a commit", () => far(`${repository}@${commit}:none.yml`, "x"), 2, /no such file in the commit/],
     ["a missing commit", () => far(`${repository}@${"0".repeat(40)}:team/base.yml`, "x"), 2, /no such commit/],
     ["a missing repository", () => far(`${root}/none@${commit}:team/base.yml`, "x"), 4, /cannot be reached/],
-    ["a program", () => far(`ext::sh -c touch% ${root}/ran@${commit}:a`, "x"), 4, /cannot be reached/],
-    ["an option", () => far(`--upload-pack=touch ${root}/ran@${commit}:a`, "x"), 4, /cannot be reached/],
+    ["a program", () => far(`ext::sh -c touch% ${root}/ran@${commit}:a`, "x"), 2, /may contact only/],
+    ["an option", () => far(`--upload-pack=touch ${root}/ran@${commit}:a`, "x"), 2, /may contact only/],
   ])("refuses %s", (_, own, code, expected) => {
     const files = { "base.yml": BASE, "deep.yml": near("base.yml"), "odd.yml": "modell: x" };
     const error = (() => {
@@ -107,6 +111,24 @@ describe("a config file that extends others", () => {
     const { message = "", code: found = "" } = error instanceof SkillflowError ? error : {};
     expect([exitCodeOf(found), message]).toEqual([code, expect.stringMatching(expected)]);
     expect(existsSync(join(root, "ran"))).toBe(false);
+  });
+
+  const HERE = "http://127.0.0.1:9/x";
+  it.each<[string, string, string | undefined, readonly string[], boolean]>([
+    ["a host", HERE, undefined, [], false],
+    ["a host that is not the origin's", "https://evil.invalid/x", HERE, [], false],
+    ["another port of the origin", "http://127.0.0.1:6379/x", HERE, [], false],
+    ["a host whose user is the origin's", "https://127.0.0.1:9@evil.invalid/x", HERE, [], false],
+    ["a host that begins like it", "https://127.0.0.1.evil.invalid/x", HERE, [], false],
+    ["what only git takes for a host", "evil.invalid:x", HERE, [], false],
+    ["a host in a file URL", "file://evil.invalid/x", "file://evil.invalid/x", [], false],
+    ["the origin's host", "http://127.0.0.1:9/y", HERE, [], true],
+    ["the origin's host by ssh", "git@127.0.0.1:y", HERE, [], true],
+    ["a host that the user allows", HERE, "https://git.invalid/x", ["127.0.0.1:9"], true],
+    ["another port of such a host", "http://127.0.0.1:6379/x", undefined, ["127.0.0.1"], false],
+  ])("contacts %s only as it may", (_, url, origin, hosts, isContacted) => {
+    const expected = isContacted ? /cannot be reached/ : /may contact only the host of its own origin/;
+    expect(() => load(far(`${url}@${commit}:a`, "contacted"), {}, { hosts }, origin)).toThrow(expected);
   });
 
   it("asks no other machine offline", () => {
