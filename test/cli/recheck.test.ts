@@ -196,7 +196,10 @@ describe("a recheck", () => {
 
   it("is inconclusive if the run has no kept claim", async () => {
     await investigate({ ...found, claims: [] });
-    expect(await recheck([])).toMatchObject([8, { answer: "inconclusive", claims: [] }]);
+    const [code, answer] = await recheck([]);
+    expect([code, answer]).toMatchObject([8, { answer: "inconclusive", claims: [] }]);
+    const judged = await here("feedback", answer.run, "right");
+    expect([judged.code, judged.stderr]).toEqual([2, expect.stringContaining("skillflow feedback one right")]);
   });
 
   it("refuses a run that is unknown or altered, and a window that is none", async () => {

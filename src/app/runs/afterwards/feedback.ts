@@ -37,6 +37,11 @@ export async function recordFeedback(workspace: Workspace, given: string, said: 
   const run = await findRun(workspace.store, given);
   const stored = await workspace.store.read(run);
   if (!hasEnded(stored)) throw notEnded(run, stored);
+  const { kind, about, input } = stored.record;
+  if (kind === "ask" || kind === "recheck") {
+    const hint = `judge the run that it is about: skillflow feedback ${about?.run ?? input.of} ${judgement}`;
+    throw usageError(`run ${run} has no finding of its own, because its kind is ${kind}`, hint);
+  }
   const redactor = environmentRedactor(workspace);
   const line: JudgementLine = {
     kind: "judgement",
