@@ -15,7 +15,7 @@ import { modelText } from "../../core/document/model-list.ts";
 import { checkedModels } from "../../core/document/model-name.ts";
 import { workflowLimitsSchema } from "../../core/document/workflow/limits.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { Model } from "../../core/engine/ports.ts";
+import type { Model, StoredRun } from "../../core/engine/ports.ts";
 import { ASK } from "../../core/engine/record/ask.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, wordOf } from "../../core/engine/result/waiting.ts";
@@ -176,21 +176,31 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
 }
 
 function resumeCourse(workspace: Workspace, named: string, options: ResumeOptions) {
+  const { from } = options;
+  return continueCourse(workspace, named, { options, how: { from }, check: (stored) => checkResumable(stored, from) });
+}
+
+interface Continuing {
+  readonly options: RunSettings;
+  readonly how: Parameters<typeof resumeRun>[3];
+  /** Throws if the run cannot be continued like this. */
+  readonly check: (stored: StoredRun) => void;
+}
+
+function continueCourse(workspace: Workspace, named: string, { options, how, check }: Continuing) {
   const { store } = workspace;
   const given = nameOf(named);
   const choices = choicesOf(options);
-  const { from } = options;
   return {
     run: given,
     store,
     workflow: () => "",
     async prepare(signal: AbortSignal) {
       const stored = await store.read(await findRun(store, given));
-      checkResumable(stored, from);
+      check(stored);
       return prepareResume(workspace, stored, { choices, connect: { signal } });
     },
-    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
-      resumeRun(workspace, prepared, watch, { from }),
+    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) => resumeRun(workspace, prepared, watch, how),
   };
 }
 
@@ -200,25 +210,14 @@ interface Deciding {
 }
 
 function signalCourse(workspace: Workspace, { run, node }: Deciding, options: SignalOptions) {
-  const { store } = workspace;
   const { approve: approved, note, by = personAtWork(workspace) } = options;
   if (typeof approved !== "boolean") throw usageError("approve: must be true or false");
-  const given = nameOf(run);
-  const choices = choicesOf(options);
   const said = { node, approved, by, note };
-  return {
-    run: given,
-    store,
-    workflow: () => "",
-    async prepare(signal: AbortSignal) {
-      const stored = await store.read(await findRun(store, given));
-      // An unfinished run is checked once it is locked: another process may be driving it.
-      if (endOf(stored.events)) wordOf(stored.events, said, { now: Date.now(), settings: {} });
-      return prepareResume(workspace, stored, { choices, connect: { signal } });
-    },
-    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
-      resumeRun(workspace, prepared, watch, { said }),
+  const check = ({ events }: StoredRun) => {
+    // An unfinished run is checked once it is locked: another process may be driving it.
+    if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
   };
+  return continueCourse(workspace, run, { options, how: { said }, check });
 }
 
 interface Asking {
