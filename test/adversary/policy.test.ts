@@ -6,6 +6,7 @@ import { invokeSkill } from "../../src/app/calls/call-skill.ts";
 import { createProject } from "../../src/app/library/project.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import { forbidsSkill } from "../../src/core/document/policy.ts";
+import { openService } from "../../src/protocol/skills-protocol/service.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
@@ -272,6 +273,35 @@ describe("the policy itself", () => {
     const library = await createProject(host, { models: { own } });
     const { result } = library.run({ ...parse(FLOW) }, { model: "own:b" });
     await expect(result).rejects.toThrow(/does not allow the model own:b/);
+  });
+
+  it("holds for what a client of serve calls", async () => {
+    let called = 0;
+    const tool = (effect: "read" | "write") => {
+      return { name: effect, description: "d", effect, input_schema: { type: "object" }, handler: () => ++called };
+    };
+    const skill = (id: string, effect: "read" | "write") => ({
+      ...{ id, name: id, description: "d", category: "general" as const, config: {} },
+      tools: [tool(effect)],
+    });
+    const given = [skill("pen", "write"), skill("eye", "read"), skill("other", "read")];
+    const env = { SKILLFLOW_POLICY: policyAt("writes: plan\nskills: { allow: [pen, eye] }") };
+    const workspace = openWorkspace(hostAt(project(), { env }), { ...options, given });
+    const quiet = () => undefined;
+    const place = { host: "127.0.0.1", port: 0, token: undefined, onFault: quiet, warn: quiet };
+    const service = await openService(workspace, place);
+    const call = async (name: string) => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "execute_skill", params: { name, args: {} } });
+      const headers = { "content-type": "application/json" };
+      return JSON.stringify(await (await fetch(`${service.url}/rpc`, { method: "POST", headers, body })).json());
+    };
+    expect([await call("pen"), await call("other")]).toEqual([
+      expect.stringContaining("only reading is allowed here"),
+      expect.stringMatching(/policy: \S+policy\.yml does not allow it/),
+    ]);
+    expect(called).toBe(0);
+    expect([await call("eye"), called]).toEqual([expect.stringContaining("completed"), 1]);
+    await service.close(0);
   });
 
   it("is shown by doctor, with its path", async () => {

@@ -160,6 +160,20 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(requests).toBe(7); // the reply that its process did not live to hear is asked for again
   });
 
+  it("obeys the policy of the worker that drives a run", async () => {
+    const cwd = makeProject({ ...FILES, "deny.yml": { writes: "deny" } });
+    const model = await openModel(() => undefined);
+    expect((await detach(cwd, "bounded")).code).toBe(0);
+    const worker = await startWorker(cwd, { ...model, SKILLFLOW_POLICY: "deny.yml" });
+    await until(() => /^bounded [✔✘▲]/m.test(worker.said) || worker.code !== undefined);
+    expect([worker.code, linesOf(cwd, "posts.txt")]).toEqual([undefined, []]);
+    const shown = await runHere(["runs", "show", "bounded", "--engine", "dbos", "--stream"], { cwd, env });
+    expect(shown.stdout).toContain("desk_look");
+    worker.child.kill("SIGTERM");
+    await until(() => worker.code !== undefined);
+    expect((await startWorker(cwd, { SKILLFLOW_POLICY: "none.yml" })).code).toBe(2);
+  });
+
   it("is not put out by a database that drops all its connections", async () => {
     const cwd = makeProject(FILES);
     let requests = 0;
