@@ -103,6 +103,77 @@ describe("the process", () => {
     await slack.close();
   });
 
+  it("answers a question in the thread of a run once, with checked references, although it is killed before it replies", async () => {
+    const claim = (text: string, quote: string) => ({ claim: text, evidence: [{ ref: "r1", quote }] });
+    const said = {
+      answer: "Order 4711 timed out.",
+      claims: [claim("Order 4711 failed", "order=4711"), claim("All is well", "order=9")],
+    };
+    const search = {
+      files: "app.log",
+      contains: "timeout",
+      since: "2026-01-31T08:00:00Z",
+      until: "2026-01-31T09:00:00Z",
+    };
+    const replies = [
+      { node: "a", calls: [{ tool: "logs_search", input: search }] },
+      { node: "a", calls: [{ tool: "sink_file", input: { title: "shop" } }] },
+      { node: "a", text: "order 4711 timed out" },
+      { node: "ask", data: said },
+      { node: "ask", data: said },
+    ];
+    let living: Promise<Process> | undefined;
+    let isAnswering = false;
+    const slack = await startSlackWorkspace((method) => {
+      if (method !== "chat.postMessage" || !isAnswering) return undefined;
+      isAnswering = false;
+      living = living?.then(async ({ child, ended }) => {
+        child.kill("SIGKILL");
+        await ended;
+        return restart();
+      });
+      return "hang up";
+    });
+    const workflow = { ...WORKFLOW, nodes: { a: { ...WORKFLOW.nodes.a, skills: ["logs", "sink"] } } };
+    const log = '2026-01-31T08:10:00Z level=error msg="timeout of the payment provider" order=4711\n';
+    const cwd = makeProject({ ...FILES, "w.yml": workflow, "s.json": { replies }, "app.log": log });
+    const api = { SLACK_SIGNING_SECRET: SIGNING_SECRET, SLACK_BOT_TOKEN: BOT_TOKEN, SLACK_API_URL: `${slack.url}/api` };
+    const restart = () => start(cwd, [], { ...ENV, ...api });
+    living = restart();
+    const first = await living;
+    const routes =
+      "accepts 1 source (Ctrl-C stops)\n  POST /slack/events (C123) starts w.yml; may approve: U777\n  POST /slack/interactions takes";
+    await first.until(() => first.said().includes(routes));
+    const opening = mentionOf("checkout is down");
+    await send(first.url, opening);
+    await slack.until(() => slack.messages.some((message) => shownIn(message).includes("succeeded")));
+
+    const [message] = slack.messages;
+    const [approve] = buttonsOf(message ?? {}).filter(({ action_id }) => action_id === "approve");
+    if (!message || !approve) throw new Error("there is no button");
+    await send(first.url, clickOf(message, approve, "U666"));
+    await slack.until(() => slack.ephemerals.length === 1);
+    expect(slack.ephemerals[0]).toMatchObject({ user: "U666", thread_ts: opening.ts });
+    expect(linesOf(cwd)).toEqual([]);
+
+    isAnswering = true;
+    const question = mentionOf("which order?", { thread: opening.ts, user: "U666", id: "Ev-question" });
+    expect((await send(first.url, question)).status).toBe(200);
+    await slack.until(() => slack.messages.length === 2);
+    const answer = shownIn(slack.messages[1] ?? { text: "" });
+    expect(slack.messages[1]?.thread_ts).toBe(opening.ts);
+    expect(answer).toContain("Order 4711 failed (`r1`)");
+    expect(answer).not.toContain("All is well");
+    const now = await living;
+    await send(now.url, question);
+    now.child.kill("SIGTERM");
+    expect([await now.ended, slack.messages.length, slack.faults]).toEqual([0, 2, []]);
+    const listed = await runHere(["runs", "list", "--kind", "ask", "--json"], { cwd });
+    const [asked] = JSON.parse(listed.stdout).runs;
+    expect(asked).toMatchObject({ status: "succeeded", about: { question: "which order?" } });
+    await slack.close();
+  });
+
   it.each([
     ["without its secret", { SLACK_BOT_TOKEN: BOT_TOKEN }, 3, /SLACK_SIGNING_SECRET/],
     ["with an empty token", { SLACK_SIGNING_SECRET: SIGNING_SECRET, SLACK_BOT_TOKEN: "" }, 3, /SLACK_BOT_TOKEN/],

@@ -243,7 +243,8 @@ export function renderAnswer({ answer, claims }: AskedRun): { readonly text: str
   });
   const lines = answer.split(/\n+/).slice(0, MOST_LINES);
   const text = lines.map(safe).join("\n");
-  return { text, blocks: [section(text), ...shown] };
+  const none = claims.length > 0 ? [] : [section("_No claim of this answer is supported by the record._")];
+  return { text, blocks: [section(text), ...shown, ...none] };
 }
 
 const MOST_CLAIMS = 10;

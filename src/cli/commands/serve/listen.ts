@@ -108,11 +108,13 @@ async function tellAddress(io: Io, flags: Flags, { url, setting }: Opened): Prom
   const lines = [...setting.sources.values()].map(({ name, said, document }) => {
     return `  POST /${name} (${said.kind}) starts ${plainLine(document)}\n`;
   });
-  const channels = [...(setting.slack?.channels ?? [])];
-  const mentions = channels.map(([id, { document }]) => `  POST /slack/events (${id}) starts ${plainLine(document)}\n`);
-  await io.err(
-    `listening on ${url} to ${amount(lines.length + (setting.slack ? 1 : 0), "source")} (Ctrl-C stops)\n${[...lines, ...mentions].join("")}`,
-  );
+  const mentions = [...(setting.slack?.channels ?? [])].map(([id, { document, approvers }]) => {
+    const may = approvers.length === 0 ? "no user may approve: list approvers" : `may approve: ${approvers.join(", ")}`;
+    return `  POST /slack/events (${id}) starts ${plainLine(document)}; ${plainLine(may)}\n`;
+  });
+  const clicks = setting.slack ? ["  POST /slack/interactions takes the clicks on buttons\n"] : [];
+  const count = amount(lines.length + (setting.slack ? 1 : 0), "source");
+  await io.err(`accepts ${count} (Ctrl-C stops)\n${[...lines, ...mentions, ...clicks].join("")}`);
 }
 
 function describeEvent(io: Io, flags: Flags, { source, status, text: told }: WebhookTold): string {
