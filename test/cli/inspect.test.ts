@@ -126,6 +126,29 @@ describe("doctor", () => {
     expect(stdout).not.toContain(CANARY);
   });
 
+  it.each<[string, string, number, RegExp]>([
+    ["without a key", "anthropic:a", 3, /error MODEL_UNAVAILABLE anthropic needs ANTHROPIC_API_KEY, which is not set/],
+    ["that has a key", "openai:a", 0, /●.* openai/],
+    ["without a provider", "gpt-5", 2, /"gpt-5" has no provider/],
+  ])("checks a model %s", async (_, model, expected, message) => {
+    const { code, stdout, stderr } = await doctor(["--model", model], { OPENAI_API_KEY: SECRETS.OPENAI_API_KEY });
+    expect([code, stdout + stderr]).toEqual([expected, expect.stringMatching(message)]);
+  });
+
+  it("shows the option that trusts a skill once", async () => {
+    const plug =
+      'export default { id: "plug", name: "P", description: "d", category: "general", config: {}, tools: [] };';
+    const { stdout } = await doctor(
+      [],
+      {},
+      {
+        ".claude/skills/plug/SKILL.md": "---\nname: plug\ndescription: d\n---\nDo.",
+        ".claude/skills/plug/skill.js": plug,
+      },
+    );
+    expect(stdout.match(/--trust-skill plug/g)).toHaveLength(1);
+  });
+
   it.each([
     [{ OPENAI_BASE_URL: "localhost:11434" }, "openai-compatible", /^OPENAI_BASE_URL is not an http or https URL/],
     [{ ANTHROPIC_API_KEY: "sk a key with blanks" }, "anthropic", /^ANTHROPIC_API_KEY is not a token/],

@@ -61,9 +61,11 @@ export function limitWarnings({ limits, model }: Settings, workflow: Workflow): 
 }
 
 /** Warns about models of lists that cannot be asked here, so that the run has fewer to fall back to. */
-export function fallbackWarnings(workspace: Workspace, workflow: Workflow, settings?: Settings): string[] {
+export function fallbackWarnings(workspace: Workspace, workflow: Workflow, given?: Settings | string): string[] {
   const access = modelAccess(workspace);
-  const named = settings?.model ?? namedModel({}, { ...access, files: configFiles(workspace) });
+  const settings = typeof given === "object" ? given : undefined;
+  const choices = typeof given === "string" ? { model: given } : {};
+  const named = settings?.model ?? namedModel(choices, { ...access, files: configFiles(workspace) });
   return fallbackLacks(named ?? workflow.model ?? [], workflow, { ...access, judge: settings?.judge_model });
 }
 

@@ -98,6 +98,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
     summary: "Show which skills and models are available, and what the others need",
     options: [
       ["--live", "Send a read-only request to each configured service"],
+      "model",
       "json",
       "from-ref",
       ...PROJECT,

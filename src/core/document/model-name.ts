@@ -123,7 +123,7 @@ export interface ModelAccess {
 }
 
 /** Checks before a run that each of its lists has a model that can be asked. */
-export function checkModels(model: ModelChoice, workflow: Workflow, access: ModelAccess): void {
+export function checkModels(model: ModelChoice, workflow: Workflow | undefined, access: ModelAccess): void {
   for (const name of checkedModels(modelsOf(model))) checkModel(name, access.own);
   for (const lacks of lacksOf(model, workflow, access)) {
     const [first, ...others] = new Map(lacks.flatMap(({ provider, lack }) => (lack ? [[provider, lack]] : [])));
@@ -142,10 +142,11 @@ export function fallbackLacks(model: ModelChoice, workflow: Workflow, access: Mo
 }
 
 /** Returns what each model lacks, for each list that a run uses. */
-function lacksOf(model: ModelChoice, workflow: Workflow, { own = NONE, judge, ...access }: ModelAccess) {
-  if (isOffline(model) || !asksModel(workflow)) return [];
-  const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
-  const evaluators = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
+function lacksOf(model: ModelChoice, workflow: Workflow | undefined, { own = NONE, judge, ...access }: ModelAccess) {
+  if (isOffline(model) || (workflow && !asksModel(workflow))) return [];
+  const nodes = Object.values(workflow?.nodes ?? {});
+  const named = [...(workflow ? [workflow] : []), ...nodes].flatMap((place) => [place.model, place.judge_model]);
+  const evaluators = nodes.flatMap((node) => node.eval ?? []);
   const judges = evaluators.flatMap((each) => (each.kind === "judge" ? [each.model ?? judge] : []));
   const serving = parseModel(firstOf(model), own).provider;
   return [model, ...named, ...judges].map((choice = []) =>

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { modelAccess } from "../../../app/adapters/models.ts";
+import { modelAccess, refuseModel } from "../../../app/adapters/models.ts";
 import { sandboxName } from "../../../app/adapters/sandboxes.ts";
 import { openQueue } from "../../../app/adapters/stores.ts";
 import { boundsFor } from "../../../app/checks/settings.ts";
@@ -16,7 +16,8 @@ import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
 import { flatWorkflow } from "../../../core/document/inner/flat.ts";
-import { modelAvailability } from "../../../core/document/model-name.ts";
+import { modelsOf } from "../../../core/document/model-list.ts";
+import { checkModels, modelAvailability, parseModels } from "../../../core/document/model-name.ts";
 import type { LoadedPolicy } from "../../../core/document/policy.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { QueueState } from "../../../core/engine/ports.ts";
@@ -39,15 +40,17 @@ export const doctor: Action = async (io, [file], flags) => {
     return { id, state: "not_configured", ...lack, nodes: [] };
   });
   const bare = workflow ? nodesWithout(workflow, skills) : [];
-  const ok = bare.length === 0;
+  const named = text(flags, "model");
+  const lacking = named === undefined ? [] : modelFindings(workspace, named, workflow);
+  const ok = bare.length + lacking.length === 0;
   const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
   const database = await databaseState(workspace, flags);
   const paint = painter(io, flags);
   const unsearched = unsearchedFindings(workspace, entries, workflow);
   const installed = installFindings(fileURLToPath(import.meta.url));
   const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
-  const fallbacks = workflow ? fallbackFindings(workspace, workflow) : [];
-  for (const found of [...installed, ...about, ...findings, ...unsearched, ...fallbacks])
+  const fallbacks = workflow && lacking.length === 0 ? fallbackFindings(workspace, workflow, named) : [];
+  for (const found of [...installed, ...about, ...findings, ...unsearched, ...lacking, ...fallbacks])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     const policies = policiesOf(workspace).map(({ path, policy }) => ({ path, ...policy }));
@@ -63,7 +66,7 @@ export const doctor: Action = async (io, [file], flags) => {
     for (const each of policiesOf(workspace)) await io.outText(`${describePolicy(each, paint)}\n`);
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
-    if (!ok)
+    if (bare.length > 0)
       await io.err(`
 ${paint("red", "✘")} no usable skill for these nodes: ${bare.map(plainLine).join(", ")}
 `);
@@ -146,9 +149,23 @@ function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflo
   });
 }
 
+/** Finds what keeps a run from asking the model that `--model` names. Throws if its name is invalid or a policy forbids it. */
+function modelFindings(workspace: Workspace, named: string, workflow: Workflow | undefined): Diagnostic[] {
+  const model = parseModels(named);
+  for (const name of modelsOf(model)) refuseModel(workspace.host, name);
+  try {
+    checkModels(model, workflow, modelAccess(workspace));
+    return [];
+  } catch (error) {
+    if (!(error instanceof SkillflowError) || error.code !== "config.missing") throw error;
+    const { message, hint } = error;
+    return [{ severity: "error", code: "MODEL_UNAVAILABLE", path: [], message, ...defined("hint", hint) }];
+  }
+}
+
 /** Warns about models of lists that a run could not ask. */
-function fallbackFindings(workspace: Workspace, workflow: Workflow): Diagnostic[] {
-  return fallbackWarnings(workspace, workflow).map((message) => {
+function fallbackFindings(workspace: Workspace, workflow: Workflow, named: string | undefined): Diagnostic[] {
+  return fallbackWarnings(workspace, workflow, named).map((message) => {
     return { severity: "warning", code: "MODEL_UNAVAILABLE", path: [], message };
   });
 }
@@ -225,7 +242,8 @@ function describeFinding({ id, state, reason, fix, nodes, tools = [] }: SkillSta
   const good = state === "available" || state === "configured";
   const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainLine).join(", ")}`) : "";
   const why = reason === null ? "" : `  ${plainLine(reason)}`;
-  const how = fix === null ? "" : `\n    ${paint("dim", plainLine(fix))}`;
+  // A reason that waits for trust already names the option.
+  const how = fix === null || reason?.includes(fix) ? "" : `\n    ${paint("dim", plainLine(fix))}`;
   const lost = tools.filter((tool) => tool.reason !== null);
   const without = lost.map(
     ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainLine(lack ?? "")}`,
