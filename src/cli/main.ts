@@ -241,12 +241,8 @@ function addOptions(command: Command, spec: CommandSpec, showsAll: boolean): voi
   }
   if (spec.details) command.addHelpText("after", `\n${spec.details}`);
   const rare = options.filter(([, , extra]) => extra?.isRare).length;
-  if (hides && rare > 0) command.addHelpText("after", `\n${rare} more options: ${nameOfProgram(command)} --help-all`);
-}
-
-/** Returns the full name of a command, such as `skillflow runs show`. */
-function nameOfProgram(command: Command): string {
-  return command.parent ? `${nameOfProgram(command.parent)} ${command.name()}` : command.name();
+  if (hides && rare > 0)
+    command.addHelpText("after", `\n${rare} more options: skillflow ${nameOf(command)} --help-all`);
 }
 
 interface Called {

@@ -2,12 +2,7 @@ import { shownError } from "../app/host.ts";
 import { usageError } from "../core/base/errors.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 import { redactRefusal } from "../core/engine/record/content.ts";
-import {
-  describeBrokenOff,
-  describeRefusal,
-  describeUnanswered,
-  type Unanswered,
-} from "../core/engine/result/refusal.ts";
+import { describeBrokenOff, describeFailed, describeRefusal, type Unanswered } from "../core/engine/result/refusal.ts";
 import { githubActions } from "./ci/ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal/terminal.ts";
@@ -43,7 +38,7 @@ export function tellingRefusal(
       if (!recorded) await tellRefusal(io, error, { asJson: flags.json === true, workflow, answer });
       else if (!isTold && flags.json === true) {
         const stored = await recorded();
-        if (answer) await tellUnanswered(io, error, { ...answer, run: stored.record.run });
+        if (answer) await tellError(io, error, { ...answer, run: stored.record.run });
         else await io.out(jsonText(describeBrokenOff(stored, error)));
       }
       throw error;
@@ -59,19 +54,13 @@ interface Refused {
 
 export async function tellRefusal(io: Io, error: unknown, { asJson, workflow, answer }: Refused): Promise<void> {
   await githubActions(io)?.refused(error);
-  if (!asJson) return;
-  if (answer) await tellUnanswered(io, error, answer);
-  else await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
-}
-
-async function tellUnanswered(io: Io, error: unknown, answer: Unanswered): Promise<void> {
-  await io.out(jsonText(redactRefusal(describeUnanswered(error, answer), io.clean)));
+  if (asJson && answer) await tellError(io, error, answer);
+  else if (asJson) await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
 }
 
 /** Prints an error document for commands that do not return a run: `{exitCode, error, diagnostics}`. */
-export async function tellError(io: Io, error: unknown): Promise<void> {
-  const { exitCode, error: reason, diagnostics } = redactRefusal(describeRefusal(error, undefined), io.clean);
-  await io.out(jsonText({ exitCode, error: reason, diagnostics }));
+export async function tellError(io: Io, error: unknown, answer?: Unanswered): Promise<void> {
+  await io.out(jsonText(describeFailed(redactRefusal(describeRefusal(error, undefined), io.clean), answer)));
 }
 
 function refuseBoth({ json, stream }: Flags): void {

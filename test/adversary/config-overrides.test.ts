@@ -62,7 +62,7 @@ describe("a file that extends one of another host", () => {
       expect([args, code, stderr]).toEqual([
         args,
         2,
-        expect.stringMatching(/may contact only the host of its own origin\n.*hosts: \[127/),
+        expect.stringMatching(/may contact only the host of its own origin\n.*hosts: \["127/),
       ]);
     }
     expect(contacts).toBe(0);

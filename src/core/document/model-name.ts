@@ -1,6 +1,6 @@
 import { SkillflowError, usageError } from "../base/errors.ts";
 import type { Hint } from "../base/options.ts";
-import { nearest } from "../base/values.ts";
+import { defined, nearest } from "../base/values.ts";
 import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
 import { isUnique, type ModelChoice, modelsOf } from "./model-list.ts";
@@ -255,15 +255,7 @@ function lackOf(provider: Provider, { env, hasPackage = () => true }: ModelAcces
   };
 }
 
-interface ModelAvailability {
-  readonly id: Provider;
-  /** Reason why the provider cannot be used, and the fix. Undefined if its package and variables are there. */
-  readonly lack: { readonly reason: string; readonly fix: string } | undefined;
-}
-
-export function modelAvailability(access: ModelAccess): ModelAvailability[] {
-  return (Object.keys(NEEDS) as Provider[]).map((id) => {
-    const lack = lackOf(id, access);
-    return { id, lack: lack && { reason: lack.reason, fix: lack.fix } };
-  });
+/** Returns what each provider lacks: nothing if its package and variables are there. */
+export function modelAvailability(access: ModelAccess): { readonly id: Provider; readonly lack?: ProviderLack }[] {
+  return (Object.keys(NEEDS) as Provider[]).map((id) => ({ id, ...defined("lack", lackOf(id, access)) }));
 }

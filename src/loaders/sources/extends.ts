@@ -82,7 +82,7 @@ function readCommitted(named: string, sha256: string, means: Means & { readonly 
       "config.invalid",
       refuse("a checkout may contact only the host of its own origin").message,
       {
-        hint: `if you trust this host, list it in your own config file: fetch: { hosts: [${hostOf(url)?.hostname ?? "HOST"}] }`,
+        hint: `if you trust this host, list it in your own config file: fetch: { hosts: ["${hostOf(url) ?? "HOST"}"] }`,
       },
     );
   }
@@ -95,19 +95,18 @@ function readCommitted(named: string, sha256: string, means: Means & { readonly 
 /** Checks for the host of the checkout's origin, and hosts that the user allows. An untrusted author chose the URL. */
 function mayContact(url: string, { env, checkout, hosts }: Means): boolean {
   const host = hostOf(url);
-  if (!host) return false;
   const { stdout } = git({ root: checkout, env }, ["config", "--local", "--get", "remote.origin.url"]);
   const origin = hostOf(stdout.toString("utf8").trim());
-  const isOrigin = origin?.hostname === host.hostname && (host.port === "" || host.port === origin.port);
-  return isOrigin || hosts.includes(host.port === "" ? host.hostname : `${host.hostname}:${host.port}`);
+  return host !== undefined && (hosts.includes(host) || [origin, origin?.replace(/:\d+$/, "")].includes(host));
 }
 
-/** Returns the host of a URL, or of an address such as `git@host:path`. */
-function hostOf(address: string) {
-  const [, scp] = /^[\w.+-]+@([\w.-]+):(?!\/\/)/.exec(address) ?? [];
-  const url = scp === undefined ? address : `ssh://${scp}`;
-  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "", port: "" };
-  return /^(?:https?|ssh|git):$/.test(protocol) && hostname !== "" ? { hostname, port } : undefined;
+/** Addresses that git and we read alike, such as `https://HOST:PORT/path` and `git@HOST:path`. A backslash, say, hides a host. */
+const ADDRESS =
+  /^(?:(?:https?|ssh|git):\/\/(?:[^@/\\\s]*@)?([\w.-]+(?::\d+)?)(?:\/[^\\\s]*)?|[\w.+-]+@([\w.-]+):(?!\/\/)[^\\\s]*)$/i;
+
+function hostOf(address: string): string | undefined {
+  const [, host, scp] = ADDRESS.exec(address) ?? [];
+  return (host ?? scp)?.toLowerCase();
 }
 
 function keep(path: string, content: Buffer): void {

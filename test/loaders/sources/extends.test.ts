@@ -119,6 +119,7 @@ describe("a config file that extends others", () => {
     ["a host that is not the origin's", "https://evil.invalid/x", HERE, [], false],
     ["another port of the origin", "http://127.0.0.1:6379/x", HERE, [], false],
     ["a host whose user is the origin's", "https://127.0.0.1:9@evil.invalid/x", HERE, [], false],
+    ["a host behind a backslash", "http://127.0.0.1:9\\@evil.invalid/x", HERE, [], false],
     ["a host that begins like it", "https://127.0.0.1.evil.invalid/x", HERE, [], false],
     ["what only git takes for a host", "evil.invalid:x", HERE, [], false],
     ["a host in a file URL", "file://evil.invalid/x", "file://evil.invalid/x", [], false],

@@ -37,7 +37,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
   const models = modelAvailability(modelAccess(workspace)).map(({ id, lack }): SkillState => {
     if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
-    return { id, state: "not_configured", ...lack, nodes: [] };
+    return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes: [] };
   });
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const named = text(flags, "model");
@@ -46,14 +46,16 @@ export const doctor: Action = async (io, [file], flags) => {
   const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
   const database = await databaseState(workspace, flags);
   const paint = painter(io, flags);
-  const unsearched = unsearchedFindings(workspace, entries, workflow);
+  const secrets = secretsOf(workspace.host.env, entries.values(), workspace);
+  const unsearched = warnings("secret.not_searched", describeUnsearched(runRedactor(secrets, workflow)));
   const installed = installFindings(fileURLToPath(import.meta.url));
   const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
-  const fallbacks = workflow && lacking.length === 0 ? fallbackFindings(workspace, workflow, named) : [];
+  const isAsking = workflow && lacking.length === 0;
+  const fallbacks = warnings("MODEL_UNAVAILABLE", isAsking ? fallbackWarnings(workspace, workflow, named) : []);
   for (const found of [...installed, ...about, ...findings, ...unsearched, ...lacking, ...fallbacks])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
-    const policies = policiesOf(workspace).map(({ path, policy }) => ({ path, ...policy }));
+    const policies = (workspace.host.policies ?? []).map(({ path, policy }) => ({ path, ...policy }));
     const policy = policies.length === 0 ? {} : { policies };
     await io.out(jsonText({ skills, models, ok, ...policy, ...sandbox, ...defined("database", database) }));
   } else {
@@ -63,21 +65,15 @@ export const doctor: Action = async (io, [file], flags) => {
     await io.outText(
       `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
-    for (const each of policiesOf(workspace)) await io.outText(`${describePolicy(each, paint)}\n`);
+    for (const each of workspace.host.policies ?? []) await io.outText(`${describePolicy(each, paint)}\n`);
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
-    if (bare.length > 0)
-      await io.err(`
-${paint("red", "✘")} no usable skill for these nodes: ${bare.map(plainLine).join(", ")}
-`);
+    const mark = paint("red", "✘");
+    if (bare.length > 0) await io.err(`\n${mark} no usable skill for these nodes: ${bare.map(plainLine).join(", ")}\n`);
   }
   if (database?.state === "unavailable" && workspace.queue) return 4;
   return ok ? 0 : 3;
 };
-
-function policiesOf({ host: { policies = [] } }: Workspace): readonly LoadedPolicy[] {
-  return policies;
-}
 
 /** Describes what a policy forbids. */
 function describePolicy({ path, policy }: LoadedPolicy, paint: Paint): string {
@@ -142,11 +138,8 @@ async function skillsOfRun(
   });
 }
 
-function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
-  const secrets = secretsOf(workspace.host.env, entries.values(), workspace);
-  return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
-    return { severity: "warning", code: "secret.not_searched", path: [], message };
-  });
+function warnings(code: Diagnostic["code"], messages: readonly string[]): Diagnostic[] {
+  return messages.map((message) => ({ severity: "warning", code, path: [], message }));
 }
 
 /** Finds what keeps a run from asking the model that `--model` names. Throws if its name is invalid or a policy forbids it. */
@@ -161,13 +154,6 @@ function modelFindings(workspace: Workspace, named: string, workflow: Workflow |
     const { message, hint } = error;
     return [{ severity: "error", code: "MODEL_UNAVAILABLE", path: [], message, ...defined("hint", hint) }];
   }
-}
-
-/** Warns about models of lists that a run could not ask. */
-function fallbackFindings(workspace: Workspace, workflow: Workflow, named: string | undefined): Diagnostic[] {
-  return fallbackWarnings(workspace, workflow, named).map((message) => {
-    return { severity: "warning", code: "MODEL_UNAVAILABLE", path: [], message };
-  });
 }
 
 /** Warns about a temporary npx install: it runs whatever package the registry has under our name. */

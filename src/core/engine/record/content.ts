@@ -53,10 +53,7 @@ function redactSource(
 }
 
 /** Redacts the refusal to start a run. */
-export function redactRefusal<Told extends Pick<Refusal, "error" | "diagnostics">>(
-  refusal: Told,
-  text: Redactor["text"],
-): Told {
+export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
   const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
     finding: Finding,
   ): Finding => ({

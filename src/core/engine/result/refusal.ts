@@ -68,10 +68,11 @@ export interface Unanswered {
   readonly of: string | undefined;
 }
 
-/** Describes why there is no answer about an earlier run. */
-export function describeUnanswered(error: unknown, { name, run, of }: Unanswered) {
-  const { exitCode, error: reason, diagnostics } = describeRefusal(error, undefined);
-  return { schema: ANSWERS[name], run: run ?? null, of: of ?? null, exitCode, error: reason, diagnostics };
+/** Describes why there is no answer about an earlier run, or without `answer`, why a command failed. */
+export function describeFailed(refusal: Refusal, answer?: Unanswered) {
+  const { exitCode, error, diagnostics } = refusal;
+  const about = answer && { schema: ANSWERS[answer.name], run: answer.run ?? null, of: answer.of ?? null };
+  return { ...about, exitCode, error, diagnostics };
 }
 
 /** Describes the result of a run that an error broke off. */

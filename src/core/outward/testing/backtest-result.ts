@@ -1,81 +1,48 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { optional } from "../../skill/field.ts";
 import { truthSchema } from "./backtest.ts";
 import { GRADES } from "./grade.ts";
 
 /** Results of a backtest, as `--json` prints them. */
 
-const tokens = () => z.object({ input: z.int(), output: z.int() });
-const cost = () => z.number().nullable().describe("Cost in US dollars. null if the price of any call is unknown");
-const nullableText = () => z.string().nullable();
-
-const summary = () => ({
-  score: z.number().describe("Mean score of the runs"),
-  ...{ right: z.int(), partly: z.int(), wrong: z.int(), abstained: z.int() },
-  failed: z.int().describe("Runs that failed"),
-  decoys: z.int().describe("Decoys that runs took for the cause"),
-  tokens: tokens(),
-  costUsd: cost(),
-  calls: z.int(),
-  medianMs: z.int(),
-  agreement: z.number().describe("Share of the runs with the most common answer"),
+const [text, count, number] = [z.string, z.int, z.number];
+const given = () => text().nullable();
+const spent = () => ({
+  tokens: z.object({ input: count(), output: count() }),
+  costUsd: number().nullable().describe("Cost in US dollars. null if the price of any call is unknown"),
+  calls: count(),
 });
-
-const runSchema = lazy(() =>
-  z.object({
-    run: z.string(),
-    grade: z.enum(GRADES),
-    score: z.number(),
-    parts: z
-      .partialRecord(truthSchema().keyof().exclude(["decoys"]), z.boolean())
-      .describe("Whether each part that the truth has was met"),
-    decoys: z.array(z.string()),
-    answer: z.object({
-      verdict: nullableText(),
-      cause_kind: nullableText(),
-      commit: nullableText(),
-      service: nullableText(),
-      cause: nullableText(),
-    }),
-    tokens: tokens(),
-    costUsd: cost(),
-    calls: z.int(),
-    durationMs: z.int(),
-    error: optional(z.string(), "Why the run failed"),
-  }),
-);
+const summary = () => ({
+  score: number().describe("Mean score of the runs"),
+  ...{ right: count(), partly: count(), wrong: count(), abstained: count(), failed: count() },
+  decoys: count().describe("Decoys that runs took for the cause"),
+  ...spent(),
+  medianMs: count(),
+  agreement: number().describe("Share of the runs with the most common answer"),
+});
+const runOf = () => ({
+  ...{ run: text(), grade: z.enum(GRADES), score: number(), decoys: z.array(text()) },
+  parts: z.partialRecord(truthSchema().keyof().exclude(["decoys"]), z.boolean()).describe("Parts of the truth, if met"),
+  answer: z.object({ verdict: given(), cause_kind: given(), commit: given(), service: given(), cause: given() }),
+  ...spent(),
+  durationMs: count(),
+  error: text().optional().describe("Why the run failed"),
+});
+const caseOf = () => ({
+  ...{ id: text(), workflow: text(), model: text(), as_of: given(), truth: truthSchema(), ...summary() },
+  unbounded: z.array(z.object({ tool: text(), calls: count() })).describe("Calls that do not end at the case's clock"),
+  runs: z.array(z.object(runOf())),
+});
+const comparison = () => ({ before: number(), now: number(), spread: number(), fell: z.boolean(), cases: count() });
 
 export const backtestResultSchema = lazy(() =>
   z.object({
     schema: z.literal("skillflow.backtest/1"),
-    runs: z.int().describe("Runs of each case"),
-    leftOut: z.int().describe("Judged runs that make no case"),
-    cases: z.array(
-      z.object({
-        id: z.string(),
-        workflow: z.string(),
-        model: z.string(),
-        as_of: nullableText(),
-        truth: truthSchema(),
-        ...summary(),
-        unbounded: z
-          .array(z.object({ tool: z.string(), calls: z.int() }))
-          .describe("Calls of tools that do not end at the clock of the case"),
-        runs: z.array(runSchema()),
-      }),
-    ),
-    total: z.object({ cases: z.int(), ...summary() }),
-    baseline: optional(
-      z.object({
-        before: z.number(),
-        now: z.number(),
-        spread: z.number().describe("Twice the standard error of the difference"),
-        fell: z.boolean(),
-        cases: z.int(),
-      }),
-      "Comparison of the mean scores of the cases that both results have",
-    ),
+    runs: count().describe("Runs of each case"),
+    leftOut: count().describe("Judged runs that make no case"),
+    cases: z.array(z.object(caseOf())),
+    total: z.object({ cases: count(), ...summary() }),
+    baseline: z.object(comparison()).optional().describe("Mean scores of the cases that both results have"),
   }),
 );
 export type BacktestResult = Fitting<typeof backtestResultSchema>;
