@@ -1,4 +1,4 @@
-import { checkPath, parsePath } from "../base/path.ts";
+import { checkPath, followPath, parsePath } from "../base/path.ts";
 import { shortText } from "../base/preview.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
 import { deepEqual, type JsonObject } from "../base/values.ts";
@@ -15,14 +15,26 @@ export function checkValues(
   const required = (rule.output_required ?? []).map((path) =>
     checkPath(path, root, (value) => (value === null || value === undefined ? `${path} is null` : undefined)),
   );
-  const matches = (rule.output_matches ?? []).map((match) =>
-    checkPath(match.path, root, (value) => matchComplaint(match, value, onUndecided)),
-  );
+  const matches = (rule.output_matches ?? []).map((match) => {
+    if (typeof match.in !== "string")
+      return checkPath(match.path, root, (value) => matchComplaint(match, value, onUndecided));
+    const accepted = followPath(match.in, root);
+    if ("missing" in accepted) return accepted.missing;
+    const isListed = (value: unknown) => accepted.some((one) => deepEqual(value, one));
+    const complaint = `${match.path} is ${match.not ? "" : "not "}one of ${match.in}`;
+    return checkPath(match.path, root, (value) => (isListed(value) === !match.not ? undefined : complaint));
+  });
   return [...required, ...matches].filter((complaint) => complaint !== undefined);
 }
 
 export function pathsOf(rule: ValueRule): string[] {
-  return [...(rule.output_required ?? []), ...(rule.output_matches ?? []).map(({ path }) => path)];
+  const compared = (rule.output_matches ?? []).flatMap((match) => [match.path, ...listedIn(match)]);
+  return [...(rule.output_required ?? []), ...compared];
+}
+
+/** Returns the path to the accepted values, if a match has one. They are known only during the run. */
+export function listedIn({ in: accepted }: OutputMatch): string[] {
+  return typeof accepted === "string" ? [accepted] : [];
 }
 
 /** Returns the context keys that a rule reads. */
@@ -57,7 +69,7 @@ function compare(match: OutputMatch, value: unknown): Comparison {
     const text = JSON.stringify(match.equals);
     return { holds: deepEqual(value, match.equals), wanted: { missed: `not ${text}`, excluded: `and must not be` } };
   }
-  if (match.in !== undefined) {
+  if (Array.isArray(match.in)) {
     const text = JSON.stringify(match.in);
     const wanted = { missed: `not one of ${text}`, excluded: `one of ${text}` };
     return { holds: match.in.some((allowed) => deepEqual(value, allowed)), wanted };

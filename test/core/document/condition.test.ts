@@ -157,6 +157,18 @@ describe("comparisons", () => {
     expect(checkValues(match("x.n", rest), { x: { n: value as never } })).toEqual(complaint ? [complaint] : []);
   });
 
+  test.each<[object, string | undefined]>([
+    [{ in: "list.items[*].n" }, undefined],
+    [{ in: "list.items[*].n", not: true }, "x.n is one of list.items[*].n"],
+    [{ in: "list.others[*].n" }, "x.n is not one of list.others[*].n"],
+    [{ in: "list.others[*].n", not: true }, undefined],
+    [{ in: "gone.items[*].n" }, "gone is missing"],
+    [{ in: "gone.items[*].n", not: true }, "gone is missing"],
+  ])("%j takes the accepted values from a path", (rest, complaint) => {
+    const list = { items: [{ n: 7 }, { n: 8 }], others: [{ n: 8 }] };
+    expect(checkValues(match("x.n", rest), { x: { n: 7 }, list })).toEqual(complaint ? [complaint] : []);
+  });
+
   test("`not` turns neither a path that leads nowhere nor a pattern that is none into a match", () => {
     expect(checkValues(match("x.m", { equals: 1, not: true }), { x: {} })).toEqual(["x.m is missing"]);
     expect(checkValues(match("x", { matches: "(", not: true }), { x: "a" })).toHaveLength(1);

@@ -2,7 +2,7 @@ import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
 import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../../base/values.ts";
 import { parseCondition, showCondition } from "../condition.ts";
-import { matchComplaint } from "../value-rule.ts";
+import { listedIn, matchComplaint } from "../value-rule.ts";
 import type { Edge } from "../workflow/node.ts";
 import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
@@ -19,6 +19,7 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
     const mistake = typeof edge.if === "string" ? conditionMistake(edge.if, roots) : undefined;
     if (mistake) return [found("SCHEMA", index, { message: `the condition ${mistake.message}`, hint: mistake.hint })];
     if (typeof rule === "string") return [found("SCHEMA", index, { message: `the condition ${rule}` })];
+    if (rule.output_matches?.some((match) => listedIn(match).length > 0)) return [];
     const before = earlier.get(edge.from) ?? [];
     const misfit = findMisfit(rule, index, shapes);
     const findings = [...misfit, ...isShadowed({ edge, rule, index }, before)];
@@ -170,7 +171,7 @@ function finite(match: OutputMatch): readonly unknown[] | undefined {
 }
 
 function namedBy({ equals, in: list }: OutputMatch): readonly unknown[] | undefined {
-  return equals === undefined ? list : [equals];
+  return equals === undefined ? (Array.isArray(list) ? list : undefined) : [equals];
 }
 
 /** Finds an earlier edge that hides this one. Only an edge that is always taken if its condition holds can do so. */

@@ -9,7 +9,7 @@ const outputMatch = lazy(() =>
     .strictObject({
       path: pathSchema().describe("Path of the value to compare"),
       equals: optional(z.json(), "Expected value, compared deeply"),
-      in: optional(z.array(z.json()), "List of accepted values"),
+      in: optional(z.union([z.array(z.json()), pathSchema()]), "List of accepted values, or a path to them"),
       matches: optional(z.string(), "Regular expression (ECMAScript), with a time limit of one second"),
       at_least: optional(z.number(), "Minimum number"),
       at_most: optional(z.number(), "Maximum number"),
