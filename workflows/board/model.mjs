@@ -32,7 +32,7 @@ function judged(faults) {
     if (fault.class !== "actionable") return [sorted];
     const refs = { event: `r${ref}`, release: `r${ref + 1}` };
     ref += 2;
-    return [sorted, ...investigated(item, fault, refs), ...filed(item, fault, refs)];
+    return [sorted, ...investigated(item, fault, refs), ...compared(item, fault)];
   });
 }
 
@@ -86,24 +86,12 @@ function claimsOf({ number, value }, refs) {
   ];
 }
 
-function filed(item, fault, refs) {
+function compared(item, fault) {
   const { number, type, file } = fault;
   const isKnown = number === 203;
   const search = { tool: "github_search_issues", input: { query: `${type} ${file}`, state: "open" } };
   const duplicate = isKnown ? "https://github.com/acme/shop/issues/118" : null;
   const why = isKnown ? "The same error at the same location." : "No open issue reports it.";
   const found = { item, node: "duplicates", data: { duplicate, why, action: isKnown ? "leave" : "file" } };
-  const looked = [{ item, node: "duplicates", calls: [search] }, found];
-  if (isKnown) return looked;
-  const title = `${type} in ${file}`;
-  const body = [
-    causeOf(fault),
-    ...claimsOf(fault, refs).map(({ claim, evidence }) => `${claim} (${evidence[0].ref})`),
-  ].join("\n");
-  const filing = { item, node: "file", calls: [{ tool: "github_create_issue", input: { title, body } }] };
-  return [
-    ...looked,
-    filing,
-    { item, node: "file", data: { filed: true, link: null, title, claims: claimsOf(fault, refs) } },
-  ];
+  return [{ item, node: "duplicates", calls: [search] }, found];
 }

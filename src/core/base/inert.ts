@@ -105,7 +105,12 @@ function proseLine(line: string): string {
 
 /** Escapes text in Slack's markup, so that it creates no mentions, links or styles: `<!channel>`, `@here`, `*bold*`. */
 export function slackText(text: string): string {
-  return slackLiteral(plainLine(text)).replace(/[@*_~`]/g, (mark) => `${mark}\u200b`);
+  return slackLiteral(linklessLine(text)).replace(/[@*_~`]/g, (mark) => `${mark}\u200b`);
+}
+
+/** Puts a text on one line. An invisible character keeps its addresses from becoming links. */
+export function linklessLine(text: string): string {
+  return plainLine(text).replace(/:(?=\/\/)/g, "$&\u200b");
 }
 
 /** Escapes what is special even within a code block of Slack's markup. */

@@ -13,6 +13,7 @@ import {
   plainText,
   revealText,
   sarifText,
+  slackText,
   xmlText,
 } from "../../../src/core/base/inert.ts";
 import { runsOf } from "../../harness/long.ts";
@@ -94,6 +95,14 @@ describe("Markdown text", () => {
         expectQuiet(proseOf(written));
       }
     });
+  });
+});
+
+describe("Slack's text", () => {
+  it("never becomes a link, a mention or a style", () => {
+    const text = slackText("see https://e.example/?q=1 <https://e.example|here> <!channel> @here *now*");
+    expect(text).not.toMatch(/:\/\/|<|@here|\*now\*/);
+    expect(text.replaceAll("\u200b", "")).toContain("https://e.example/?q=1");
   });
 });
 

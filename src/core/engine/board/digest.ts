@@ -1,4 +1,4 @@
-import { isAddress, plainLine } from "../../base/inert.ts";
+import { isAddress, linklessLine, plainLine } from "../../base/inert.ts";
 import { shortText } from "../../base/preview.ts";
 import { type Json, type JsonObject, memberAt, textAt } from "../../base/values.ts";
 
@@ -61,10 +61,10 @@ function lineOf(item: Json, name: string, links: ReadonlyMap<string | undefined,
   const isShown = Array.isArray(claims) && claims.some((claim) => memberAt(claim, "supported") !== false);
   const cause = isShown ? textAt(results, "investigate", "cause") : undefined;
   const duplicate = textAt(results, "duplicates", "duplicate");
-  const filed = memberAt(results, "file", "filed") === true ? "an issue is filed or planned" : undefined;
+  const filed = memberAt(results, "file", "issue") !== undefined ? "an issue is filed or planned" : undefined;
   const known = isAddress(duplicate) ? `known as ${duplicate}` : undefined;
   const link = links.get(key);
-  const told = [sorted, cause, known ?? filed].flatMap((part) => (part === undefined ? [] : [plainLine(part)]));
+  const told = [sorted, cause, known ?? filed].flatMap((part) => (part === undefined ? [] : [linklessLine(part)]));
   const line = `${plainLine(key)}, ${name.replaceAll("_", " ")}: ${told.join("; ")}`;
   return isAddress(link) ? `${shortText(line, MOST_LINE - link.length - 1)} ${link}` : shortText(line, MOST_LINE);
 }

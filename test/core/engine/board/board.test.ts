@@ -81,7 +81,7 @@ describe("a digest of a board", () => {
       item("sentry/S-1", "actionable", {
         sort: { why: "It grew.", harm: "orders fail" },
         investigate: { cause: "No rate.", next_step: "revert", claims: [{ claim: "c", supported: true }] },
-        file: { filed: true },
+        file: { issue: { planned: true, id: "op-1" } },
       }),
       { key: "sentry/S-4", status: "skipped", data: {} },
     ];
