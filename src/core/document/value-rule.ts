@@ -20,21 +20,19 @@ export function checkValues(
       return checkPath(match.path, root, (value) => matchComplaint(match, value, onUndecided));
     const accepted = followPath(match.in, root);
     if ("missing" in accepted) return accepted.missing;
-    const isListed = (value: unknown) => accepted.some((one) => deepEqual(value, one));
     const complaint = `${match.path} is ${match.not ? "" : "not "}one of ${match.in}`;
-    return checkPath(match.path, root, (value) => (isListed(value) === !match.not ? undefined : complaint));
+    return checkPath(match.path, root, (value) =>
+      accepted.some((one) => deepEqual(value, one)) === !match.not ? undefined : complaint,
+    );
   });
   return [...required, ...matches].filter((complaint) => complaint !== undefined);
 }
 
 export function pathsOf(rule: ValueRule): string[] {
-  const compared = (rule.output_matches ?? []).flatMap((match) => [match.path, ...listedIn(match)]);
+  const compared = (rule.output_matches ?? []).flatMap(({ path, in: accepted }) =>
+    typeof accepted === "string" ? [path, accepted] : path,
+  );
   return [...(rule.output_required ?? []), ...compared];
-}
-
-/** Returns the path to the accepted values, if a match has one. They are known only during the run. */
-export function listedIn({ in: accepted }: OutputMatch): string[] {
-  return typeof accepted === "string" ? [accepted] : [];
 }
 
 /** Returns the context keys that a rule reads. */

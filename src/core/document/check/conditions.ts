@@ -2,7 +2,7 @@ import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
 import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../../base/values.ts";
 import { parseCondition, showCondition } from "../condition.ts";
-import { listedIn, matchComplaint } from "../value-rule.ts";
+import { matchComplaint } from "../value-rule.ts";
 import type { Edge } from "../workflow/node.ts";
 import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
@@ -19,7 +19,7 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
     const mistake = typeof edge.if === "string" ? conditionMistake(edge.if, roots) : undefined;
     if (mistake) return [found("SCHEMA", index, { message: `the condition ${mistake.message}`, hint: mistake.hint })];
     if (typeof rule === "string") return [found("SCHEMA", index, { message: `the condition ${rule}` })];
-    if (rule.output_matches?.some((match) => listedIn(match).length > 0)) return [];
+    if (rule.output_matches?.some((match) => typeof match.in === "string")) return [];
     const before = earlier.get(edge.from) ?? [];
     const misfit = findMisfit(rule, index, shapes);
     const findings = [...misfit, ...isShadowed({ edge, rule, index }, before)];
