@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPrometheus, TOKEN } from "../services/prometheus.ts";
@@ -111,21 +111,20 @@ describe("an instance", () => {
     expect(stderr).toMatch(/not redacted[^\n]*: PROMETHEUS_TOKEN_EU, PROM_US_SECRET\n/);
   });
 
-  it("that is not declared is found before a model is asked", async () => {
+  it("that is not declared is named by validate, and before a run asks a model", async () => {
     const cwd = project(CONFIG, { "w.yml": WORKFLOW.replace("prometheus@us-1", "prometheus@us-2") });
     const expected =
-      /w\.yml:14:\d+ error UNKNOWN_INSTANCE node "tell" lists an unknown skill "prometheus@us-2": the skill prometheus has no instance us-2\n\s+did you mean "prometheus@us-1"\?/;
+      /w\.yml:14:\d+ warning UNKNOWN_SKILL node "tell" lists an unknown skill "prometheus@us-2": the skill prometheus has no instance us-2\n\s+did you mean "prometheus@us-1"\?/;
     for (const argv of [["validate", "w.yml"], RUN]) {
       const { code, stdout, stderr } = await runHere(argv, { cwd, env: env() });
-      expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(expected)]);
+      expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(expected)]);
     }
-    expect(existsSync(join(cwd, ".skillflow/runs/r.jsonl"))).toBe(false);
   });
 
   it("of a skill without any is found, too", async () => {
     const cwd = project("{}", { "w.yml": WORKFLOW });
     const { code, stdout, stderr } = await runHere(["validate", "w.yml"], { cwd, env: env() });
-    expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(/the skill prometheus has no instance us-1/)]);
+    expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(/the skill prometheus has no instance us-1/)]);
   });
 });
 
@@ -229,6 +228,6 @@ describe("an instance in a project's file", () => {
     const cwd = makeProject({ "w.yml": workflow, ".skillflow.yml": CONFIG });
     const { stdout, stderr } = await runHere(["validate", "w.yml"], { cwd, env: env() });
     expect(stdout + stderr).toMatch(/unknown skill "prometheus@\^1.2"/);
-    expect(stdout + stderr).toMatch(/error UNKNOWN_INSTANCE [^\n]*unknown skill "prometheus@west"/);
+    expect(stdout + stderr).toMatch(/warning UNKNOWN_SKILL [^\n]*unknown skill "prometheus@west"/);
   });
 });

@@ -221,13 +221,12 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
     const server = parseRemote(skill)?.server ?? skill;
     if (knownSkills.has(skill) || Object.hasOwn(inline, skill) || Object.hasOwn(inline, server)) continue;
     const near = didYouMean(skill, [...knownSkills, ...Object.keys(inline)]);
-    const place = [...path, "skills", index];
     const instance = instanceOf(skill);
-    const message = `node "${id}" lists an unknown skill "${skill}"`;
-    if (instance && knownSkills.has(instance.skill)) {
-      const why = `${message}: the skill ${instance.skill} has no instance ${instance.name}`;
-      found.push(error("UNKNOWN_INSTANCE", place, why, near ?? "declare it in skills.instances of .skillflow.yml"));
-    } else found.push(warning("UNKNOWN_SKILL", place, message, near));
+    const isUndeclared = instance !== undefined && knownSkills.has(instance.skill);
+    const why = isUndeclared ? `: the skill ${instance.skill} has no instance ${instance.name}` : "";
+    const message = `node "${id}" lists an unknown skill "${skill}"${why}`;
+    const hint = near ?? (isUndeclared ? "declare it in skills.instances of .skillflow.yml" : undefined);
+    found.push(warning("UNKNOWN_SKILL", [...path, "skills", index], message, hint));
   }
   const unseen = node.map?.unseen;
   const named: [string, Diagnostic["path"]][] = [
