@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
-import { chunksOf, frequentChunks, lazyEntries, lazyPackages, writeChunks } from "./chunks.mjs";
+import { chunksOf, frequentChunks, lazyEntries, lazyPackages, stampChunks, writeChunks } from "./chunks.mjs";
 import { digestOfSources, STAMP } from "./sources.mjs";
 
 /**
@@ -109,7 +109,9 @@ function pack(path) {
 }
 
 async function buildLoader(code) {
-  const define = { __BUILD__: JSON.stringify(digestOf(code)) };
+  const digest = digestOf(code);
+  stampChunks(digest);
+  const define = { __BUILD__: JSON.stringify(digest) };
   await build({ ...shape, entryPoints: { load: "src/entry/load.ts" }, outdir: "dist", define });
 }
 

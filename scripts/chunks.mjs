@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { transform } from "esbuild";
@@ -121,6 +121,14 @@ export function writeChunks(chunks, files = new Map(chunks.map(({ name }) => [na
       return plain;
     })
     .join("");
+}
+
+/** Writes the digest of the build before each file, so that a running program notices that another build replaced it. */
+export function stampChunks(digest) {
+  for (const name of readdirSync("dist/program")) {
+    const path = join("dist/program", name);
+    writeFileSync(path, `/*${digest}*/${readFileSync(path, "latin1")}`);
+  }
 }
 
 /** Returns the files of the chunks that frequent commands load: one for what several of them load, and one for each. */

@@ -118,7 +118,10 @@ function runProgram(cache: Cache | undefined): Program {
   const read = (file: string) => {
     const path = join(__dirname, "program", `${file}.js`);
     const name = file === "program" ? file : `program.${file}`;
-    const run = compile({ path, code: readFileSync(path, "latin1"), name }, cache);
+    const code = readFileSync(path, "latin1");
+    if (!code.startsWith(`/*${__BUILD__}*/`))
+      throw new Error("the installation changed while it was running: start it again");
+    const run = compile({ path, code, name }, cache);
     const functions = run(load, standFor, require, (id: string) => import(id), __filename, __dirname);
     files.set(file, functions);
     return functions;
@@ -128,7 +131,13 @@ function runProgram(cache: Cache | undefined): Program {
     if (known) return known;
     const exports = {};
     chunks.set(name, exports);
-    (files.get(file) ?? read(file))[name](exports);
+    try {
+      (files.get(file) ?? read(file))[name](exports);
+    } catch (error) {
+      // A file that could not be read now may be readable later.
+      chunks.delete(name);
+      throw error;
+    }
     return exports;
   };
   return load("program", "parts") as Program;

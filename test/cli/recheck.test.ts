@@ -122,10 +122,13 @@ describe("a recheck", () => {
     git("init", "--quiet");
     git("commit", "--quiet", "--allow-empty", "--message", "Lower the timeout");
     const commit = { claim: "A commit lowered the timeout", quote: "Lower the timeout", ref: "r2" };
-    const show = { tool: "git_show", input: { commits: ["HEAD"] } };
-    await investigate({ calls: [...found.calls, show], claims: [CLAIM, alert, commit] });
-    const [code, { claims }] = await recheck([paid(recently(5), 9)]);
-    expect([code, claims.map(({ answer }) => answer)]).toEqual([0, ["held", "inconclusive", "inconclusive"]]);
+    const log = { tool: "git_log", input: { since: "2026-01-01" } };
+    await investigate({ calls: [...found.calls, log], claims: [commit, alert, CLAIM] });
+    const [code, { claims, run }] = await recheck([paid(recently(5), 9)]);
+    expect([code, claims.map(({ answer }) => answer)]).toEqual([0, ["inconclusive", "inconclusive", "held"]]);
+    expect(readEvents(cwd, run).filter((event) => event.tool === "git_log")).toEqual([]);
+    expect((await recheck([]))[0]).toBe(8);
+    expect((await here("runs", "list")).stdout).toMatch(/▲ degraded [^\n]* · inconclusive/);
     cwd = makeProject({ "w.yml": WORKFLOW });
     await investigate({ ...found, claims: [alert] });
     expect((await recheck([paid(recently(5), 9)]))[0]).toBe(8);

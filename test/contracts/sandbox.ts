@@ -270,12 +270,14 @@ export function describeSandbox(name: string, open: () => Sandbox): void {
         "of children that left its group and keep its output open, %s",
         async (_when, last, expected, leastMs) => {
           const fifo = makeFifo(folder);
+          let isUp = false;
           const program = { ...inFolder(), argv: nodeProgram(leaveBehind(last)) };
           const ended = await untilUp(
             (wallMs) => run({ ...program, limits: { wallMs: Math.max(leastMs, wallMs), outputBytes: 1000 } }),
-            () => fifo.arrived() === "up",
+            () => (isUp = fifo.arrived() === "up"),
           );
           expect(ended).toMatchObject(expected);
+          expect(isUp).toBe(true);
           expect(fifo.isHeld()).toBe(false);
         },
       );

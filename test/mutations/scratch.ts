@@ -34,7 +34,7 @@ export function openScratch(root: string): Scratch {
       try {
         if (mutation.built && !isGreen(process.execPath, "scripts/build.mjs")) return true;
         const vitest = join("node_modules", "vitest", "vitest.mjs");
-        return !isGreen(process.execPath, vitest, "run", "--bail", "1", ...mutation.tests);
+        return !isGreen(process.execPath, vitest, "run", "--bail", "1", "--retry", "0", ...mutation.tests);
       } finally {
         writeFileSync(path, text);
       }

@@ -61,7 +61,7 @@ export async function applyPlan(
       await nextTurn();
       const outcome = prepared.approved.has(one.operation.id)
         ? await applyOne({ prepared, request, planned, lines, ledger, call }, one)
-        : toldOf(one, settledBefore(one) ?? { status: "not_approved" });
+        : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
       outcomes.push(outcome);
       request.onOutcome(outcome);
     }
@@ -86,9 +86,7 @@ function toldOf({ operation: { id, digest } }: PlannedOperation, told: Told): Ap
   return { id, digest, ...told };
 }
 
-/** Returns the outcome of an operation that was applied or denied before. */
-function settledBefore({ application: { standing, output, by, at } }: PlannedOperation): Told | undefined {
-  if (standing === "denied") return { status: "refused", error: `it was denied by ${by} at ${at}` };
+function appliedBefore({ application: { standing, output } }: PlannedOperation): Told | undefined {
   return standing === "applied" ? { status: "already_applied", ...defined("result", output) } : undefined;
 }
 
@@ -99,7 +97,7 @@ async function applyOne(applying: Applying, one: PlannedOperation): Promise<Appl
   if (word !== undefined) {
     await ledger.note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
   }
-  return toldOf(one, settledBefore(one) ?? (await carryOut(applying, one)));
+  return toldOf(one, appliedBefore(one) ?? (await carryOut(applying, one)));
 }
 
 async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told> {
@@ -109,9 +107,12 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
   const withdrawal = withdrawalOf(lines, { run: prepared.reviewed.stored.record.run, id, digest });
   if (withdrawal) return { status: "refused", error: `it was denied by ${withdrawal.by} at ${withdrawal.at}` };
+  const { denied, standing } = application;
+  if (denied && standing === "denied")
+    return { status: "refused", error: `it was denied by ${denied.by} at ${denied.at}` };
   const tool = patchOf(operation) ? PROPOSAL : toolOf(prepared.entries, operation);
   const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
-  if (admission.kind === "in_doubt") {
+  if (admission.kind === "in_doubt" || denied) {
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }
   if (admission.kind === "refused") {

@@ -92,10 +92,10 @@ export function openOperations({ planned }: ReviewedPlan): readonly Operation[] 
   return planned.filter(isOpen).map(({ operation }) => operation);
 }
 
-/** Throws if a person denied all that could still be applied. */
+/** Throws if a person denied all that was planned. */
 export function refuseDeniedPlan({ planned }: ReviewedPlan): void {
-  const denied = planned.find(({ application }) => application.standing === "denied")?.application;
-  if (!denied || planned.some(isOpen)) return;
+  const denied = planned[0]?.application.denied;
+  if (!denied || planned.some(({ application }) => application.standing !== "denied")) return;
   throw usageError(`the plan was denied by ${denied.by} at ${denied.at}`, "run the workflow again for a new plan");
 }
 

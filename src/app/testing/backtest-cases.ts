@@ -21,7 +21,7 @@ export interface Cases {
   readonly leftOut: number;
 }
 
-/** Loads a file of cases, the `case.yml` of a folder, or its `*.yml` and `*\/case.yml`. Throws a usage error if any of them is invalid. */
+/** Loads a file of cases, or the `*.yml` and `*\/case.yml` of a folder. Throws a usage error if any of them is invalid. */
 export function loadCases({ host }: Workspace, given: string): Cases {
   const path = resolve(documentsOf(host), given);
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -58,13 +58,14 @@ function repeated(
   });
 }
 
+/** Scripts, tests and truths of a case, which may lie next to it, are no cases. */
+const CASE = /^(?!(?:.*\.)?(?:script|test|truth)\.yml$).*\.yml$/;
+
 function casesIn(folder: string): string[] {
-  const own = join(folder, "case.yml");
-  if (existsSync(own)) return [own];
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   return entries.flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isFile() && entry.name.endsWith(".yml")) return [path];
+    if (entry.isFile() && CASE.test(entry.name)) return [path];
     const inner = join(path, "case.yml");
     return entry.isDirectory() && existsSync(inner) ? [inner] : [];
   });

@@ -18,12 +18,15 @@ export function checkValues(
   const matches = (rule.output_matches ?? []).map((match) => {
     if (typeof match.in !== "string")
       return checkPath(match.path, root, (value) => matchComplaint(match, value, onUndecided));
-    const accepted = followPath(match.in, root);
-    if ("missing" in accepted) return accepted.missing;
+    const found = followPath(match.in, root);
+    if ("missing" in found) return found.missing;
+    const [first] = found;
+    const accepted: readonly unknown[] = found.length === 1 && Array.isArray(first) ? first : found;
+    const known = new Set(accepted);
+    const isListed = (value: unknown) =>
+      known.has(value) || (typeof value === "object" && accepted.some((one) => deepEqual(value, one)));
     const complaint = `${match.path} is ${match.not ? "" : "not "}one of ${match.in}`;
-    return checkPath(match.path, root, (value) =>
-      accepted.some((one) => deepEqual(value, one)) === !match.not ? undefined : complaint,
-    );
+    return checkPath(match.path, root, (value) => (isListed(value) === !match.not ? undefined : complaint));
   });
   return [...required, ...matches].filter((complaint) => complaint !== undefined);
 }

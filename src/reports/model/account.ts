@@ -4,7 +4,8 @@ import type { RunStatus } from "../../core/engine/event/end.ts";
 import { type Finding, findingOf, recheckFinding } from "../../core/engine/finding/finding.ts";
 import { nameOfNode } from "../../core/engine/fold/documents.ts";
 import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
-import { answerRecheck } from "../../core/engine/recheck/answer.ts";
+import { judgeRecheck } from "../../core/engine/recheck/answer.ts";
+import { PLANNED } from "../../core/engine/result/plan.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { type Deeds, deedsOf } from "./deeds.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
@@ -45,7 +46,7 @@ export function accountOf(report: Report): Account {
   const failure = report.isUnderWay ? undefined : failureOf(report, visits);
   const { record } = report;
   const state = stateAfter(report);
-  const recheck = answerRecheck(record, state);
+  const recheck = judgeRecheck(record, state);
   const finding = recheck ? recheckFinding(recheck, record) : findingOf(state, { record, workflow: record.workflow });
   return {
     ...report,
@@ -65,15 +66,18 @@ export function accountOf(report: Report): Account {
   };
 }
 
-/** Returns `degraded` for a run that succeeded with less than its workflow asks for. */
+/** Returns `degraded` for a run that succeeded with less than its workflow asks for, and for a recheck that is not held. */
 export function stateOf<Status extends string>({
   status,
   degraded,
+  exitCode,
 }: {
   readonly status: Status;
   readonly degraded: readonly unknown[];
+  readonly exitCode: number;
 }): Status | "degraded" {
-  return status === "succeeded" && degraded.length > 0 ? "degraded" : status;
+  const isLess = degraded.length > 0 || (exitCode !== 0 && exitCode !== PLANNED);
+  return status === "succeeded" && isLess ? "degraded" : status;
 }
 
 function standingOf({ result }: Report, visits: readonly Visit[]): string {

@@ -159,13 +159,14 @@ describe("comparisons", () => {
 
   test.each<[object, string | undefined]>([
     [{ in: "list.items[*].n" }, undefined],
+    [{ in: "list.numbers" }, undefined],
     [{ in: "list.items[*].n", not: true }, "x.n is one of list.items[*].n"],
     [{ in: "list.others[*].n" }, "x.n is not one of list.others[*].n"],
     [{ in: "list.others[*].n", not: true }, undefined],
     [{ in: "gone.items[*].n" }, "gone is missing"],
     [{ in: "gone.items[*].n", not: true }, "gone is missing"],
   ])("%j takes the accepted values from a path", (rest, complaint) => {
-    const list = { items: [{ n: 7 }, { n: 8 }], others: [{ n: 8 }] };
+    const list = { items: [{ n: 7 }, { n: 8 }], others: [{ n: 8 }], numbers: [7] };
     expect(checkValues(match("x.n", rest), { x: { n: 7 }, list })).toEqual(complaint ? [complaint] : []);
   });
 

@@ -216,6 +216,7 @@ async function settled(
   const { lines } = readFeedback(await feedbackEntries(workspace));
   const { standing, by, at } = applicationsOf(stored.events).get(id) ?? {};
   if (standing === "applied") return `Nothing was changed: ${id} was applied by ${by} at ${at}.`;
+  if (standing === "denied") return `Nothing was changed: ${id} was denied by ${by} at ${at}.`;
   if (standing === "in_doubt") return `Nothing was changed: ${id} was started, and its outcome is unknown.`;
   const withdrawal = withdrawalOf(lines, { run: stored.record.run, id, digest });
   return withdrawal && `Nothing was changed: ${id} was denied by ${withdrawal.by} at ${withdrawal.at}.`;

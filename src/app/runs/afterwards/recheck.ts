@@ -61,19 +61,21 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
       return symptom ? [{ quote, ...symptom }] : [];
     });
     const then = Date.parse(record.at);
-    const moved = found && moveInput(call.input, found.tool, { ...request, then });
+    const isFixed = found !== undefined && (found.isCode || found.tool.clock === "none");
+    const moved = found && !isFixed ? moveInput(call.input, found.tool, { ...request, then }) : undefined;
     const base = { ref, tool: call.tool, symptoms };
     const reason = !found
       ? "source unavailable: its tool is gone or does not only read"
       : moved === undefined
-        ? "the call has no time range"
+        ? isFixed
+          ? "its result shows a cause, which time does not change"
+          : "the call has no time range"
         : symptoms.length === 0
           ? "the quoted record cannot be found in the recorded result"
           : steps.length >= MOST_CALLS
             ? `only ${MOST_CALLS} calls are repeated`
             : undefined;
     if (reason !== undefined || !found || moved === undefined) {
-      const isFixed = found !== undefined && moved === undefined && (found.isCode || found.tool.clock === "none");
       repeats.push({ ...base, input: call.input, since: 0, isWidened: false, isFixed, ...defined("reason", reason) });
       continue;
     }

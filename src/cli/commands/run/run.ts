@@ -257,7 +257,7 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
     })
     .finally(progress.close);
   io.beginning.isTold = true;
-  const result = flags.detailedExitCode === true ? detailExitCode(driven.result) : driven.result;
+  const result = flags.detailedExitCode === true ? detailExitCode(driven.result, driven.state) : driven.result;
   const finished = { ...driven, result, trusted: list(flags, "trustSkill") };
   if (changed.length > 0) {
     const { describeChanges } = await import("../../terminal/changes.ts");

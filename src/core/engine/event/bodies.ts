@@ -161,7 +161,7 @@ const waitEvents = lazy(
         by: z.string().describe("Person who decided, or timeout"),
         note: z.string().optional(),
         late: optional(z.literal(true), "There was no answer in time"),
-        digest: optional(z.string(), "Digest of the approved plan"),
+        digest: optional(z.string(), "Digest of the plan that was decided on"),
         later: optional(z.literal(true), "The decision does not continue the run. A resume or a later decision does."),
         settings: settingsSchema().partial().describe("Settings that change when the run continues"),
         skills: optional(changedSkillsSchema(), "Skills that differ from the run's record from now on"),

@@ -7,7 +7,7 @@ import type { NodeResult } from "../event/node-result.ts";
 import type { RunRecord } from "../event/record.ts";
 import { evidenceOf } from "../fold/fold-inner.ts";
 import type { State } from "../fold/state.ts";
-import type { Recheck, RecheckedClaim } from "../recheck/answer.ts";
+import type { JudgedRecheck, RecheckedClaim } from "../recheck/answer.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, type Refutations, refutedIn } from "./claims.ts";
 import { describeQuotes, type FoundQuote } from "./quotes.ts";
 
@@ -96,8 +96,8 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
 }
 
 /** Returns what a recheck found: its answer, and the claim that decided it. */
-export function recheckFinding({ run, of, answer, claims }: Recheck, { report_url }: Investigated["record"]): Finding {
-  const deciding = claims.find((claim) => claim.answer === answer);
+export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_url }: Investigated["record"]): Finding {
+  const { run, of, answer, claims } = recheck;
   const symptoms = answer === "held" ? "The symptoms are gone" : (deciding?.claim ?? "no claim can be checked again");
   return {
     run,

@@ -15,6 +15,8 @@ export interface Application {
   /** True if the target system already had it. */
   readonly existing?: true;
   readonly error?: string;
+  /** Person who denied a plan with it, and when. */
+  readonly denied?: { readonly by: string; readonly at: string };
 }
 
 /** `in_doubt` means started without a known outcome, for now or forever. `denied`: a person denied the plan with it. */
@@ -40,10 +42,14 @@ export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string,
 
 /** Updates the status of an operation that was planned before a decision about the plan. A later decision replaces it. */
 export function standDecided(before: Application, event: EventOf<"approval:given"> & Envelope): Application {
-  const { digest, approved, by, time: at } = event;
-  if (digest === undefined) return before;
-  if (approved) return before.standing === "denied" ? UNTOUCHED : before;
-  return before.standing === "planned" ? { standing: "denied", at, by } : before;
+  const { digest, approved, late, by, time: at } = event;
+  const { denied: _, ...rest } = before;
+  // Without an answer in time, nobody has denied anything.
+  if (digest === undefined || late) return before;
+  if (approved) return before.standing === "denied" ? UNTOUCHED : rest;
+  if (before.standing === "applied") return before;
+  const denied = { by, at };
+  return before.standing === "in_doubt" ? { ...before, denied } : { standing: "denied", ...denied, denied };
 }
 
 /** Updates an operation's status with an event. */
@@ -59,6 +65,7 @@ export function standAfter(before: Application, event: RunEvent): Application {
       return { standing, at, ...defined("by", before.by), ...defined("call", before.call), ...told };
     }
     case "operation:resolved":
+      if (before.denied && !event.applied) return { standing: "denied", ...before.denied, denied: before.denied };
       return { standing: event.applied ? "applied" : "planned", at, by: event.by };
     default:
       return before;

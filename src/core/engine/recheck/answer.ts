@@ -24,7 +24,7 @@ export const recheckPlanSchema = lazy(() =>
         step: z.string().optional(),
         /** Reason why it is not repeated. */
         reason: z.string().optional(),
-        /** The call has no time range and reads a repository or what time does not change: no symptom. */
+        /** The call reads a repository or what time does not change: its result is a cause, not a symptom. */
         isFixed: z.boolean().optional(),
         /** Start of the repeated range, in milliseconds since 1970. */
         since: z.number(),
@@ -80,11 +80,19 @@ interface Repeated {
 
 type Judged = RecheckedClaim & Pick<Compared, "isSilent"> & { readonly isFixed: boolean };
 
-/**
- * Compares the claims with the repeated calls, as far as they are made. Claims that show no symptom do not decide.
- * Returns undefined if the record is not of a recheck.
- */
-export function answerRecheck({ kind, run, input }: RunRecord, state: State): Recheck | undefined {
+/** Returns the answer of a recheck, as far as its calls are made. Undefined if the record is not of a recheck. */
+export function answerRecheck(record: RunRecord, state: State): Recheck | undefined {
+  return judgeRecheck(record, state)?.recheck;
+}
+
+export interface JudgedRecheck {
+  readonly recheck: Recheck;
+  /** First claim that has the answer and counts for it. */
+  readonly deciding: RecheckedClaim | undefined;
+}
+
+/** Compares the claims with the repeated calls. Claims that show no symptom do not decide. */
+export function judgeRecheck({ kind, run, input }: RunRecord, state: State): JudgedRecheck | undefined {
   if (kind !== "recheck") return undefined;
   const { success, data: plan } = recheckPlanSchema().safeParse(input);
   if (!success) return undefined;
@@ -96,8 +104,10 @@ export function answerRecheck({ kind, run, input }: RunRecord, state: State): Re
     if (claim.answer !== "held" || typeof claim.then !== "number" || !silent) return claim;
     return { ...claim, answer: "inconclusive", reason: `another series is 0 or absent now: ${silent.claim}` };
   });
-  const answer = joinAnswers(claims.filter((_, at) => !judged[at]?.isFixed).map((claim) => claim.answer));
-  return { schema: "skillflow.recheck/1", run, of: plan.of, answer, claims };
+  const counting = claims.filter((_, at) => !judged[at]?.isFixed);
+  const answer = joinAnswers(counting.map((claim) => claim.answer));
+  const recheck: Recheck = { schema: "skillflow.recheck/1", run, of: plan.of, answer, claims };
+  return { recheck, deciding: counting.find((claim) => claim.answer === answer) };
 }
 
 function repeatedIn({ run, end }: State): Repeated {

@@ -1,3 +1,4 @@
+import { isOpen } from "../decide/admit.ts";
 import { planOf } from "../decide/planning.ts";
 import type { RunEvent } from "../event/event.ts";
 import { type Plan, recordedPlanDigest } from "../event/operation.ts";
@@ -26,9 +27,10 @@ export function describePlan({ record, state, events }: PlannedRun): Plan | unde
 }
 
 /** Sets the exit code that reports a succeeded run with planned writes left to apply. */
-export function detailExitCode(result: RunResult): RunResult {
-  const isPlanned = result.plan.some(({ applied }) => !applied);
+export function detailExitCode(result: RunResult, { run }: State): RunResult {
+  const isPlanned = run.operations.some((one) => !one.withdrawn && isOpen(one));
   return result.status === "succeeded" && isPlanned ? { ...result, exitCode: PLANNED } : result;
 }
 
-const PLANNED = 6;
+/** Exit code of `--detailed-exit-code` if writes are left to apply. */
+export const PLANNED = 6;
