@@ -58,7 +58,7 @@ function repeated(
   });
 }
 
-/** Scripts, tests and truths of a case, which may lie next to it, are no cases. */
+/** Matches names of cases. Scripts, tests and truths may lie next to a case. */
 const CASE = /^(?!(?:.*\.)?(?:script|test|truth)\.yml$).*\.yml$/;
 
 function casesIn(folder: string): string[] {

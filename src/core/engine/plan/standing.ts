@@ -44,7 +44,7 @@ export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string,
 export function standDecided(before: Application, event: EventOf<"approval:given"> & Envelope): Application {
   const { digest, approved, late, by, time: at } = event;
   const { denied: _, ...rest } = before;
-  // Without an answer in time, nobody has denied anything.
+  // A missing answer denies nothing.
   if (digest === undefined || late) return before;
   if (approved) return before.standing === "denied" ? UNTOUCHED : rest;
   if (before.standing === "applied") return before;
