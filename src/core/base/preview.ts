@@ -34,7 +34,9 @@ export function previewJson(value: Json, most: number): string {
 
 /** Formats `1234567` as `1,234,567`. The first use of a locale takes long. */
 export function formatCount(count: number): string {
-  return Number.isInteger(count) ? String(count).replace(/\B(?=(?:\d{3})+$)/g, ",") : count.toLocaleString("en-US");
+  if (!Number.isSafeInteger(count) || count < 0) return count.toLocaleString("en-US");
+  if (count < 1000) return String(count);
+  return `${formatCount(Math.floor(count / 1000))},${String(count % 1000).padStart(3, "0")}`;
 }
 
 export function formatDuration(ms: number): string {

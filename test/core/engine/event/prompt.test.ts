@@ -124,8 +124,9 @@ describe("the run's context (N2, D47)", () => {
   test("an earlier run is shown by its finding, or else by its results", () => {
     const shown = (run: JsonObject) => renderContext({ input: { run, other: 1 }, entries: [], length: 0 });
     const results = { look: { data: { text: "long" } } };
-    expect(shown({ id: "r", finding: { title: "full" }, results })).toContain(
-      '"input": {"run":{"id":"r","finding":{"title":"full"}},"other":1}',
+    const finding = { headline: "full", title: "full", markdown: "# full" };
+    expect(shown({ id: "r", finding, results })).toContain(
+      '"input": {"run":{"id":"r","finding":{"headline":"full"}},"other":1}',
     );
     expect(shown({ id: "r", finding: null, results })).toContain('"text":"long"');
   });
