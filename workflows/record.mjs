@@ -75,7 +75,11 @@ function scoreboard() {
   const tables = names.map((name) => {
     const given = [`workflows/incidents/${name}/case.yml`, "--model", `script:${answersOf(name)}`, "--runs", "1"];
     const out = join(scratch, name);
-    execFileSync(process.execPath, ["dist/bin.js", "backtest", ...given, "--store", join(scratch, "backtests"), "--out", out], { env });
+    execFileSync(
+      process.execPath,
+      ["dist/bin.js", "backtest", ...given, "--store", join(scratch, "backtests"), "--out", out],
+      { env },
+    );
     // Costs and times of a script mean nothing.
     const lines = readFileSync(join(out, "backtest.md"), "utf8").split("\n");
     return lines.filter((line) => line.startsWith("| ")).map((line) => line.split(" | ").slice(0, 7).join(" | "));

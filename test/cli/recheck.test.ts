@@ -126,7 +126,7 @@ describe("a recheck", () => {
     await investigate({ calls: [...found.calls, log], claims: [commit, alert, CLAIM] });
     const [code, { claims, run }] = await recheck([paid(recently(5), 9)]);
     expect([code, claims.map(({ answer }) => answer)]).toEqual([0, ["inconclusive", "inconclusive", "held"]]);
-    expect(readEvents(cwd, run).filter((event) => event.tool === "git_log")).toEqual([]);
+    expect(readEvents(cwd, run).filter((event) => event.type === "tool:call" && event.tool === "git_log")).toEqual([]);
     expect((await recheck([]))[0]).toBe(8);
     expect((await here("runs", "list")).stdout).toMatch(/▲ degraded [^\n]* · inconclusive/);
     cwd = makeProject({ "w.yml": WORKFLOW });
@@ -173,6 +173,44 @@ describe("a recheck", () => {
       claims: [{ claim: "One order failed", quote: '["error",1]' }],
     });
     expect((await recheck([timeout(recently(5), 9), paid(recently(4), 9)]))[1].answer).toBe("not_held");
+  });
+
+  it.each([
+    ["rise to 0.82", "The error ratio rose from 0.01 to 0.82", 0.02, "held"],
+    ["stay high", "The error ratio rose from 0.01 to 0.82", 0.9, "not_held"],
+    ["be one of several numbers", "The error ratio is bad", 0.02, "inconclusive"],
+  ])("compares the number that the claim names: values that %s", async (_name, claim, value, answer) => {
+    const at = (time: string, ratio: number) => `${time} level=info error_ratio=${ratio}`;
+    const then = Array.from({ length: 9 }, (_, n) => at(`${THEN}:1${n}:00Z`, n < 4 ? 0.01 : 0.82));
+    OLD.push(...then);
+    const { contains: _, ...input } = SEARCH;
+    const series = { tool: "logs_series", input: { ...input, fields: ["error_ratio"] } };
+    await investigate({ calls: [series], claims: [{ claim, quote: "0.01,0.82" }] });
+    expect((await recheck(Array.from({ length: 9 }, (_, n) => at(recently(n + 1), value)).reverse()))[1].answer).toBe(
+      answer,
+    );
+    OLD.splice(-9);
+  });
+
+  it("is held if others than a quoted group are counted", async () => {
+    const input = { ...UNTIMED, since: SEARCH.since, until: SEARCH.until, by: "level" };
+    const { contains: _, ...call } = input;
+    await investigate({
+      calls: [{ tool: "logs_count_by", input: call }],
+      claims: [{ claim: "One order failed", quote: '["error",1]' }],
+    });
+    expect((await recheck([paid(recently(5), 9)]))[1].answer).toBe("held");
+  });
+
+  it.each([
+    ["inconclusive, if the symptom occurs only in the recorded range", 20, "inconclusive"],
+    ["not held, if it occurs after it", 2, "not_held"],
+  ])("is %s, which the window overlaps", async (_name, minutes, answer) => {
+    OLD.push(timeout(recently(28), 1));
+    const input = { files: "app.log", contains: "timeout of", since: recently(30), until: recently(10) };
+    await investigate({ calls: [{ tool: "logs_search", input }], claims: [CLAIM] });
+    expect((await recheck([timeout(recently(minutes), 9)]))[1].answer).toBe(answer);
+    OLD.pop();
   });
 
   it.each([

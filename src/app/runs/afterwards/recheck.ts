@@ -43,7 +43,9 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
   const { record } = of;
   const state = stateOf(of);
   const { claims } = findingOf(state, { record, workflow: record.workflow });
-  const quotes = claims.flatMap((claim) => claim.quotes.filter(({ ref }) => ref !== "input"));
+  const quotes = claims.flatMap(({ text: claim, quotes }) => {
+    return quotes.flatMap(({ ref, quote }) => (ref === "input" ? [] : [{ ref, quote, claim }]));
+  });
   const refs = [...new Set(quotes.map(({ ref }) => ref))];
   const repeats: Repeat[] = [];
   const steps: JsonObject[] = [];
@@ -56,8 +58,8 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
     const found = await findTool(workspace, of, call.tool);
     const output = call.outcome && "output" in call.outcome ? call.outcome.output : undefined;
     const own = quotes.filter((quote) => quote.ref === ref);
-    const symptoms = own.flatMap(({ quote }) => {
-      const symptom = output === undefined ? undefined : readSymptom(output, quote);
+    const symptoms = own.flatMap(({ quote, claim }) => {
+      const symptom = output === undefined ? undefined : readSymptom(output, { quote, claim });
       return symptom ? [{ quote, ...symptom }] : [];
     });
     const then = Date.parse(record.at);
@@ -71,7 +73,7 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
           ? "its result shows a cause, which time does not change"
           : "the call has no time range"
         : symptoms.length === 0
-          ? "the quoted record cannot be found in the recorded result"
+          ? "no record or number of the recorded result is what the claim is about"
           : steps.length >= MOST_CALLS
             ? `only ${MOST_CALLS} calls are repeated`
             : undefined;
@@ -80,7 +82,7 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
       continue;
     }
     const tool = exposedName(found.skill, found.tool.name);
-    const { input, since } = moved;
+    const { input, since, until } = moved;
     // Two ranges of one call become the same one.
     const key = JSON.stringify([tool, input]);
     const step = made.get(key) ?? `c${steps.length + 1}`;
@@ -91,7 +93,7 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
     const when = wide === undefined || output === undefined ? undefined : emptyCondition(step, output, symptoms);
     if (wide !== undefined && when && !wider.some(({ id }) => id === step))
       wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
-    repeats.push({ ...base, step, input, since, isWidened: when !== undefined });
+    repeats.push({ ...base, step, input, since, ...defined("until", until), isWidened: when !== undefined });
   }
   const input = { of: record.run, claims: claims.map(planned), repeats };
   return { of, input, workflow: workflowOf(of, { steps, wider, skills: [...used] }) };

@@ -6,6 +6,7 @@ import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { shortText } from "../../../core/base/preview.ts";
 import { parseDuration } from "../../../core/base/values.ts";
 import type { Recheck } from "../../../core/engine/recheck/answer.ts";
 import { runChoices, text } from "../../flags.ts";
@@ -65,8 +66,9 @@ const WORDS = { held: "held", not_held: "not held", inconclusive: "inconclusive"
 const COLORS = { held: "green", not_held: "red", inconclusive: "yellow" } as const;
 
 function describe({ run, of, answer, claims }: Recheck, paint: Paint, ended: string | undefined): string[] {
-  const lines = claims.map(({ claim, answer: own, reason }) => {
-    const why = reason === undefined ? "" : paint("dim", ` (${plainLine(reason)})`);
+  const lines = claims.map(({ claim, answer: own, reason, now }) => {
+    const found = own === "not_held" ? `: ${shortText(typeof now === "string" ? now : JSON.stringify(now), 160)}` : "";
+    const why = reason === undefined ? "" : paint("dim", ` (${plainLine(reason + found)})`);
     return `  ${paint(COLORS[own], WORDS[own])}: ${plainLine(claim)}${why}`;
   });
   const head = `${paint([COLORS[answer], "bold"], WORDS[answer])}: recheck of run ${plainLine(of)}`;

@@ -28,6 +28,8 @@ export const recheckPlanSchema = lazy(() =>
         isFixed: z.boolean().optional(),
         /** Start of the repeated range, in milliseconds since 1970. */
         since: z.number(),
+        /** End of the recorded range, if it had one. */
+        until: z.number().optional(),
         /** Quotes that the recorded result shows, and what they show. */
         symptoms: z.array(
           z.object({
@@ -134,7 +136,11 @@ function judgeClaim(
   return deciding ?? { claim: text, ...unknown(null, "it cites no result of a call"), call: null, isFixed: true };
 }
 
-function compareQuote({ step, reason, symptoms, since, isWidened }: Repeat, quote: string, made: Repeated): Compared {
+function compareQuote(
+  { step, reason, symptoms, since, until, isWidened }: Repeat,
+  quote: string,
+  made: Repeated,
+): Compared {
   const found = symptoms.find((symptom) => symptom.quote === quote);
   const then = found?.number?.value ?? found?.unit.value ?? quote;
   if (step === undefined) return unknown(then, reason ?? "the call was not repeated");
@@ -145,7 +151,7 @@ function compareQuote({ step, reason, symptoms, since, isWidened }: Repeat, quot
   const wide = isWidened ? made.calls.get(`traffic/${step}`) : undefined;
   const { number, ...symptom } = found;
   const wider = wide && "output" in wide ? wide.output : undefined;
-  const compared = compare({ ...symptom, ...defined("number", number) }, { now: now.output, wider, since });
+  const compared = compare({ ...symptom, ...defined("number", number) }, { now: now.output, wider, since, until });
   if (compared.answer !== "inconclusive" || !isWidened) return compared;
   if (wide && "error" in wide) return { ...compared, reason: `source unavailable without filters: ${wide.error}` };
   return wide || made.isWhole

@@ -20,6 +20,8 @@ interface Moving {
 export interface Moved {
   readonly input: JsonObject;
   readonly since: number;
+  /** End of the recorded range, if it had one. */
+  readonly until?: number;
 }
 
 /** Moves the time range of a call to end now. Returns undefined if the call has no time range. */
@@ -42,7 +44,7 @@ export function moveInput(input: Json, facts: Facts | undefined, { now, then, wi
     ...(from === undefined ? {} : { [from]: writeLike(given.from ?? given.to, since) }),
     ...(to === undefined ? {} : { [to]: writeLike(given.to ?? given.from, now) }),
   };
-  return { input: moved, since };
+  return { input: moved, since, ...(given.to === undefined ? {} : { until: end }) };
 }
 
 function valueAt(fields: JsonObject, name: string | undefined): Json | undefined {

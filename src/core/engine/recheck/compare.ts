@@ -26,7 +26,7 @@ export interface Compared {
 }
 
 /** Finds what a quote shows. Undefined if the result does not contain it, such as in a part that is kept as a blob. */
-export function readSymptom(output: Json, quote: string): Symptom | undefined {
+export function readSymptom(output: Json, { quote, claim }: Quoted): Symptom | undefined {
   const units = unitsOf(output);
   const read = readQuote(quote);
   const unit = units.find(({ text, field }) => {
@@ -38,17 +38,37 @@ export function readSymptom(output: Json, quote: string): Symptom | undefined {
   });
   if (!unit) return undefined;
   const shape = shapeOf(unit);
-  const number = typeof unit.value === "string" ? undefined : quotedNumber(unit, quote);
-  if (!number) return { unit, shape };
+  const numbers = typeof unit.value === "string" ? [] : numbersIn(unit.value);
+  const quoted = numbersInQuote(quote);
+  const candidates = numbers.filter((leaf) => quoted.has(leaf.value));
+  if (candidates.length === 0) return { unit, shape };
+  const number = chooseNumber(candidates, { quote, claim });
+  if (!number) return undefined;
   const before = valueBefore(units, { unit, shape }, number);
   return { unit, shape, number: { ...number, before: before === number.value ? 0 : before } };
 }
 
-/** Returns the number of the record that the quote contains, with its key if possible. */
-function quotedNumber({ value }: Unit, quote: string): Leaf | undefined {
-  const quoted = numbersInQuote(quote);
-  const leaves = numbersIn(value).filter((leaf) => quoted.has(leaf.value));
-  return leaves.find(({ path }) => quote.includes(keyOf(path))) ?? leaves[0];
+interface Quoted {
+  readonly quote: string;
+  /** Text of the claim that quotes it. */
+  readonly claim: string;
+}
+
+/**
+ * Returns the number that a claim is about: the last one that its text names, or that the quote has with its key. Undefined if
+ * a row without keys has several others.
+ */
+function chooseNumber(candidates: readonly Leaf[], { quote, claim }: Quoted): Leaf | undefined {
+  const named = [...numbersInQuote(claim)].reverse();
+  const value = named.find((each) => candidates.some((leaf) => leaf.value === each));
+  const claimed = candidates.filter((leaf) => leaf.value === value);
+  const among = claimed.length > 0 ? claimed : candidates;
+  const keyed = among.find(({ path }) => !isPlace(path) && quote.includes(keyOf(path)));
+  return keyed ?? (among.length === 1 || !among.every(({ path }) => isPlace(path)) ? among[0] : claimed[0]);
+}
+
+function isPlace(path: string): boolean {
+  return /\.\d+$/.test(path);
 }
 
 function keyOf(path: string): string {
@@ -77,19 +97,32 @@ interface Repeated {
   readonly wider: Json | undefined;
   /** Start of the repeated range, in milliseconds. Some tools also return records from before it: they do not count. */
   readonly since: number;
+  /** End of the recorded range, if it had one. */
+  readonly until?: number | undefined;
 }
 
 /** Compares a symptom with the repeated call. */
-export function compare(symptom: Symptom, { now, wider, since }: Repeated): Compared {
+export function compare(symptom: Symptom, { now, wider, since, until }: Repeated): Compared {
   const { unit, shape, number } = symptom;
   const units = unitsSince(now, since).filter(({ field }) => field === unit.field);
   const alike = units.filter((other) => shapeOf(other) === shape);
   const isBusy = wider !== undefined && hasTraffic(unitsSince(wider, since), unit.field);
   const quiet = isBusy ? undefined : noTraffic(number?.value ?? unit.value, { now, wider, since });
-  if (number) return compareNumber(symptom, number, { alike, quiet });
+  if (number)
+    return compareNumber(symptom, number, { alike, quiet: hasTraffic(units, unit.field) ? undefined : quiet });
   const then = unit.value;
-  const [first] = alike;
-  if (first) return { answer: "not_held", reason: "the quoted record occurs again", then, now: first.value };
+  const quoted = momentOfUnit(unit);
+  const again = alike.filter((other) => {
+    const moment = momentOfUnit(other);
+    return moment === undefined || quoted === undefined || moment > quoted;
+  });
+  const latest = again.findLast((other) => !((momentOfUnit(other) ?? Number.NaN) <= (until ?? Number.NaN)));
+  if (latest) return { answer: "not_held", reason: "the quoted record occurs again", then, now: latest.value };
+  if (again.length > 0) {
+    const reason =
+      "it occurs only in the recorded range, which the window overlaps: recheck later, or with a shorter window";
+    return { answer: "inconclusive", reason, then, now: again.at(-1)?.value ?? null };
+  }
   return units.length > 0 || !quiet ? { answer: "held", then, now: null } : quiet;
 }
 
@@ -113,7 +146,7 @@ function compareNumber(
   const nothing = values.length === 0 || (isTotal && values.every((value) => value === 0));
   if (nothing && then !== 0) {
     const now = values[0] ?? null;
-    return quiet ? { ...quiet, now, isSilent: true } : { answer: "held", then, now };
+    return { ...(quiet ?? { answer: "held", then }), now, isSilent: true };
   }
   const middle = (then + before) / 2;
   const isGone = (value: number) => (then > before ? value < middle : value > middle);
