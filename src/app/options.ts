@@ -126,6 +126,7 @@ export const OPTIONS = {
         "Enable the skill tool-maker",
         { variable: true, config: "skills.defineTool", raisesTrust: true },
       ],
+      "workspace-dirty": ["--workspace-dirty", "Start the working copy with the checkout's uncommitted changes"],
       "writable-workdir": ["--writable-workdir", "Let code in the sandbox write to the working directory"],
     }),
   }),

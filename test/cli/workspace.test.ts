@@ -1,5 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type ChildProcess, execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
@@ -60,13 +69,14 @@ const FIX = [
 const git = (cwd: string, ...args: string[]) =>
   execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@example.com", ...args], { cwd, encoding: "utf8" });
 
-function project(more: Readonly<Record<string, string>> = {}): string {
+function project(more: Readonly<Record<string, string>> = {}, link?: (cwd: string) => void): string {
   const cwd = makeProject({
     "w.yml": WORKFLOW,
     "src/add.js": "exports.add = (a, b) => a - b;\n",
-    ".gitignore": ".skillflow/runs\ns.json\n",
+    ".gitignore": ".skillflow/runs\ns.json\n*.log\n",
     ...more,
   });
+  link?.(cwd);
   if (!existsSync(join(cwd, ".git"))) git(cwd, "init", "-q");
   git(cwd, "add", "-A");
   git(cwd, "commit", "-q", "-m", "base");
@@ -187,5 +197,133 @@ edges: []
     expect(outputs(JSON.parse(stdout), "implement")?.[1]).toMatchObject({
       files: [{ path: "a.txt", change: "added" }],
     });
+  });
+});
+
+describe("--workspace-dirty", () => {
+  const DIRTY = `id: d
+name: D
+entry: write
+nodes:
+  write: { name: Write, instruction: Write., skills: [workspace] }
+  look:
+    name: Look
+    skills: [workspace]
+    steps:
+      - { id: base, tool: workspace_run_command, with: { command: node show.js, at: base } }
+      - { id: now, tool: workspace_run_command, with: { command: node show.js } }
+      - { id: diff, tool: workspace_diff }
+edges: [{ from: write, to: look }]
+`;
+  const SHOW = `const { existsSync, readFileSync } = require("fs");
+console.log(readFileSync("src/add.js", "utf8").trim(), ["old.txt", "new.txt", "sparse.txt"].map((path) => existsSync(path)));
+`;
+  const TOKEN = `ghp_${"a1B2".repeat(9)}`;
+  const replies = [
+    { node: "write", calls: [call("edit_file", { path: "src/add.js", old: "// dirty", new: "// edited" })] },
+    { node: "write", text: "written" },
+  ];
+  const MODEL = ["--model", "script:s.json", "--json"];
+  const runFile = (cwd: string, run: string) => readFileSync(join(cwd, `.skillflow/runs/${run}.jsonl`), "utf8");
+  const recordOf = (cwd: string, run: string) => JSON.parse(runFile(cwd, run).split("\n")[0] ?? "");
+
+  /** A checkout with changes of every kind, whose config names programs and another folder. */
+  function hostile(): { readonly cwd: string; readonly marker: string } {
+    const base = { "old.txt": "old\n", "sparse.txt": "s\n", "folder/a.txt": "a\n", ".github/w.yml": "on: push\n" };
+    const more = { "d.yml": DIRTY, "show.js": SHOW, ".gitattributes": "* filter=evil\n" };
+    const cwd = project({ ...base, ...more }, (at) => {
+      for (const name of ["moved", "same"]) symlinkSync("old.txt", join(at, name));
+    });
+    const put = (path: string, content: string | Buffer) => writeFileSync(join(cwd, path), content);
+    for (const path of ["old.txt", "sparse.txt", "folder", "moved"]) rmSync(join(cwd, path), { recursive: true });
+    put("staged.txt", "staged\n");
+    git(cwd, "add", "staged.txt");
+    git(cwd, "update-index", "--skip-worktree", "sparse.txt");
+    git(cwd, "init", "-q", "nested");
+    put("src/add.js", "// dirty\n");
+    put("new.txt", "");
+    put("folder", "now a file\n");
+    put(".github/w.yml", "on: pull_request_target\n");
+    put("ignored.log", "x");
+    put("token.txt", `key: ${TOKEN}\n`);
+    put("known.txt", "the value is hunter2-hunter2\n");
+    put(".env", "PLAIN=1\n");
+    put("binary.dat", Buffer.from([65, 0, 66]));
+    put("large.txt", "x".repeat(400 * 1024 + 1));
+    symlinkSync("/etc/passwd", join(cwd, "link"));
+    symlinkSync("/etc/passwd", join(cwd, "moved"));
+    const elsewhere = makeProject({ "stolen.txt": "private" });
+    const marker = join(elsewhere, "marker");
+    const program = join(elsewhere, "evil.sh");
+    writeFileSync(program, `#!/bin/sh\ntouch ${marker}\nprintf '1\\0/\\0'\n`, { mode: 0o755 });
+    const config = `[core]\nworktree = ${elsewhere}\nfsmonitor = ${program}\n[filter "evil"]\nclean = ${program}\nrequired = true\n`;
+    appendFileSync(join(cwd, ".git/config"), config);
+    return { cwd, marker };
+  }
+
+  it("starts the copy with the recorded changes, also after a kill, and runs nothing of the checkout", async () => {
+    const { cwd, marker } = hostile();
+    script(cwd, replies.slice(0, 1));
+    const secrets = { WORKSPACE_COMMANDS: "node show.js", MY_PASSWORD: "hunter2-hunter2" };
+    const onStart = (child: ChildProcess) =>
+      child.stdout?.on("data", (text) => /"tool:result"/.test(String(text)) && child.kill("SIGKILL"));
+    const args = ["run", "d.yml", "--run-id", "one", "--workspace-dirty", ...MODEL.slice(0, 2), "--stream"];
+    const killed = await runProgram(args, { cwd, env: secrets, onStart });
+    expect(killed.code).not.toBe(0);
+    expect(recordOf(cwd, "one").dirty).toEqual([
+      { path: "folder", content: "now a file\n" },
+      { path: "folder/a.txt", content: null },
+      { path: "new.txt", content: "" },
+      { path: "old.txt", content: null },
+      { path: "src/add.js", content: "// dirty\n" },
+      { path: "staged.txt", content: "staged\n" },
+    ]);
+    const warning = recordOf(cwd, "one").warnings.find((text: string) => text.startsWith("--workspace-dirty"));
+    expect(warning.slice("--workspace-dirty leaves out: ".length).split("; ").sort()).toEqual([
+      '".env" (environment file)',
+      '".github/w.yml" (protected)',
+      '"binary.dat" (binary file)',
+      '"known.txt", "token.txt" (contains a secret)',
+      '"large.txt" (larger than 400 KB)',
+      '"link", "moved" (link)',
+      '"nested/" (submodule)',
+    ]);
+    writeFileSync(join(cwd, "src/add.js"), "// changed meanwhile\n");
+    rmSync(join(cwd, "new.txt"));
+    script(cwd, replies);
+    const { stdout } = await runHere(["resume", "one", ...MODEL], { cwd, env: secrets });
+    const [base, now, diff] = outputs(JSON.parse(stdout), "look") ?? [];
+    expect(base).toMatchObject({ output: "exports.add = (a, b) => a - b; [ true, false, true ]\n" });
+    expect(now).toMatchObject({ output: "// edited [ false, true, true ]\n" });
+    const changes = (diff as { files: { path: string; change: string }[] }).files;
+    expect(changes.map(({ path, change }) => `${change} ${path}`)).toEqual([
+      ...["added folder", "deleted folder/a.txt", "added new.txt", "deleted old.txt", "changed src/add.js"],
+      "added staged.txt",
+    ]);
+    expect(runFile(cwd, "one")).not.toMatch(new RegExp(`${TOKEN}|hunter2`));
+    expect(existsSync(marker)).toBe(false);
+    // Git itself runs it.
+    git(cwd, "status");
+    expect(existsSync(marker)).toBe(true);
+  });
+
+  it("is refused for too many changes and with --from-ref, and only warns without a working copy", async () => {
+    const none = "id: n\nname: N\nentry: a\nnodes: { a: { name: A, instruction: A., skills: [] } }\nedges: []\n";
+    const cwd = project({ "n.yml": none });
+    script(cwd, [{ text: "done" }]);
+    const refused = async (file: string, ...more: string[]) => {
+      const { code, stderr } = await runHere(["run", file, "--workspace-dirty", ...MODEL, ...more], { cwd });
+      return `${code} ${stderr}`;
+    };
+    expect(await refused("n.yml")).toMatch(/^0 [\s\S]*--workspace-dirty changes nothing: the run has no working copy/);
+    expect(await refused("n.yml", "--from-ref", "HEAD")).toMatch(/^2 [\s\S]*cannot be used with --from-ref HEAD/);
+    const fill = (count: number, content: string) => {
+      for (let at = 0; at < count; at += 1) writeFileSync(join(cwd, `more-${at}.txt`), content);
+    };
+    fill(201, "x");
+    expect(await refused("w.yml")).toMatch(/^2 [\s\S]*at most 200 files and 2 MB/);
+    for (let at = 6; at < 201; at += 1) rmSync(join(cwd, `more-${at}.txt`));
+    fill(6, "x".repeat(400 * 1024));
+    expect(await refused("w.yml")).toMatch(/^2 [\s\S]*at most 200 files and 2 MB/);
   });
 });

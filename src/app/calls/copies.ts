@@ -1,7 +1,8 @@
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
 import { isObject, lazy } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
@@ -9,13 +10,18 @@ import { fold } from "../../core/engine/fold/fold.ts";
 import { isUnder } from "../../core/engine/fold/limits.ts";
 import { foldResume } from "../../core/engine/fold/redo.ts";
 import { begin, type State } from "../../core/engine/fold/state.ts";
+import { TOKEN } from "../../core/engine/plan/proposal.ts";
+import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { changesCopy, WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
 import { type Copy, openCopy } from "../../loaders/own/workspace/copy.ts";
+import { readDirty } from "../../loaders/own/workspace/dirty.ts";
 import { type RecordedEdit, repeatEdits } from "../../loaders/own/workspace/skill.ts";
+import { resolveCommit } from "../../loaders/sources/commit-files.ts";
 import type { Afterwards } from "../../run/recall.ts";
 import { copyOfRun } from "../../stores/file/store.ts";
 import type { Workspace } from "../host.ts";
+import type { SkillEntries } from "../skills/entries.ts";
 
 /** The working copy of a run: made at the first call, rebuilt from the record after a crash, removed at the end. */
 
@@ -23,6 +29,27 @@ export interface RunCopy {
   readonly copy: () => Copy;
   /** Removes the copy, if it was made. */
   remove(): void;
+}
+
+/** Returns the commit at which a run's working copy starts, if a node can have one, and the uncommitted changes. */
+export function startOfCopy(
+  { host: { cwd, env, documents }, root, storeDirectory: store }: Workspace,
+  { gathered, redactor }: { readonly gathered: SkillEntries; readonly redactor: Redactor },
+  { workspaceDirty = false }: RunChoices,
+): Pick<RunRecord, "base" | "dirty" | "warnings"> {
+  if (workspaceDirty && documents) {
+    throw usageError(`--workspace-dirty cannot be used with ${documents.by}, because the checkout is only data then`);
+  }
+  const entry = gathered.get(WORKSPACE);
+  const canStart = entry && entry.unavailable === undefined;
+  const base = canStart ? (documents?.commit ?? resolveCommit({ root: cwd, env }, "HEAD")) : undefined;
+  if (!workspaceDirty) return { base, warnings: [] };
+  if (base === undefined || !existsSync(join(root, ".git"))) {
+    return { base, warnings: ["--workspace-dirty changes nothing: the run has no working copy of a checkout"] };
+  }
+  const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
+  const { dirty, leftOut } = readDirty({ root, commit: base, env, store, isSecret });
+  return { base, dirty, warnings: leftOut === "" ? [] : [`--workspace-dirty leaves out: ${leftOut}`] };
 }
 
 interface Past {
@@ -42,6 +69,9 @@ export function openRunCopy({ host, storeDirectory }: Workspace, record: RunReco
     const temporary = () => mkdtempSync(join(tmpdir(), temporaryName("copy", host.self)));
     const folder = storeDirectory === undefined ? temporary() : copyOfRun(storeDirectory, record.run);
     made = openCopy({ checkout: host.cwd, base: record.base, folder, env: host.env });
+    // Deletions come first, because a file may now be where a folder was.
+    const dirty = (record.dirty ?? []).toSorted((a, b) => Number(a.content !== null) - Number(b.content !== null));
+    for (const { path, content } of dirty) made.put(path, content === null ? undefined : Buffer.from(content));
     return made;
   });
   const edits = record.kind === "replay" || !past.isReal ? [] : editsOf(record, past);

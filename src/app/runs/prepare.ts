@@ -14,15 +14,14 @@ import type { Settings } from "../../core/engine/event/settings.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
-import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { openLinks, recordedLinks } from "../../loaders/mcp/offer/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
-import { resolveCommit } from "../../loaders/sources/commit-files.ts";
 import { loadSources } from "../../loaders/sources/sources.ts";
 import type { Replaying } from "../../run/recall.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
+import { startOfCopy } from "../calls/copies.ts";
 import { settingsOf } from "../checks/settings.ts";
 import {
   readWorkflow,
@@ -106,8 +105,9 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
   const read = readRequest(workspace, request);
   const writes = request.stage ? undefined : read.settings.writes;
   const reach = await gatherReach(workspace, read, { writes });
+  const start = startOfCopy(workspace, reach, request.choices);
   const connected = await connectRun(workspace, { ...read, ...reach }, request);
-  const record = recordOf(workspace, { ...read, ...reach, ...connected }, request);
+  const record = recordOf(workspace, { ...read, ...reach, ...connected, start }, request);
   const { redactor, secrets } = reach;
   const { entries, serving, spentMs, close } = connected;
   const prepared = { entries, redactor, secrets, choices: request.choices, serving, warnings: [], spentMs, close };
@@ -147,7 +147,7 @@ async function connectRun(workspace: Workspace, given: Read & Reach, request: Ru
 
 function recordOf(
   workspace: Workspace,
-  run: Read & Reach & Connected,
+  run: Read & Reach & Connected & { readonly start: ReturnType<typeof startOfCopy> },
   { runId, choices, recorded, stage }: Pick<RunRequest, "runId" | "choices" | "recorded" | "stage">,
 ): RunRecord {
   const { workflow, input, settings, redactor, entries } = run;
@@ -160,7 +160,8 @@ function recordOf(
     at: new Date().toISOString(),
     ...defined("file", run.file),
     ...defined("commit", workspace.host.documents?.commit),
-    ...defined("base", baseOf(workspace, entries)),
+    ...defined("base", run.start.base),
+    ...defined("dirty", run.start.dirty),
     ...defined("report_url", address),
     workflow,
     input,
@@ -171,6 +172,7 @@ function recordOf(
     ...(workspace.again.length > 0 ? { options: [...workspace.again] } : {}),
     ...run.memory,
     warnings: [
+      ...run.start.warnings,
       ...(choices.detach ? [] : warningsOf(workspace, run)),
       ...(choices.detach ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
       ...limitWarnings(settings, workflow),
@@ -180,13 +182,6 @@ function recordOf(
       ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
     ].map((text) => text.replaceAll(`${workspace.host.cwd}${sep}`, "")),
   };
-}
-
-/** Returns the commit at which a run's working copy starts, if a node can have one. */
-function baseOf({ host }: Workspace, entries: SkillEntries): string | undefined {
-  const entry = entries.get(WORKSPACE);
-  if (!entry || entry.unavailable !== undefined) return undefined;
-  return host.documents?.commit ?? resolveCommit({ root: host.cwd, env: host.env }, "HEAD");
 }
 
 interface Read {

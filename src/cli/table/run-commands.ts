@@ -15,6 +15,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       "detach",
       "no-cool-down",
       "add-skill",
+      "workspace-dirty",
     ],
     load: async () => (await import("../commands/run/run.ts")).run,
   },

@@ -4,7 +4,7 @@ export type OptionName =
   | Words<"detailed-exit-code effect engine env-from file-root from from-ref frozen i input input-sources json">
   | Words<"max-cost max-steps max-tokens model no-color no-cool-down no-discover node-timeout offline otlp-content">
   | Words<"out port quiet report require-skills run-id set skill-env skill-order skills state store stream timeout">
-  | Words<"tool-timeout trust-skill verbose writable-workdir writes">;
+  | Words<"tool-timeout trust-skill verbose workspace-dirty writable-workdir writes">;
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
 

@@ -40,24 +40,43 @@ const BATCH_BYTES = 64 * 1024 * 1024;
 
 /** Writes a commit's regular files to a folder. Skips links and submodules. */
 export function writeCommit(repository: Repository, commit: string, folder: string): void {
-  writeFiles(repository, listFiles(repository, commit), folder);
+  const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", commit]));
+  const lines = stdout.toString("utf8").split("\0");
+  const files = lines.flatMap((line): CommitFile[] => {
+    const [, mode, id = "", size = "", path = ""] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
+    if (mode === undefined || !mode.startsWith("100") || Number(size) > MOST_BYTES || !isPlainPath(path)) return [];
+    return [{ id, size: Number(size), path, isProgram: mode === "100755" }];
+  });
+  writeFiles(repository, files, folder);
 }
 
 /** Writes files to a folder with the content of their objects, byte by byte. */
 export function writeFiles(repository: Repository, entries: readonly CommitFile[], folder: string): void {
+  for (const [{ path, isProgram }, content] of readFiles(repository, entries)) {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, content, { mode: isProgram ? 0o700 : 0o600, flag: "wx" });
+  }
+}
+
+/** Reads the objects of files, many with each process. */
+export function* readFiles(repository: Repository, files: readonly CommitFile[]) {
   let batch: CommitFile[] = [];
   let size = 0;
-  const flush = () => {
-    writeBatch(repository, batch, folder);
-    batch = [];
-    size = 0;
-  };
-  for (const entry of entries) {
+  for (const [index, entry] of files.entries()) {
     batch.push(entry);
     size += entry.size;
-    if (size > BATCH_BYTES) flush();
+    if (size <= BATCH_BYTES && index < files.length - 1) continue;
+    const { stdout } = demand(git(repository, ["cat-file", "--batch"], batch.map(({ id }) => `${id}\n`).join("")));
+    let at = 0;
+    for (const file of batch) {
+      const start = stdout.indexOf(10, at) + 1;
+      at = start + file.size + 1;
+      yield [file, stdout.subarray(start, start + file.size)] as const;
+    }
+    batch = [];
+    size = 0;
   }
-  flush();
 }
 
 export interface CommitFile {
@@ -67,35 +86,9 @@ export interface CommitFile {
   readonly isProgram: boolean;
 }
 
-function listFiles(repository: Repository, commit: string): CommitFile[] {
-  const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", commit]));
-  return stdout
-    .toString("utf8")
-    .split("\0")
-    .flatMap((line): CommitFile[] => {
-      const [, mode, id = "", size = "", path = ""] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
-      if (mode === undefined || !mode.startsWith("100") || Number(size) > MOST_BYTES || !isPlainPath(path)) return [];
-      return [{ id, size: Number(size), path, isProgram: mode === "100755" }];
-    });
-}
-
 /** Rejects unsafe paths, because a crafted tree may contain any name. */
 function isPlainPath(path: string): boolean {
   return path.split("/").every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
-}
-
-function writeBatch(repository: Repository, batch: readonly CommitFile[], folder: string): void {
-  if (batch.length === 0) return;
-  const input = batch.map(({ id }) => `${id}\n`).join("");
-  const { stdout } = demand(git(repository, ["cat-file", "--batch"], input));
-  let at = 0;
-  for (const { path, size, isProgram } of batch) {
-    const start = stdout.indexOf(10, at) + 1;
-    const file = join(folder, path);
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, stdout.subarray(start, start + size), { mode: isProgram ? 0o700 : 0o600, flag: "wx" });
-    at = start + size + 1;
-  }
 }
 
 const FRONT = [

@@ -150,6 +150,10 @@ export const runRecordSchema = lazy(() =>
     file: optional(z.string(), "Path of the workflow document"),
     commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),
     base: optional(z.string(), "Commit at which the working copy of the skill workspace starts"),
+    dirty: optional(
+      z.array(z.object({ path: z.string(), content: z.string().nullable() })),
+      "Uncommitted changes that the working copy starts with, sorted by path. Content null: deleted",
+    ),
     report_url: optional(z.string(), "Address at which people find the run, such as that of its CI job"),
     workflow: workflowSchema(),
     input: jsonObject(),

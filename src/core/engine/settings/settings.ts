@@ -40,6 +40,8 @@ export interface RunChoices extends BoundChoices {
   readonly allowPublic?: boolean | undefined;
   /** False ignores the cool-down after a recent run with the same key. */
   readonly coolDown?: boolean | undefined;
+  /** Starts the working copy with the uncommitted changes of the checkout. */
+  readonly workspaceDirty?: boolean | undefined;
 }
 
 /** Sources of settings besides the command line and the document. */

@@ -5,7 +5,7 @@ import { inputError, type SkillflowError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { makeFolder, readPlainNow } from "../../../files/files.ts";
-import { type CommitFile, demand, git, type Repository, writeFiles } from "../../sources/commit-files.ts";
+import { type CommitFile, demand, git, type Repository, readFiles, writeFiles } from "../../sources/commit-files.ts";
 import { isGitName, segmentsOf, shown } from "./paths.ts";
 
 /** A run's own working copy of the repository. Nothing of it is in the checkout, and it has no remote and no hooks. */
@@ -153,7 +153,7 @@ const MOST_FILE = 64 * 1024 * 1024;
 const LFS_BYTES = 1024;
 const LFS = /^version https:\/\/git-lfs\.github\.com\//;
 
-function listTree(repository: Repository, base: string): Found {
+export function listTree(repository: Repository, base: string): Found {
   const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", base]));
   const found: Found = { files: [], links: [], leftOut: [] };
   const small: CommitFile[] = [];
@@ -168,26 +168,11 @@ function listTree(repository: Repository, base: string): Found {
     else if (file.size > MOST_FILE) found.leftOut.push({ path, why: "large file" });
     else (file.size < LFS_BYTES ? small : found.files).push(file);
   }
-  const pointers = lfsPointers(repository, small);
-  found.files.push(...small.filter(({ id }) => !pointers.has(id)));
-  found.leftOut.push(
-    ...small.filter(({ id }) => pointers.has(id)).map(({ path }) => ({ path, why: "LFS file" as const })),
-  );
-  return found;
-}
-
-/** Returns the ids of small files that are pointers to Git LFS. */
-function lfsPointers(repository: Repository, files: readonly CommitFile[]): ReadonlySet<string> {
-  const ids = new Set<string>();
-  if (files.length === 0) return ids;
-  const { stdout } = demand(git(repository, ["cat-file", "--batch"], files.map(({ id }) => `${id}\n`).join("")));
-  let at = 0;
-  for (const { id, size } of files) {
-    const start = stdout.indexOf(10, at) + 1;
-    if (LFS.test(stdout.toString("latin1", start, start + 60))) ids.add(id);
-    at = start + size + 1;
+  for (const [file, content] of readFiles(repository, small)) {
+    if (LFS.test(content.toString("latin1", 0, 60))) found.leftOut.push({ path: file.path, why: "LFS file" });
+    else found.files.push(file);
   }
-  return ids;
+  return found;
 }
 
 function contentOf(repository: Repository, id: string): Buffer {
