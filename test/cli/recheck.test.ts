@@ -202,6 +202,13 @@ describe("a recheck", () => {
     expect((await recheck([paid(recently(5), 9)]))[1].answer).toBe("held");
   });
 
+  it("is inconclusive if the repeated call returns a part only, in which the symptom is not", async () => {
+    const input = { ...UNTIMED, contains: "order", since: SEARCH.since, until: SEARCH.until };
+    await investigate({ calls: [{ tool: "logs_search", input }], claims: [CLAIM] });
+    const many = Array.from({ length: 300 }, (_, n) => paid(recently(9), n));
+    expect((await recheck([...many, timeout(recently(5), 9)]))[1].answer).toBe("inconclusive");
+  });
+
   it.each([
     ["inconclusive, if the symptom occurs only in the recorded range", 20, "inconclusive"],
     ["not held, if it occurs after it", 2, "not_held"],

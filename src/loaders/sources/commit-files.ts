@@ -112,7 +112,8 @@ export function git({ root, env, reaches = false }: Repository, args: readonly s
         GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
       }
     : { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_ALLOW_PROTOCOL: "" };
-  const front = reaches ? FRONT : [...FRONT, "-c", "protocol.allow=never"];
+  // A redirect could lead to a host that is not allowed.
+  const front = [...FRONT, "-c", reaches ? "http.followRedirects=false" : "protocol.allow=never"];
   return spawnSync("git", [...front, "-C", root, ...args], {
     input,
     ...(reaches ? { timeout: MOST_MS } : {}),

@@ -100,9 +100,12 @@ function mayContact(url: string, { env, checkout, hosts }: Means): boolean {
   return host !== undefined && (hosts.includes(host) || [origin, origin?.replace(/:\d+$/, "")].includes(host));
 }
 
-/** Addresses that git and we read alike, such as `https://HOST:PORT/path` and `git@HOST:path`. A backslash, say, hides a host. */
+/**
+ * Addresses that git and we read alike, such as `https://HOST:PORT/path` and `git@HOST:path`. A backslash, a bracket or an
+ * escape (`%2F`) before the path would hide a host.
+ */
 const ADDRESS =
-  /^(?:(?:https?|ssh|git):\/\/(?:[^@/\\\s]*@)?([\w.-]+(?::\d+)?)(?:\/[^\\\s]*)?|[\w.+-]+@([\w.-]+):(?!\/\/)[^\\\s]*)$/i;
+  /^(?:(?:https?|ssh|git):\/\/(?:[\w.~+-]+(?::[\w.~+-]*)?@)?([\w.-]+(?::\d+)?)(?:\/[^\\\s]*)?|[\w.+-]+@([\w.-]+):(?!\/\/)[^\\\s]*)$/i;
 
 function hostOf(address: string): string | undefined {
   const [, host, scp] = ADDRESS.exec(address) ?? [];

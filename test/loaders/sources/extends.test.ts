@@ -120,6 +120,8 @@ describe("a config file that extends others", () => {
     ["another port of the origin", "http://127.0.0.1:6379/x", HERE, [], false],
     ["a host whose user is the origin's", "https://127.0.0.1:9@evil.invalid/x", HERE, [], false],
     ["a host behind a backslash", "http://127.0.0.1:9\\@evil.invalid/x", HERE, [], false],
+    ["a host behind an escape", "git://evil.invalid%2Fx@127.0.0.1:9/p", HERE, [], false],
+    ["a host in brackets", "ssh://[evil.invalid]:y@127.0.0.1:9/p", HERE, [], false],
     ["a host that begins like it", "https://127.0.0.1.evil.invalid/x", HERE, [], false],
     ["what only git takes for a host", "evil.invalid:x", HERE, [], false],
     ["a host in a file URL", "file://evil.invalid/x", "file://evil.invalid/x", [], false],

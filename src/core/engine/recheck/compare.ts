@@ -123,7 +123,18 @@ export function compare(symptom: Symptom, { now, wider, since, until }: Repeated
       "it occurs only in the recorded range, which the window overlaps: recheck later, or with a shorter window";
     return { answer: "inconclusive", reason, then, now: again.at(-1)?.value ?? null };
   }
+  if (isCut(now)) {
+    const reason = "the repeated call returns only a part of what it found: recheck with a shorter window";
+    return { answer: "inconclusive", reason, then, now: null };
+  }
   return units.length > 0 || !quiet ? { answer: "held", then, now: null } : quiet;
+}
+
+/** Checks whether a result says that it lacks something that was found. */
+function isCut(output: Json): boolean {
+  if (!isObject(output)) return false;
+  const { truncated, left_out } = output as JsonObject;
+  return truncated === true || (typeof left_out === "number" && left_out > 0);
 }
 
 function hasMoments(output: Json): boolean {

@@ -34,12 +34,12 @@ const TIMES = ["last", "last_seen", "time", "timestamp", "@timestamp", "at", "da
 const STARTS_WITH_TIME = /^[\s[("]*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?Z|[+-]\d\d:?\d\d)?)/;
 const SECONDS_BELOW = 1e11;
 
-/** Returns the time of a record, in milliseconds: of a field that is named like one, or of the start of its line. */
+/** Returns the time of a record, in milliseconds: the latest of fields that are named like one, or the start of its line. */
 export function momentOfUnit({ value, text }: Unit): number | undefined {
   if (typeof value === "string") return instantOf(STARTS_WITH_TIME.exec(text.slice(0, 80))?.[1]);
   if (!isObject(value)) return undefined;
-  const times = TIMES.map((name) => instantOf((value as JsonObject)[name]));
-  return times.find((time) => time !== undefined);
+  const times = TIMES.flatMap((name) => instantOf((value as JsonObject)[name]) ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 function instantOf(value: Json | undefined): number | undefined {
