@@ -15,7 +15,7 @@ export function junitXml(report: Report): string {
   const { visits } = visitsOf(report);
   const { record, result } = report;
   const told = visits.flatMap(casesOf);
-  const claims = answerRecheck(record, foldedState(report))?.claims ?? [];
+  const claims = (record.kind === "recheck" && answerRecheck(record, foldedState(report))?.claims) || [];
   const own = told.flatMap((each) => ("node" in each ? [each] : []));
   const failures = own.filter(isFailure).length + claims.filter(({ answer }) => answer === "not_held").length;
   const skipped = told.filter(isLeftOut).length + claims.filter(({ answer }) => answer === "inconclusive").length;

@@ -185,7 +185,7 @@ export interface Leaving {
 export function newCall(
   call: Omit<PendingCall, "announced" | "ref" | "planned" | "audience" | "outcome">,
 ): PendingCall {
-  // The spread comes last: V8 is slow at adding named fields after a leading spread.
+  // The spread comes last: Node is slow at adding named fields after a leading spread.
   return { announced: undefined, ref: undefined, planned: false, audience: undefined, outcome: undefined, ...call };
 }
 

@@ -101,8 +101,10 @@ export function judgeRecheck({ kind, run, input }: RunRecord, state: State): Jud
   const repeated = repeatedIn(state);
   const repeats = new Map(plan.repeats.map((repeat) => [repeat.ref, repeat]));
   const judged = plan.claims.map((claim) => judgeClaim(claim, repeats, repeated));
-  const claims = judged.map(({ isSilent: _, isFixed: __, ...claim }, index): RecheckedClaim => {
-    const silent = judged.find((other, at) => at !== index && other.isSilent);
+  const silents = judged.filter(({ isSilent }) => isSilent);
+  const claims = judged.map((own): RecheckedClaim => {
+    const { isSilent: _, isFixed: __, ...claim } = own;
+    const silent = silents.find((other) => other !== own);
     if (claim.answer !== "held" || typeof claim.then !== "number" || !silent) return claim;
     return { ...claim, answer: "inconclusive", reason: `another series is 0 or absent now: ${silent.claim}` };
   });

@@ -64,7 +64,8 @@ function chooseNumber(candidates: readonly Leaf[], { quote, claim }: Quoted): Le
   const claimed = candidates.filter((leaf) => leaf.value === value);
   const among = claimed.length > 0 ? claimed : candidates;
   const keyed = among.find(({ path }) => !isPlace(path) && quote.includes(keyOf(path)));
-  return keyed ?? (among.length === 1 || !among.every(({ path }) => isPlace(path)) ? among[0] : claimed[0]);
+  const isClear = candidates.length === 1 || candidates.some(({ path }) => !isPlace(path));
+  return keyed ?? claimed[0] ?? (isClear ? candidates[0] : undefined);
 }
 
 function isPlace(path: string): boolean {
@@ -108,6 +109,7 @@ export function compare(symptom: Symptom, { now, wider, since, until }: Repeated
   const alike = units.filter((other) => shapeOf(other) === shape);
   const isBusy = wider !== undefined && hasTraffic(unitsSince(wider, since), unit.field);
   const quiet = isBusy ? undefined : noTraffic(number?.value ?? unit.value, { now, wider, since });
+  if (number && alike.length === 0 && isCut(now)) return partOnly(number.value);
   if (number)
     return compareNumber(symptom, number, { alike, quiet: hasTraffic(units, unit.field) ? undefined : quiet });
   const then = unit.value;
@@ -123,10 +125,7 @@ export function compare(symptom: Symptom, { now, wider, since, until }: Repeated
       "it occurs only in the recorded range, which the window overlaps: recheck later, or with a shorter window";
     return { answer: "inconclusive", reason, then, now: again.at(-1)?.value ?? null };
   }
-  if (isCut(now)) {
-    const reason = "the repeated call returns only a part of what it found: recheck with a shorter window";
-    return { answer: "inconclusive", reason, then, now: null };
-  }
+  if (isCut(now)) return partOnly(then);
   return units.length > 0 || !quiet ? { answer: "held", then, now: null } : quiet;
 }
 
@@ -135,6 +134,11 @@ function isCut(output: Json): boolean {
   if (!isObject(output)) return false;
   const { truncated, left_out } = output as JsonObject;
   return truncated === true || (typeof left_out === "number" && left_out > 0);
+}
+
+function partOnly(then: Json): Compared {
+  const reason = "the repeated call returns only a part of what it found: recheck with a shorter window";
+  return { answer: "inconclusive", reason, then, now: null };
 }
 
 function hasMoments(output: Json): boolean {
