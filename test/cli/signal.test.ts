@@ -245,6 +245,18 @@ describe("an approval of the plan", () => {
     expect(linesOf(cwd)).toEqual([]);
   });
 
+  it("is not applied while a line of the feedback, which may be a denial, cannot be read", async () => {
+    const { cwd, apply } = await planned("--approve");
+    const path = join(cwd, ".skillflow/state/_feedback.jsonl");
+    expect((await runHere(["feedback", "r", "right"], { cwd, env: ENV })).code).toBe(0);
+    const kept = readFileSync(path, "utf8");
+    writeFileSync(path, `${kept}{"kind": "withdr\n`);
+    expect(await apply()).toMatchObject({ code: 4, stderr: expect.stringContaining("may be a denial") });
+    expect(linesOf(cwd)).toEqual([]);
+    writeFileSync(path, kept);
+    expect(await apply()).toMatchObject({ code: 0 });
+  });
+
   it("is not applied by itself once a later word has denied it", async () => {
     const twice = PLANNING.replace(
       "b: { name: B, instruction: File more., skills: [sink] }",

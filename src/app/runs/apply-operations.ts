@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import { plural } from "../../core/base/preview.ts";
 import { defined, isObject, type Json } from "../../core/base/values.ts";
 import { admitOperation } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
@@ -52,7 +53,13 @@ export async function applyPlan(
     const { planned, operations } = reviewPlan(opened, undefined);
     holdToReview(prepared.reviewed.operations, operations);
     const ledger = await openLedger(opened);
-    const { lines } = readFeedback(await feedbackEntries(workspace));
+    const { lines, skipped } = readFeedback(await feedbackEntries(workspace));
+    if (skipped.length > 0) {
+      const message = `nothing was applied: ${plural(skipped.length, "line")} of the feedback cannot be read, and may be a denial`;
+      throw new SkillflowError("store.failed", message, {
+        hint: "mend or remove what skillflow stats lists as skipped",
+      });
+    }
     const { tool_timeout_ms: timeoutMs } = recordedSettings(record.settings, opened.events);
     const call = callerOf(workspace, prepared, { ...request, timeoutMs });
     const outcomes: AppliedOperation[] = [];
