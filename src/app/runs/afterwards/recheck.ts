@@ -5,7 +5,7 @@ import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { answerRecheck, type Recheck, type RecheckPlan, type Repeat } from "../../../core/engine/recheck/answer.ts";
 import { literal, moveInput, widenInput } from "../../../core/engine/recheck/calls.ts";
-import { emptyCondition, readSymptom } from "../../../core/engine/recheck/compare.ts";
+import { emptyCondition, readSymptoms } from "../../../core/engine/recheck/compare.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
 import type { Tool } from "../../../core/skill/skill.ts";
 import { exposedName } from "../../../core/skill/tool-names.ts";
@@ -58,9 +58,8 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
     const found = await findTool(workspace, of, call.tool);
     const output = call.outcome && "output" in call.outcome ? call.outcome.output : undefined;
     const own = quotes.filter((quote) => quote.ref === ref);
-    const symptoms = own.flatMap(({ quote, claim }) => {
-      const symptom = output === undefined ? undefined : readSymptom(output, { quote, claim });
-      return symptom ? [{ quote, ...symptom }] : [];
+    const symptoms = (output === undefined ? [] : readSymptoms(output, own)).flatMap((symptom, at) => {
+      return symptom ? [{ quote: own[at]?.quote ?? "", ...symptom }] : [];
     });
     const then = Date.parse(record.at);
     const isFixed = found !== undefined && (found.isCode || found.tool.clock === "none");

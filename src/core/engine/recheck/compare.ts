@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
-import { numbersInQuote, readQuote } from "../evidence/quote.ts";
+import { numbersInQuote, type Quote, readQuote } from "../evidence/quote.ts";
 import { findQuotes } from "../evidence/source.ts";
 import { type Leaf, momentOfUnit, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
 
@@ -25,18 +25,40 @@ export interface Compared {
   readonly isSilent?: true;
 }
 
-/** Finds what a quote shows. Undefined if the result does not contain it, such as in a part that is kept as a blob. */
-export function readSymptom(output: Json, { quote, claim }: Quoted): Symptom | undefined {
+/** Finds what each quote shows. Undefined if the result does not contain it, such as in a part that is kept as a blob. */
+export function readSymptoms(output: Json, quoted: readonly Quoted[]): (Symptom | undefined)[] {
   const units = unitsOf(output);
-  const read = readQuote(quote);
-  const unit = units.find(({ text, field }) => {
-    const named = isObject(output) ? `${JSON.stringify(field)}:${text}` : text;
-    return [text, named].some((each) => {
-      const [found] = findQuotes({ texts: [each] }, [read]);
-      return found !== undefined && "records" in found;
-    });
+  const shown = unitsShowing(
+    isObject(output),
+    units,
+    quoted.map(({ quote }) => readQuote(quote)),
+  );
+  return quoted.map((one, at) => {
+    const unit = shown[at];
+    return unit && symptomIn(units, unit, one);
   });
-  if (!unit) return undefined;
+}
+
+/** Returns the first unit that shows each quote. Reads each unit once, however many quotes there are. */
+function unitsShowing(isNamed: boolean, units: readonly Unit[], quotes: readonly Quote[]): (Unit | undefined)[] {
+  const shown = new Array<Unit | undefined>(quotes.length);
+  for (const unit of units) {
+    const open = quotes.flatMap((quote, at) => (shown[at] ? [] : [{ quote, at }]));
+    if (open.length === 0) break;
+    const texts = isNamed ? [unit.text, `${JSON.stringify(unit.field)}:${unit.text}`] : [unit.text];
+    const found = findQuotes(
+      { texts },
+      open.map(({ quote }) => quote),
+    );
+    for (const [index, { at }] of open.entries()) {
+      const one = found[index];
+      if (one && "records" in one) shown[at] = unit;
+    }
+  }
+  return shown;
+}
+
+function symptomIn(units: readonly Unit[], unit: Unit, { quote, claim }: Quoted): Symptom | undefined {
   const shape = shapeOf(unit);
   const numbers = typeof unit.value === "string" ? [] : numbersIn(unit.value);
   const quoted = numbersInQuote(quote);
