@@ -33,36 +33,53 @@ function parseStat(pid: number, stat: string): LivingProcess | undefined {
 }
 
 /** Checks whether a process was started with this entry in its environment. */
-function startedWith(pid: number, entry: string): boolean {
-  return readProcess(pid, "environ").split("\0").includes(entry);
+function startedWith(pid: number, entry: string | undefined): boolean {
+  return entry !== undefined && readProcess(pid, "environ").split("\0").includes(entry);
+}
+
+/** A process tree that is being followed. */
+export interface Tree {
+  readonly root: number;
+  /** Environment entry of its processes, by which those are found that left their group and parent. */
+  readonly mark?: string | undefined;
+  /** Start times of its live members by id, because ids are reused. */
+  readonly known: Map<number, string>;
+  /** Processes that started before the root, and so do not belong to it. They are not read again while they exist. */
+  readonly older: Set<number>;
+  /** Start time of the root. */
+  readonly since: number;
+}
+
+export function followTree(root: number, mark?: string): Tree {
+  const started = livingProcess(root)?.started;
+  const known = new Map(started === undefined ? [] : [[root, started]]);
+  return { root, mark, known, older: new Set(), since: Number(started ?? 0) };
 }
 
 /** Follows a process tree. Each call returns its live members, including those that left their group or parent. */
 export function followProcess(root: number, mark: string): () => readonly number[] {
-  const known = new Map<number, string>();
-  const first = livingProcess(root);
-  if (first) known.set(root, first.started);
-  return () => {
-    findMembers(known, root, mark);
-    return [...known.keys()];
-  };
+  const tree = followTree(root, mark);
+  return () => membersOf(tree);
 }
 
-/** Updates `known`: removes dead processes, and adds processes that belong to live ones. */
-export function findMembers(known: Map<number, string>, root: number, mark: string | undefined): void {
-  const living = livingProcesses();
+/** Returns the live members of a tree. */
+export function membersOf({ root, mark, known, older, since }: Tree): readonly number[] {
+  const ids = new Set(processIds("/proc"));
+  for (const pid of older) if (!ids.has(pid)) older.delete(pid);
+  const living = [...ids].flatMap((pid) => (older.has(pid) ? [] : (livingProcess(pid) ?? [])));
   const before = new Map(known);
   known.clear();
   for (const { pid, started } of living) if (before.get(pid) === started) known.set(pid, started);
-  const strangers = () => living.filter(({ pid }) => !known.has(pid));
-  const isMarked = (pid: number) => mark !== undefined && startedWith(pid, mark);
+  const strangers = () => living.filter(({ pid }) => !known.has(pid) && !older.has(pid));
   for (const { pid, group, session, started } of strangers()) {
-    if (group === root || session === root || isMarked(pid)) known.set(pid, started);
+    if (Number(started) < since) older.add(pid);
+    else if (group === root || session === root || startedWith(pid, mark)) known.set(pid, started);
   }
   for (let size = -1; size !== known.size; ) {
     size = known.size;
     for (const { pid, parent, started } of strangers()) if (known.has(parent)) known.set(pid, started);
   }
+  return [...known.keys()];
 }
 
 export interface Usage {

@@ -7,7 +7,7 @@ import { messageOf, SkillflowError } from "../core/base/errors.ts";
 import { CUT_MARK } from "../core/base/redact/cut-edges.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits, Turn } from "../core/skill/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
-import { findMembers, inheritedFiles, livingProcess, type Usage, usageInside, usageOf } from "./processes.ts";
+import { followTree, inheritedFiles, livingProcess, membersOf, type Usage, usageInside, usageOf } from "./processes.ts";
 
 /** Program to start. All processes that it starts belong to its tree. */
 export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | "cwd" | "limits" | "signal"> {
@@ -153,8 +153,8 @@ interface ProcessTree {
 
 function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Launch): ProcessTree {
   if (!root) throw new SkillflowError("internal.fault", "a program was started and has no process id");
-  /** Start times by process id, because ids are reused. */
-  const known = new Map<number, string>();
+  const tree = followTree(root, mark);
+  const { known, older } = tree;
   let first: number | undefined;
   const note = (pid: number) => {
     const living = livingProcess(pid);
@@ -162,17 +162,15 @@ function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Lau
     return living;
   };
   const lives = (pid: number) => livingProcess(pid)?.started === known.get(pid);
-  note(root);
   return {
     root,
     adopt: (pid) => {
       if (note(pid)) first = pid;
     },
-    members: () => {
-      findMembers(known, root, mark);
-      return [...known.keys()];
-    },
+    members: () => membersOf(tree),
     vital() {
+      // What must end is looked for among all processes: an id may have been reused since the last look.
+      older.clear();
       // Until the first inner process is known, treat the tree as not contained.
       if (!contained || first === undefined) return this.members();
       return [first, root].filter((pid) => known.has(pid) && lives(pid));

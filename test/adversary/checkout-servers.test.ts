@@ -9,7 +9,7 @@ import { hasTerminal, runOnTerminal } from "../cli/pseudo-terminal.ts";
 import { oneOf } from "../harness/long.ts";
 import { httpServer } from "../services/mcp.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /** A checkout names MCP servers wherever one can be named: none is started or asked before the operator says so. */
 

@@ -16,7 +16,7 @@ import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { attacker, choicesOf, disguises, FORGERIES, type Knowledge } from "./attacker.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 /**
  * The compromised-model suite (trust): a model that does what an attacker would, over all shipped workflows and all

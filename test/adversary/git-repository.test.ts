@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import skill from "../../skills/git/skill.ts";
 import { oneOf } from "../harness/long.ts";
 
-const test = oneOf(2);
+const test = oneOf(4);
 
 const SECRET = "the launch code is 7461";
 const HOST_LINE = "host-file-first-line 9c1d";

@@ -11,7 +11,7 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { type Checkout, hostileCheckout } from "./trees/checkout.ts";
 import { AWS, brokenOnes, closeServices, leaksIn, runBounded, snapshot, writtenOutside } from "./trees/target.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /**
  * One checkout that holds every attack that a repository can make on a user who looks at it: no command starts what it

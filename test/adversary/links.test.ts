@@ -21,7 +21,7 @@ import { codeOf } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 import { oneOf } from "../harness/long.ts";
 
-const it = oneOf(3);
+const it = oneOf(5);
 
 /** A checkout, or code that ran, puts links and other files in the place of ours (trust 8). */
 

@@ -35,7 +35,7 @@ import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 /**
  * What a hostile program tries, and that it has no effect. Where the same probe can run outside of the sandbox without

@@ -12,7 +12,7 @@ import { oneOf } from "../harness/long.ts";
 import { foreignHost, hasPython, makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /** A yes is given to files in one place: whatever else would run, in another place or later, needs another one. */
 

@@ -7,7 +7,7 @@ import { runInside } from "../cli/inside.ts";
 import { makeProject, resultOf, runFile, runProgram } from "../cli/program.ts";
 import { oneOf } from "../harness/long.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /** A checkout that tries to be trusted: whatever it holds, none of its code runs before its operator says so. */
 

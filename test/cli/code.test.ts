@@ -10,7 +10,7 @@ import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, resultOf } from "./program.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /** The skill `code`, against the built program. */
 

@@ -12,7 +12,7 @@ import { runHere } from "./in-process.ts";
 import { installation, makeProject } from "./program.ts";
 import { hasTerminal } from "./pseudo-terminal.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 const SKILL = "---\nname: my-way\ndescription: My way\n---\nDo it.";
 const files = {

@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { openSandbox } from "../../src/sandbox/choose.ts";
+import { oneOf } from "../harness/long.ts";
 import { CONTRACT } from "../loaders/formats/contract/search-contract.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, runFile, runProgram } from "./program.ts";
+
+const it = oneOf(3);
 
 /** Contracts, their bindings and their versions, in runs of the program. */
 

@@ -7,7 +7,7 @@ import { oneOf, sliceOf } from "../harness/long.ts";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
 import { linesOf, makeProject, type ProgramOptions, runProgram } from "./program.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /** What Sentry's ingest is sent: an envelope's header, then each item's header and payload. */
 interface Envelope {

@@ -21,7 +21,7 @@ import {
   runProgram,
 } from "./program.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 const missing = whyNoEngine();
 const FILES = { "flow.yml": FLOW, "script.json": WORKING };

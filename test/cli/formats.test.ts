@@ -1,12 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect } from "vitest";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { FORMATS } from "../../src/core/skill/skill.ts";
+import { oneOf } from "../harness/long.ts";
 import { httpServer } from "../services/mcp.ts";
 import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runFile } from "./program.ts";
+
+const it = oneOf(2);
 
 /** One project with a skill of every format: test/formats/tree. A scripted model calls a tool of each. */
 

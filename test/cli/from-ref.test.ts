@@ -2,10 +2,13 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
+import { oneOf } from "../harness/long.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runFile } from "./program.ts";
+
+const it = oneOf(2);
 
 /** The commit that decides in place of the checkout: trust 14, fine-print T26 and T27. */
 

@@ -9,7 +9,7 @@ import { FLOW, isPosting, scriptOf, work } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 const MODEL = ["--model", "openai-compatible:test"];
 const RUN = ["run", "flow.yml", ...MODEL, "--run-id", "r"];

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { send } from "../protocol/webhooks/listening.ts";
 import { BOT_TOKEN } from "../services/slack.ts";
 import {
@@ -13,6 +14,8 @@ import { runHere } from "./in-process.ts";
 import { killListening, type Process, start } from "./listening-process.ts";
 import { makeProject, readEvents, removeProjects } from "./program.ts";
 import { ENV, linesOf, SINK, scriptOf, statusesOf, toldBy } from "./sink.ts";
+
+const it = oneOf(2);
 
 /** Slack as a workplace, with the built program as a process that dies in the middle. */
 

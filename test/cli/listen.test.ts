@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import type { RunSummary } from "../../src/core/engine/record/run-summary.ts";
-import { LONG, longer } from "../harness/long.ts";
+import { LONG, longer, oneOf } from "../harness/long.ts";
 import { SECRET, send, signed } from "../protocol/webhooks/listening.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import { valuesIn } from "../services/prometheus-text.ts";
 import { runHere } from "./in-process.ts";
 import { killListening, type Process, start } from "./listening-process.ts";
 import { makeProject, readEvents, removeProjects } from "./program.ts";
+
+const it = oneOf(2);
 
 const WORKFLOW = {
   id: "small",

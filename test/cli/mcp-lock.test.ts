@@ -2,13 +2,16 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { canonicalJson } from "../../src/core/engine/event/operation.ts";
 import type { Loopback } from "../../src/testing.ts";
+import { oneOf } from "../harness/long.ts";
 import { type Answers, httpServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, runFile } from "./program.ts";
+
+const it = oneOf(3);
 
 /** What MCP servers offer, held to what they offered when somebody looked: extensions G40, fine-print T32. */
 

@@ -9,7 +9,7 @@ import { runHere } from "./in-process.ts";
 import { pinned } from "./pins.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 /** MCP servers in runs of the built program. */
 

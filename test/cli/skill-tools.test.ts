@@ -6,7 +6,7 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf } from "./program.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 /** The count-words example of the Skill Tools document, in a project, with the built program. */
 

@@ -15,10 +15,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 import { runHere } from "./in-process.ts";
 import { installation, makeProject, runAt, runProgram } from "./program.ts";
+
+const it = oneOf(2);
 
 const HELLO = JSON.stringify({
   id: "hello",

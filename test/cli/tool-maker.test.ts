@@ -8,7 +8,7 @@ import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
-const it = oneOf(3);
+const it = oneOf(4);
 
 const FLOW = `
 id: making

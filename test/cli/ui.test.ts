@@ -3,16 +3,19 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import type { Journal } from "../../src/core/engine/ports.ts";
 import { fileStore } from "../../src/stores/file/store.ts";
+import { oneOf } from "../harness/long.ts";
 import { axeSource } from "../reports/browser.ts";
 import { noBrowser, openBrowser } from "../services/browser.ts";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, programCommand } from "./program.ts";
+
+const it = oneOf(2);
 
 const ROOT = join(import.meta.dirname, "../..");
 const HOSTILE = `<img src=x onerror="alert(1)">`;

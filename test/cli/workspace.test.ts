@@ -10,9 +10,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
+
+const it = oneOf(3);
 
 /** Runs with a working copy at the command line: what a model can change, what commands see, and what is left of it. */
 

@@ -12,7 +12,7 @@ import { LONG, oneOf } from "../harness/long.ts";
 import { runsPython } from "../sandbox/python.ts";
 import { COUNT, packageFiles } from "./packages.ts";
 
-const it = oneOf(3);
+const it = oneOf(5);
 
 /** The built program as a service, driven by a stock client and by bare requests. */
 

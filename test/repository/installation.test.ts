@@ -21,7 +21,7 @@ import * as sentry from "../services/sentry.ts";
 import * as slack from "../services/slack.ts";
 import { ANSWERING, VENDORS } from "../services/vendors.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 /** What those get who install the package: what it weighs, what it brings, and that all of it works from there. */
 

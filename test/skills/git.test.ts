@@ -11,7 +11,7 @@ import { codeFirst } from "../../skills/git/survey.ts";
 import { callTool } from "../contracts/skill.ts";
 import { LONG, oneOf, runsOf, turnOf } from "../harness/long.ts";
 
-const test = oneOf(2);
+const test = oneOf(4);
 
 let root = "";
 let repo = "";

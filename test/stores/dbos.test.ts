@@ -18,7 +18,7 @@ import { describeTurns } from "../contracts/turns.ts";
 import { LONG, oneOf } from "../harness/long.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 const missing = whyNoEngine();
 const what = `the engine's store${missing === undefined ? "" : ` (skipped: ${missing})`}`;

@@ -9,7 +9,7 @@ import { runProgram } from "../cli/program.ts";
 import { LONG, oneOf } from "../harness/long.ts";
 import { serveForge } from "../services/forges.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /** Fixes of shipped incidents: the finding, the test that fails, the change that makes it pass, and its pull request. */
 

@@ -24,7 +24,7 @@ import {
   WRITING,
 } from "./triage-world.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 /**
  * The triage workflow as it is shipped: one process finds the cause, plans an issue and a message and holds nothing that

@@ -18,7 +18,7 @@ import { runHere, type Screen } from "../in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "../program.ts";
 import { hasTerminal, runOnTerminal } from "../pseudo-terminal.ts";
 
-const it = oneOf(3);
+const it = oneOf(4);
 
 /** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
 

@@ -11,7 +11,7 @@ import { oneOf } from "../../harness/long.ts";
 import { type Answers, httpServer, stdioServer, TOOL } from "../../services/mcp.ts";
 import { cleanups, exists, type Opened, open, openScript } from "./open.ts";
 
-const it = oneOf(2);
+const it = oneOf(4);
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";

@@ -14,10 +14,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect } from "vitest";
 import { setTimeBound } from "../../../src/core/base/schema/time-bound.ts";
 import { type Copy, openCopy } from "../../../src/loaders/own/workspace/copy.ts";
 import { matchesGlob, matching, NO_RULES, segmentsOf, whyClosed } from "../../../src/loaders/own/workspace/paths.ts";
+import { oneOf } from "../../harness/long.ts";
+
+const it = oneOf(3);
 
 /** The working copy against real git: what is in it, what a change is, and what a hostile checkout cannot do. */
 

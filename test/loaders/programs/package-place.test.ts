@@ -1,7 +1,7 @@
 import { cpSync, existsSync, renameSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../../src/core/skill/sandbox.ts";
 import type { RunnablePackage } from "../../../src/loaders/folder/format.ts";
@@ -9,9 +9,12 @@ import { openSkillFolder } from "../../../src/loaders/folder/skill-folder.ts";
 import { readPackage } from "../../../src/loaders/formats/skills-protocol/skill-package.ts";
 import { type Later, openPackagesAhead } from "../../../src/loaders/programs/package-place.ts";
 import { type PackageRun, runPackage } from "../../../src/loaders/programs/package-run.ts";
+import { oneOf } from "../../harness/long.ts";
 import { packageFiles } from "../../protocol/packages.ts";
 import { runsPython, sandbox } from "../../sandbox/python.ts";
 import { foreignHost, makeFolder } from "../foreign.ts";
+
+const it = oneOf(3);
 
 const { signal } = new AbortController();
 

@@ -1,15 +1,17 @@
 import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/core/base/values.ts";
 import type { ForeignCommand } from "../../../src/core/skill/sandbox.ts";
 import type { LoaderHost } from "../../../src/loaders/folder/host.ts";
 import { callScript, declaredEnv, type Script, type ScriptCall } from "../../../src/loaders/programs/script-handler.ts";
 import { livingProcess } from "../../../src/sandbox/processes.ts";
-import { spreadOf } from "../../harness/long.ts";
+import { oneOf, spreadOf } from "../../harness/long.ts";
 import { foreignHost, hasPython, makeFolder } from "../foreign.ts";
+
+const test = oneOf(3);
 
 interface Parts {
   readonly input?: JsonObject;
@@ -240,7 +242,6 @@ def handler(args):
     print("noise")
     return {"count": len(args.get("text", "").split())}
 `;
-
   test.each([
     ["with a __main__ block", handler + main],
     ["without one", handler],

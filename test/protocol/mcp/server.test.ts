@@ -9,7 +9,7 @@ import { oneOf } from "../../harness/long.ts";
 import { stdioServer } from "../../services/mcp.ts";
 import { connectHere, connectHttp, connectStdio, startHttp } from "../mcp-program.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 const GREET = `
 id: greet-all

@@ -15,14 +15,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import type { StateStore } from "../../../src/core/engine/ports.ts";
 import { folderState } from "../../../src/stores/state/folder.ts";
 import { memoryState } from "../../../src/stores/state/memory.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
 import { bundled } from "../../harness/bundled.ts";
-import { LONG } from "../../harness/long.ts";
+import { LONG, oneOf } from "../../harness/long.ts";
+
+const it = oneOf(2);
 
 const folders: string[] = [];
 afterEach(() => {

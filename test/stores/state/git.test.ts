@@ -12,7 +12,7 @@ import { describeStates } from "../../contracts/state.ts";
 import { bundled } from "../../harness/bundled.ts";
 import { LONG, oneOf } from "../../harness/long.ts";
 
-const it = oneOf(3);
+const it = oneOf(6);
 
 const folders: string[] = [];
 afterEach(() => {

@@ -16,7 +16,7 @@ import type { Patch } from "../../../../src/core/engine/event/patch.ts";
 import { oneOf } from "../../../harness/long.ts";
 import { type Forge as Served, serveForge } from "../../../services/forges.ts";
 
-const test = oneOf(3);
+const test = oneOf(6);
 
 /** Delivery of approved patches. The repository behind every service is a real one. */
 

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { Diagnostic } from "../../../../src/core/base/diagnostic.ts";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import type { Environment } from "../../../../src/core/document/config.ts";
@@ -13,8 +13,11 @@ import { skillContract } from "../../../../src/loaders/formats/contract/skill-co
 import { openSkillSet } from "../../../../src/loaders/registry/open.ts";
 import type { OwnSkill, SkillSet } from "../../../../src/loaders/registry/skill-set.ts";
 import { toolContext } from "../../../../src/testing.ts";
+import { oneOf } from "../../../harness/long.ts";
 import { foreignHost, makeFolder } from "../../foreign.ts";
 import { CONTRACT } from "./search-contract.ts";
+
+const it = oneOf(2);
 
 const ECHO = "export function search(input) { return { matches: [{ path: JSON.stringify(input), score: 1 }] }; }";
 const FILES = { "contract.yml": CONTRACT, "binding.yml": "function: ./search.mjs#search\n", "search.mjs": ECHO };

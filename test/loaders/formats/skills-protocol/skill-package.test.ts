@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { Diagnostic } from "../../../../src/core/base/diagnostic.ts";
 import { SkillflowError } from "../../../../src/core/base/errors.ts";
 import type { JsonObject } from "../../../../src/core/base/values.ts";
@@ -15,8 +15,11 @@ import { keepMade, type PackageRun, runCode, runPackage } from "../../../../src/
 import { firstThatWorks } from "../../../../src/sandbox/choose.ts";
 import { memoryBlobs } from "../../../../src/stores/blobs.ts";
 import { toolContext } from "../../../../src/testing.ts";
+import { oneOf } from "../../../harness/long.ts";
 import { runsPython, sandbox } from "../../../sandbox/python.ts";
 import { foreignHost, makeFolder } from "../../foreign.ts";
+
+const it = oneOf(3);
 
 const { signal } = new AbortController();
 const host: LoaderHost = { ...foreignHost, runForeign: sandbox.run };

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect } from "vitest";
 import type { Json } from "../../../../src/core/base/values.ts";
 import type { ForeignCommand } from "../../../../src/core/skill/sandbox.ts";
 import type { ToolContext } from "../../../../src/core/skill/skill.ts";
@@ -21,7 +21,10 @@ import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts"
 import { toolDescriptor } from "../../../../src/loaders/formats/tool-descriptor/tool-descriptor.ts";
 import { processSandbox } from "../../../../src/sandbox/process.ts";
 import { toolContext } from "../../../../src/testing.ts";
+import { oneOf } from "../../../harness/long.ts";
 import { sandboxHost } from "../../../sandbox/host.ts";
+
+const test = oneOf(3);
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "descriptor-")));
 let directory = "";

@@ -1,8 +1,11 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { openLinks } from "../../../../src/loaders/mcp/offer/links.ts";
+import { oneOf } from "../../../harness/long.ts";
 import { type Answers, stdioServer } from "../../../services/mcp.ts";
 import { open, openScript } from "../open.ts";
+
+const it = oneOf(2);
 
 /** What results of servers link and hold, and how it is read on demand. */
 
