@@ -33,7 +33,8 @@ function run(args: readonly string[], cwd = root): Promise<{ code: number; outpu
 const commands = blocks("sh")
   .flatMap((block) => block.split("\n"))
   .filter((line) => line.startsWith("npx --no-install skillflow "))
-  .map((line) => line.replace("npx --no-install skillflow ", "").split(" "));
+  .map((line) => line.replace("npx --no-install skillflow ", "").replace(/ +#.*/, ""))
+  .map((line) => [...line.matchAll(/(?:[^\s"]|"[^"]*")+/g)].map(([word]) => word.replaceAll('"', "")));
 
 /** Without a model's key, and with nobody there to agree. */
 const ENDS_WITH: Readonly<Record<string, number>> = { run: 3, apply: 2 };
