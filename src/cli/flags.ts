@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { EnginePlace, WorkspaceOptions } from "../app/host.ts";
+import type { EnginePlace, Workspace, WorkspaceOptions } from "../app/host.ts";
 import type { OptionValues } from "../app/options.ts";
-import { nearFile } from "../app/workspace.ts";
+import { environmentRedactor } from "../app/secrets.ts";
+import { nearFile, openWorkspace } from "../app/workspace.ts";
 import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { isObject, parseJson } from "../core/base/values.ts";
 import type { InputField } from "../core/document/workflow/input.ts";
@@ -28,6 +29,18 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
   const store = placeOf(given);
   const overrides = new Map(set);
   return { overrides, skillDirs: skills, discover, store, state, offline, writableWorkdir, skillFlags: given };
+}
+
+/** Opens the project as the flags set it. */
+export function openProject({ host }: Pick<Io, "host">, flags: Flags): Workspace {
+  return openWorkspace(host, projectOptions(flags));
+}
+
+/** Opens the project. Redacts the secrets of its environment from all further text for people. */
+export function openGuarded(io: Io, flags: Flags): Workspace {
+  const workspace = openProject(io, flags);
+  io.protect(environmentRedactor(workspace));
+  return workspace;
 }
 
 /** Returns the folder or database that stores the runs. A database URL alone selects the database. */

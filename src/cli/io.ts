@@ -64,3 +64,8 @@ export function interruptSignal(io: Pick<Io, "onInterrupt">): AbortSignal {
   io.onInterrupt((reason) => interrupt.abort(reason));
   return interrupt.signal;
 }
+
+/** Asks a question that only `y` or `yes` answers with true. Without a user to ask, the answer is false. */
+export async function confirms(io: Pick<Io, "ask">, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await io.ask?.(`${question} [y/N] `))?.trim() ?? "");
+}

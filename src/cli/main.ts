@@ -7,10 +7,8 @@ import type { Environment } from "../core/document/config.ts";
 import { VERSION } from "../files/own-files.ts";
 import type { Flags, Io } from "./io.ts";
 import type { Ground } from "./reference.ts";
-import type { CommandSpec } from "./table/command.ts";
 import { COMMANDS } from "./table/commands.ts";
-import { readerOf } from "./table/forms.ts";
-import { optionsOf } from "./table/options.ts";
+import { type CommandSpec, optionsOf, readerOf } from "./table/options.ts";
 import { rowsOf, wrapLines } from "./terminal/wrap.ts";
 
 /** Process as passed to the program. */

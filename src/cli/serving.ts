@@ -1,13 +1,12 @@
 import type { Workspace } from "../app/host.ts";
 import { blameStray } from "../app/runs/stray.ts";
-import { environmentRedactor } from "../app/secrets.ts";
-import { configFindings, openWorkspace, unknownSkills } from "../app/workspace.ts";
+import { configFindings, unknownSkills } from "../app/workspace.ts";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { plainText } from "../core/base/inert.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import { isLoopback } from "../protocol/http-server.ts";
-import { projectOptions, text } from "./flags.ts";
+import { openGuarded, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { describeDiagnostic, painter } from "./terminal/terminal.ts";
 
@@ -25,8 +24,7 @@ interface Serving {
 
 /** Opens the project to serve. `workflows` are the known workflows that may name skills. */
 export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[] | undefined): Serving {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const teller = tellerOf(io, flags);
   teller.tell([...configFindings(workspace), ...unknownSkills(workspace, workflows)]);
   io.onStray((error) => {

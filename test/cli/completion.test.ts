@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { SOURCES } from "../../src/cli/completion/values.ts";
-import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
+import type { CommandSpec } from "../../src/cli/table/options.ts";
 import { optionsOf } from "../../src/cli/table/options.ts";
 import { oneOf, spreadOf } from "../harness/long.ts";
 import { FLOW, WORKING } from "./flows.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { personAtWork } from "../../src/cli/terminal/person.ts";
+import { personAtWork } from "../../src/app/adapters/person.ts";
 
 const host = (env: Readonly<Record<string, string>>) =>
   ({ host: { env, self: { pid: 1, host: "vm", started: "" } } }) as unknown as Parameters<typeof personAtWork>[0];

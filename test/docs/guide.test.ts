@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
+import type { CommandSpec } from "../../src/cli/table/options.ts";
 import { runHere } from "../cli/in-process.ts";
 import { makeProject } from "../cli/program.ts";
 

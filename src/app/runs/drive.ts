@@ -47,7 +47,7 @@ export { holdLarge } from "../../run/results/large.ts";
 export interface Watch {
   readonly observers: readonly Observer[];
   readonly signal: AbortSignal;
-  readonly onPromptChanged: (changed: ChangedPrompt) => void;
+  readonly onPromptChanged?: (changed: ChangedPrompt) => void;
   /** Whether a replay fails when prompts differ from the recording. */
   readonly refusesChanges?: boolean;
   readonly loggerFor: (skill: string) => Logger;
@@ -302,7 +302,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     past: opened.events,
     onPromptChanged: (changed) => {
       changes += 1;
-      watch.onPromptChanged(changed);
+      watch.onPromptChanged?.(changed);
     },
   });
   const ask = createAsk({

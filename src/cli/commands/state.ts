@@ -8,8 +8,7 @@ import type { StateStore } from "../../core/engine/ports.ts";
 import { APPLIED } from "../../core/engine/state/delta.ts";
 import { byLastSeen, entryLine } from "../../core/engine/state/entries.ts";
 import { projectOptions, text } from "../flags.ts";
-import type { Action, Flags, Io, Paint } from "../io.ts";
-import { confirms } from "../terminal/person.ts";
+import { type Action, confirms, type Flags, type Io, type Paint } from "../io.ts";
 import { jsonText, painter, programName } from "../terminal/terminal.ts";
 
 export const listStates: Action = async (io, _args, flags) => {

@@ -1,11 +1,11 @@
-import type { CommandSpec, OptionSpec } from "../table/command.ts";
+import type { OptionRow } from "../../app/options.ts";
 import { COMMANDS } from "../table/commands.ts";
-import { optionsOf } from "../table/options.ts";
+import { type CommandSpec, optionsOf } from "../table/options.ts";
 
 /** Kind of candidates for the word under the cursor. */
 export type Wanted =
   | { readonly kind: "command"; readonly commands: readonly CommandSpec[]; readonly isTop: boolean }
-  | { readonly kind: "flag"; readonly options: readonly OptionSpec[] }
+  | { readonly kind: "flag"; readonly options: readonly OptionRow[] }
   /** `name` is the placeholder in the help, such as `run` for `<run>`. */
   | { readonly kind: "value"; readonly name: string; readonly choices: readonly string[] }
   | { readonly kind: "nothing" };
@@ -51,7 +51,7 @@ interface Reading {
   readonly args: string[];
   readonly flags: Map<string, string[]>;
   /** Flag that waits for its value. */
-  open: OptionSpec | undefined;
+  open: OptionRow | undefined;
 }
 
 function take(reading: Reading, word: string): void {
@@ -79,41 +79,41 @@ function take(reading: Reading, word: string): void {
 /** Unknown command, whose arguments cannot be completed. */
 const UNKNOWN: CommandSpec = { usage: "", summary: "" };
 
-function note({ flags }: Reading, option: OptionSpec, value: string): void {
+function note({ flags }: Reading, option: OptionRow, value: string): void {
   const name = namesOf(option).at(-1) ?? "";
   flags.set(name, [...(flags.get(name) ?? []), value]);
 }
 
-function optionsAt({ spec }: Reading): readonly OptionSpec[] {
+function optionsAt({ spec }: Reading): readonly OptionRow[] {
   return spec && !spec.commands ? [...optionsOf(spec), HELP] : spec ? [HELP] : [HELP, VERSION];
 }
 
-const HELP: OptionSpec = ["-h, --help", "show this help"];
-const VERSION: OptionSpec = ["-V, --version", "the program's version"];
+const HELP: OptionRow = ["-h, --help", "show this help"];
+const VERSION: OptionRow = ["-V, --version", "the program's version"];
 
-function optionOf(reading: Reading, name: string): OptionSpec | undefined {
+function optionOf(reading: Reading, name: string): OptionRow | undefined {
   return optionsAt(reading).find((option) => namesOf(option).includes(name));
 }
 
 /** Returns the names of an option, such as `-i` for `-i <key=value>`. */
-export function namesOf([flags]: OptionSpec): readonly string[] {
+export function namesOf([flags]: OptionRow): readonly string[] {
   return flags.replace(/ ?[<[].*/s, "").split(", ");
 }
 
-function placeholderOf([flags]: OptionSpec): string | undefined {
+function placeholderOf([flags]: OptionRow): string | undefined {
   return /^[^<[]*[<[](.+)[>\]]$/.exec(flags)?.[1];
 }
 
 /** Checks whether a word is the option's value. An optional value never starts with a dash. */
-function isValueOf([flags]: OptionSpec, word: string): boolean {
+function isValueOf([flags]: OptionRow, word: string): boolean {
   return !(flags.endsWith("]") && word.startsWith("-"));
 }
 
-function isFree(option: OptionSpec, given: Line["flags"]): boolean {
+function isFree(option: OptionRow, given: Line["flags"]): boolean {
   return option[2]?.repeatable === true || !given.has(namesOf(option).at(-1) ?? "");
 }
 
-function wantedValue(option: OptionSpec): Wanted {
+function wantedValue(option: OptionRow): Wanted {
   const name = `${namesOf(option).at(-1)} ${placeholderOf(option) ?? ""}`;
   return { kind: "value", name, choices: option[2]?.choices ?? [] };
 }

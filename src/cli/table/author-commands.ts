@@ -1,5 +1,4 @@
-import type { CommandSpec } from "./command.ts";
-import { ENGINE, PROJECT, STORE } from "./options.ts";
+import { type CommandSpec, ENGINE, PROJECT, STORE } from "./options.ts";
 
 export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
   {

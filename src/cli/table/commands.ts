@@ -1,7 +1,6 @@
 import { AUTHOR_COMMANDS } from "./author-commands.ts";
-import type { CommandSpec } from "./command.ts";
 import { HISTORY_COMMANDS } from "./history-commands.ts";
-import { PROJECT } from "./options.ts";
+import { type CommandSpec, PROJECT } from "./options.ts";
 import { RUN_COMMANDS } from "./run-commands.ts";
 import { SERVER_COMMANDS } from "./server-commands.ts";
 import { SKILL_COMMANDS } from "./skill-commands.ts";

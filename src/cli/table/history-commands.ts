@@ -1,5 +1,4 @@
-import type { CommandSpec } from "./command.ts";
-import { ENGINE, STORE } from "./options.ts";
+import { type CommandSpec, ENGINE, STORE } from "./options.ts";
 
 export const HISTORY_COMMANDS: readonly CommandSpec[] = [
   {

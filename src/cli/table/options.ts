@@ -1,19 +1,33 @@
-import { OPTIONS } from "../../app/options.ts";
+import { OPTIONS, type OptionRow } from "../../app/options.ts";
+import { usageError } from "../../core/base/errors.ts";
 import type { OptionName } from "../../core/base/options.ts";
-import type { CommandSpec, OptionSpec } from "./command.ts";
+import { amountOf, countOf, durationOf } from "../../core/engine/settings/bounds.ts";
+import type { Action } from "../io.ts";
 
-/** Options that several commands share. */
+/** The command line as data. The code of a command is loaded when the command is called. */
+export interface CommandSpec {
+  /** Name and positional arguments, as the help shows them. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly details?: string;
+  /** Names of shared options, and options that only this command has. */
+  readonly options?: readonly (OptionName | OptionRow)[];
+  readonly commands?: readonly CommandSpec[];
+  readonly load?: () => Promise<Action>;
+  /** Continues the recorded run that its first argument names: the run itself, or its plan. */
+  readonly continues?: "run" | "plan";
+}
 
 type Names = readonly OptionName[];
 
 /** Returns the options of a command, also those that all commands have. */
-export function optionsOf({ options = [] }: CommandSpec): readonly OptionSpec[] {
+export function optionsOf({ options = [] }: CommandSpec): readonly OptionRow[] {
   return [...options, ...SHARED].map((option) => (typeof option === "string" ? OPTIONS[option] : option));
 }
 
 /** Returns an option of a command that describes it in its own words. */
-export function reworded(name: OptionName, help: string): OptionSpec {
-  const [flags, , extra]: OptionSpec = OPTIONS[name];
+export function reworded(name: OptionName, help: string): OptionRow {
+  const [flags, , extra]: OptionRow = OPTIONS[name];
   return [flags, help, extra];
 }
 
@@ -38,3 +52,24 @@ export const RUNNING = [
   ...([...CHOICES, "from-ref", ...PROJECT, "writable-workdir"] as const),
   ...([...DRIVING, ...STORE, "state"] as const),
 ];
+
+/** Readers of values by the form that an option declares. They throw usage errors. */
+const FORMS = { pair: splitPair, amount: amountOf, count: countOf, whole: wholeOf, duration: durationOf };
+
+/** Returns the reader of an option's values. Values of a repeatable option are a list. */
+export function readerOf([flags, , { form, repeatable } = {}]: OptionRow): (value: string, before: unknown) => unknown {
+  const [flag = ""] = flags.split(" ");
+  const read = (value: string) => (form ? FORMS[form](flag, value) : value);
+  return (value, before = []) => (repeatable ? [...(before as unknown[]), read(value)] : read(value));
+}
+
+function splitPair(flag: string, pair: string): [string, string] {
+  const at = pair.indexOf("=");
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
+  throw usageError(`${flag} takes KEY=VALUE, not "${pair}"`);
+}
+
+function wholeOf(flag: string, given: string): number {
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw usageError(`${flag} takes a whole number, not "${given}"`);
+}

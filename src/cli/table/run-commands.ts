@@ -1,5 +1,4 @@
-import type { CommandSpec } from "./command.ts";
-import { DRIVING, PROJECT, RUNNING, reworded, STORE } from "./options.ts";
+import { type CommandSpec, DRIVING, PROJECT, RUNNING, reworded, STORE } from "./options.ts";
 
 export const RUN_COMMANDS: readonly CommandSpec[] = [
   {

@@ -1,5 +1,4 @@
-import type { CommandSpec } from "./command.ts";
-import { CHOICES, PROJECT, STORE } from "./options.ts";
+import { CHOICES, type CommandSpec, PROJECT, STORE } from "./options.ts";
 
 export const SERVER_COMMANDS: readonly CommandSpec[] = [
   {

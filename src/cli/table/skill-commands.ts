@@ -1,6 +1,5 @@
 import { FORMATS } from "../../core/skill/skill.ts";
-import type { CommandSpec } from "./command.ts";
-import { PROJECT } from "./options.ts";
+import { type CommandSpec, PROJECT } from "./options.ts";
 
 export const SKILL_COMMANDS: readonly CommandSpec[] = [
   {

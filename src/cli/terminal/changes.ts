@@ -1,7 +1,7 @@
 import { plainText } from "../../core/base/inert.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import { diffPrompts } from "../../reports/record/prompt-diff.ts";
-import { amount, type Paint } from "./terminal.ts";
+import { amount, colourDiff, type Paint } from "./terminal.ts";
 
 const MOST_SHOWN = 5;
 const MOST_LINES = 60;
@@ -26,10 +26,4 @@ function describeChange({ key, recorded, now }: ChangedPrompt, paint: Paint): st
     title,
     ...[...lines.slice(0, MOST_LINES), ...cut].map((line) => `    ${colourDiff(plainText(line), paint)}`),
   ].join("\n");
-}
-
-/** Colors a line of a diff by its sign. */
-export function colourDiff(line: string, paint: Paint): string {
-  if (line.startsWith("+")) return paint("green", line);
-  return line.startsWith("-") ? paint("red", line) : paint("dim", line);
 }

@@ -44,6 +44,21 @@ export function oneLine(text: string, most: number): string {
   return line.length > most ? `${line.slice(0, Math.max(0, most - 1))}…` : line;
 }
 
+/** Pads the cells of a table to the widths of its columns. */
+export function padTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    return cells.join("  ").trimEnd();
+  });
+}
+
+/** Colors a line of a diff by its sign. */
+export function colourDiff(line: string, paint: Paint): string {
+  if (line.startsWith("+")) return paint("green", line);
+  return line.startsWith("-") ? paint("red", line) : paint("dim", line);
+}
+
 const COLOURS = { error: "red", warning: "yellow", note: "blue" } as const;
 
 /** Describes a finding, followed by the lines that show its place. */

@@ -1,4 +1,5 @@
 import type { Person } from "../../app/adapters/mcp-connections.ts";
+import { recordedSkills } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import {
   type InlineSkills,
@@ -12,8 +13,7 @@ import { plainLine } from "../../core/base/inert.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { isCi } from "../ci/ci.ts";
 import { projectOptions } from "../flags.ts";
-import type { Flags, Io } from "../io.ts";
-import { confirms } from "./person.ts";
+import { confirms, continuedRun, type Flags, type Io } from "../io.ts";
 import { painter } from "./terminal.ts";
 
 /** Workflow to run, with its inline skills. */
@@ -31,6 +31,12 @@ export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) =
     const owners = new Set([...used].map((reference) => opened.skills.owner(reference)));
     return [...owners].map((reference) => ({ reference, inline }));
   });
+}
+
+/** Opens the project for the run that the command continues. Asks the user to trust the skills of its record. */
+export function openRecorded(io: Io, flags: Flags): Promise<Workspace> {
+  const { workflow } = continuedRun(io).record;
+  return openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
 }
 
 /** Skill to ask the user about. */

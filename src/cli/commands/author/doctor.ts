@@ -10,7 +10,7 @@ import { fallbackWarnings } from "../../../app/runs/warnings.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../../app/secrets.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, type SkillEntries } from "../../../app/skills/entries.ts";
 import { allSkills, examineSkill, type SkillState } from "../../../app/skills/states.ts";
-import { configFindings, openWorkspace, unknownSkills } from "../../../app/workspace.ts";
+import { configFindings, unknownSkills } from "../../../app/workspace.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
@@ -21,12 +21,12 @@ import { checkModels, modelAvailability, parseModels } from "../../../core/docum
 import type { LoadedPolicy } from "../../../core/document/policy.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { QueueState } from "../../../core/engine/ports.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openProject, text } from "../../flags.ts";
 import type { Action, Flags } from "../../io.ts";
 import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
 export const doctor: Action = async (io, [file], flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const { workflow, documents = [], findings = [] } = file === undefined ? {} : soundWorkflow(workspace, file);
   const entries: SkillEntries = workflow
     ? await skillsOfRun(workspace, workflow, documents)

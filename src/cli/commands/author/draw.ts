@@ -5,13 +5,12 @@ import { taintOf } from "../../../app/checks/taint.ts";
 import { readWorkflow } from "../../../app/documents.ts";
 import { documentsOf } from "../../../app/host.ts";
 import { readInner } from "../../../app/runs/inner.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { runDot, workflowDot } from "../../../reports/drawing/dot.ts";
 import { runMermaid, workflowMermaid } from "../../../reports/drawing/mermaid.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 
 export const graph: Action = async (io, [given = ""], flags) => {
@@ -20,7 +19,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
     if (format === "mermaid") return mermaid();
     return format === "dot" ? dot() : (await import("../../../reports/drawing/svg.ts")).renderSvg(dot());
   };
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const path = resolve(documentsOf(io.host), given);
   if (existsSync(path) && !given.endsWith(".jsonl")) {
     const { workflow, inline, place, diagnostics } = readWorkflow(workspace, given);

@@ -1,10 +1,8 @@
 import { findProblems } from "../../../app/checks/validate.ts";
-import { environmentRedactor } from "../../../app/secrets.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { type Finding, hasErrors, isDiagnostic, type Shown, shownFinding } from "../../../core/base/diagnostic.ts";
 import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { logJson } from "../../../core/base/inert.ts";
-import { projectOptions, sourceChoices, text } from "../../flags.ts";
+import { openGuarded, sourceChoices, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { framesOf } from "../../terminal/frame.ts";
 import { amount, describeDiagnostic, jsonText, painter, programName } from "../../terminal/terminal.ts";
@@ -12,8 +10,7 @@ import { amount, describeDiagnostic, jsonText, painter, programName } from "../.
 export const validate: Action = async (io, files, flags) => {
   if (flags.explain !== undefined) return (await import("./explain.ts")).explain(io, files, flags);
   if (files.length === 0) throw withoutWorkflow();
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const found = await findProblems(workspace, files, sourceChoices(flags));
   const findings = found.map((finding) => shownFinding(flags.strict === true ? raised(finding) : finding));
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");

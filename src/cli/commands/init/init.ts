@@ -1,26 +1,32 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { environmentRedactor } from "../../../app/secrets.ts";
-import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
+import { projectFolder } from "../../../app/workspace.ts";
 import { unwritten, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { shortText } from "../../../core/base/preview.ts";
 import { makeFolder, replaceFile } from "../../../files/files.ts";
 import { packagePath } from "../../../files/own-files.ts";
 import { isCi } from "../../ci/ci.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openGuarded, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
-import { ACTION, GITHUB_FILE, type StartedBy } from "./jobs.ts";
+import { ACTION, GITHUB_FILE, jobFile, type StartedBy } from "./jobs.ts";
 import { lastErrorsIn } from "./last-error.ts";
-import { configText, environmentText, jobFile } from "./settings.ts";
-import { editorLine, pathsOf, type Shipped, type StarterFile, shippedFiles, starterFiles } from "./starter.ts";
+import {
+  configText,
+  editorLine,
+  environmentText,
+  pathsOf,
+  type Shipped,
+  type StarterFile,
+  shippedFiles,
+  starterFiles,
+} from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";
 
 /** Runs `skillflow init`: writes a workflow that runs without a key. Never overwrites existing files. */
 export const init: Action = async (io, [given], flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const root = projectFolder(io.host);
   const survey = await surveyProject(workspace, root, io.host.env);
   const errors = flags.from === undefined ? await lastErrorsIn(workspace, survey.logs) : [];

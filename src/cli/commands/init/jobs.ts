@@ -1,4 +1,7 @@
+import { defined } from "../../../core/base/values.ts";
 import { fillTemplate, type Values } from "../../templates/fill.ts";
+import { pathsOf, type StarterFile } from "./starter.ts";
+import type { Survey } from "./survey.ts";
 
 interface CiJob {
   /** Path of the workflow in the repository. */
@@ -15,9 +18,7 @@ interface CiJob {
   readonly writes: readonly string[];
 }
 
-interface GithubJob extends CiJob {
-  readonly startedBy: StartedBy;
-}
+type GithubJob = CiJob & { readonly startedBy: StartedBy };
 
 export type StartedBy = "alert" | "schedule" | "pull request";
 
@@ -42,14 +43,14 @@ export function githubJob(job: GithubJob): string {
 }
 
 /** Returns a job that calls the two jobs of a workflow in another repository: OWNER/REPO/PATH@COMMIT. */
-export function callingJob({ workflow, model, key, reads, writes }: CiJob, reuse: string): string {
+export function callingJob(job: CiJob, reuse: string): string {
+  const { workflow, model } = job;
   return fillTemplate("jobs/github-reuse.yml", {
     reuse,
     started: ALERTS,
     workflow: scalar(workflow),
     model: model === undefined ? "" : `      model: ${scalar(model)}\n`,
-    analyse_variables: listed([...(key === undefined ? [] : [key]), ...reads]),
-    apply_variables: listed(writes),
+    ...variablesOf(job),
   });
 }
 
@@ -108,11 +109,11 @@ function scalar(text: string): string {
 export const GITLAB_FILE = ".gitlab-ci.skillflow.yml";
 
 /** Returns two GitLab CI jobs: one runs the project's workflow, the other applies its plan. */
-export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob): string {
+export function gitlabJob(job: CiJob): string {
+  const { workflow, model, state } = job;
   const digest = state === undefined ? "" : ` --state git:${state} --report digest=triage/out/digest.md`;
   return fillTemplate("jobs/gitlab.yml", {
-    analyse_variables: listed([...(key === undefined ? [] : [key]), ...reads]),
-    apply_variables: listed(writes),
+    ...variablesOf(job),
     remembered: state === undefined ? "" : remembered(state),
     workflow: JSON.stringify(workflow),
     model: model === undefined ? "" : `    MODEL: ${JSON.stringify(model)}\n`,
@@ -126,6 +127,39 @@ function remembered(state: string): string {
 `;
 }
 
-function listed(variables: readonly string[]): string {
-  return variables.length === 0 ? "none" : variables.join(", ");
+/** Lists the variables of both jobs, for a comment. */
+function variablesOf({ key, reads, writes }: CiJob): Values {
+  const listed = (variables: readonly string[]) => (variables.length === 0 ? "none" : variables.join(", "));
+  return {
+    analyse_variables: listed([...(key === undefined ? [] : [key]), ...reads]),
+    apply_variables: listed(writes),
+  };
+}
+
+interface JobSetting {
+  readonly name: string;
+  readonly survey: Survey;
+  readonly state?: string;
+  readonly startedBy?: StartedBy;
+  /** Workflow of another repository that the job calls. */
+  readonly reuse?: string | undefined;
+}
+
+/** Returns the CI file. Secrets for writing go only to the job that applies the plan, never to the one that calls the model. */
+export function jobFile(
+  ci: "github" | "gitlab",
+  { name, survey, state, startedBy = "alert", reuse }: JobSetting,
+): StarterFile {
+  const { readers, tellers, variables, key = "ANTHROPIC_API_KEY" } = survey;
+  const namesOf = (ids: readonly string[]) => {
+    const all = ids
+      .flatMap((id) => variables.get(id) ?? [])
+      .filter(({ isRequired, isSecret }) => isRequired || isSecret);
+    return [...new Set(all.map((variable) => variable.name))];
+  };
+  const secrets = { key, reads: namesOf(readers), writes: namesOf(tellers) };
+  const job = { workflow: pathsOf(name).workflow, ...secrets, ...defined("state", state) };
+  if (ci === "gitlab") return [GITLAB_FILE, gitlabJob(job)];
+  if (reuse !== undefined) return [GITHUB_FILE, callingJob(job, reuse)];
+  return [GITHUB_FILE, githubJob({ ...job, startedBy })];
 }

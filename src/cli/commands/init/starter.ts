@@ -140,3 +140,33 @@ function filesFor(name: string, template: string, values: Values): StarterFile[]
     return texts.filter(([file]) => file.startsWith(`${part}.`)).map(([, text]): StarterFile => [path, text]);
   });
 }
+
+/** Returns the `.skillflow.yml`. */
+export function configText({ key }: Survey): string {
+  const model = key === "OPENAI_API_KEY" ? "openai:gpt-5" : "anthropic:claude-sonnet-4-5";
+  return `# Settings for all runs of this project. Flags override them.
+${key === undefined ? "# " : ""}model: ${model}
+writes: plan # queue writes until \`skillflow apply\`
+limits: { max_cost_usd: 2, timeout: 30m }
+`;
+}
+
+const MODELS = `# Variables of the workflow. All are optional: a skill without its required variables is not used.
+# Skillflow reads such a file only if you name it: skillflow run WORKFLOW --env-from .env
+
+# A model: one is enough
+#ANTHROPIC_API_KEY=
+#OPENAI_API_KEY=
+`;
+
+/** Returns the `.env.example`, with the variables of all skills that a triage may use. */
+export function environmentText({ variables }: Survey): string {
+  const sections = [...variables].flatMap(([id, fields]) => {
+    if (fields.length === 0) return [];
+    const lines = fields.map(({ name, description, isRequired }) => {
+      return `# ${description.replace(/\s+/g, " ")}${isRequired ? " (required)" : ""}\n#${name}=\n`;
+    });
+    return [`# ${id}\n${lines.join("")}`];
+  });
+  return [MODELS, ...sections].join("\n");
+}

@@ -1,5 +1,6 @@
 import { closeSync, lstatSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { personAtWork } from "../../../app/adapters/person.ts";
 import { recordedSkills } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
 import {
@@ -23,7 +24,6 @@ import {
 } from "../../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
 import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { messageOf, type SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
@@ -33,11 +33,10 @@ import { withOptions } from "../../../core/engine/result/signal-command.ts";
 import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
 import { githubActions, isCi } from "../../ci/ci.ts";
-import { list, projectOptions, text } from "../../flags.ts";
+import { list, openGuarded, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
-import { personAtWork } from "../../terminal/person.ts";
 import { describeLosses, describeOutcome, describePlan, describeStandings } from "../../terminal/plan-view.ts";
 import { keepDrawing, spinning } from "../../terminal/progress/live.ts";
 import { headingOf } from "../../terminal/progress/tree.ts";
@@ -169,8 +168,7 @@ async function reportPlan(
   flags: Flags,
   { given, reports }: { readonly given: string; readonly reports: PlanReports },
 ): Promise<number> {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  openGuarded(io, flags);
   const { stored, operations } = review(io, given);
   const { run } = stored.record;
   const plan = viewPlan({ ...stored, operations });

@@ -1,4 +1,3 @@
-import { recordedSkills } from "../../../app/documents.ts";
 import { planRecheck, prepareRecheck, recheckOf } from "../../../app/runs/afterwards/recheck.ts";
 import { readEnded } from "../../../app/runs/afterwards/verify.ts";
 import { startRun } from "../../../app/runs/drive.ts";
@@ -14,7 +13,7 @@ import { continuedRun, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, writeOutputs } from "../../outputs.ts";
 import { tellingRefusal } from "../../refused.ts";
 import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
-import { openTrusted, personAt } from "../../terminal/trust.ts";
+import { openRecorded, personAt } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";
 
 /** Runs `skillflow recheck`: repeats the calls that the kept claims of a run cite, and compares. */
@@ -24,11 +23,9 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
   const window = given === undefined ? undefined : parseDuration(given);
   if (given !== undefined && window === undefined)
     throw usageError(`--window ${given} is not a duration above 0`, "such as 30m");
-  const { record: earlier } = continuedRun(io);
-  const { workflow } = earlier;
-  const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
+  const workspace = await openRecorded(io, flags);
   io.protect(environmentRedactor(workspace));
-  const of = await readEnded(workspace, earlier.run);
+  const of = await readEnded(workspace, continuedRun(io).record.run);
   const plan = await planRecheck(workspace, of, { now: Date.now(), window });
   const signal = interruptSignal(io);
   const connect = { signal, person: personAt(io) };
@@ -40,7 +37,6 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
     const finished = await startRun(workspace, prepared, {
       observers: [],
       signal,
-      onPromptChanged: () => undefined,
       loggerFor: (skill) => skillLogger(io, flags, skill),
       onOpened: () => {
         io.beginning.recorded = () => workspace.store.read(prepared.record.run);

@@ -1,7 +1,6 @@
 import { recordedReport } from "../../../app/runs/inspect.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
-import { projectOptions } from "../../flags.ts";
+import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 
@@ -10,7 +9,7 @@ export const report: Action = async (io, [given = ""], flags) => {
   if (outputs.out === undefined && outputs.reports.length === 0) {
     throw usageError("no report was requested", "name a folder with --out DIR, or files with --report KIND=PATH");
   }
-  const told = await recordedReport(openWorkspace(io.host, projectOptions(flags)), given);
+  const told = await recordedReport(openProject(io, flags), given);
   checkPlaces(io, outputs);
   const written: WrittenFile[] = [];
   const planned = told.plan && { plan: told.plan, place: undefined };

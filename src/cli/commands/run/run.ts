@@ -1,5 +1,6 @@
+import { personAtWork } from "../../../app/adapters/person.ts";
 import { findRecording, planPlace } from "../../../app/adapters/stores.ts";
-import { readWorkflow, recordedSkills } from "../../../app/documents.ts";
+import { readWorkflow } from "../../../app/documents.ts";
 import type { Workspace } from "../../../app/host.ts";
 import { readEarlier, withEarlier } from "../../../app/runs/afterwards/from-run.ts";
 import {
@@ -15,35 +16,32 @@ import { prepareReplay } from "../../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { quoteTheirs } from "../../../core/base/voice.ts";
 import { modelText } from "../../../core/document/model-list.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
-import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { ChangedPrompt } from "../../../core/engine/event/prompt.ts";
 import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
 import { githubActions } from "../../ci/ci.ts";
-import { list, projectOptions, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
+import { list, openProject, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
-import { personAtWork } from "../../terminal/person.ts";
 import { liveProgress } from "../../terminal/progress/live.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
 import type { Resumed } from "../../terminal/progress/tree.ts";
 import { isLive, jsonLine, jsonText, painter, programName } from "../../terminal/terminal.ts";
-import { openTrusted, personAt } from "../../terminal/trust.ts";
+import { openRecorded, openTrusted, personAt } from "../../terminal/trust.ts";
 import { describeShortfall, describeVerdict } from "../../terminal/verdict.ts";
 
 export const run = tellingRefusal(async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const isDetached = flags.detach === true;
   const workspace = isDetached
-    ? openWorkspace(io.host, projectOptions(flags))
+    ? openProject(io, flags)
     : await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
   const queue = isDetached ? queueOf(workspace, flags) : undefined;
   const connect = { signal: interruptSignal(io), person: personAt(io) };
@@ -99,23 +97,39 @@ export const resume = tellingRefusal(async (io, _, flags) => {
   io.beginning.workflow = workflow.id;
   checkResumable(stored, from);
   if (flags.detach === true) return leaveToWorker(io, flags, { run: stored.record.run, from });
-  const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
+  const last = stored.events.findLast((event) => event.type === "node:enter" || event.type === "route");
+  const at = from ?? (last?.type === "route" ? last.to : last?.node) ?? workflow.entry;
+  return continueRun(io, flags, { outputs, at, how: { from } });
+});
+
+interface Continuing {
+  readonly outputs: Outputs;
+  /** Node at which the run continues. */
+  readonly at: string;
+  readonly how: Parameters<typeof resumeRun>[3];
+}
+
+/** Drives the stored run on, from a node or with a decision. */
+async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Continuing): Promise<number> {
+  const stored = continuedRun(io);
+  const workspace = await openRecorded(io, flags);
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
+  const start = (watch: Watch) => resumeRun(workspace, prepared, watch, how);
   return watchRun(io, flags, {
     outputs,
     prepared,
     workspace,
     ...connect,
-    resumed: { at: from ?? lastNode(stored.events) ?? workflow.entry, events: stored.events },
-    start: (watch) => resumeRun(workspace, prepared, watch, { from }),
+    resumed: { at, events: stored.events },
+    start,
   });
-});
+}
 
 /** Records the resume request and queues the run for a worker. */
 async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const queue = queueOf(workspace, flags);
   await recordResume(workspace, run, { from, choices: runChoices(flags) });
   await queue.requeue(run);
@@ -125,26 +139,13 @@ async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string;
 
 export const signal = tellingRefusal(async (io, [, node = ""], flags) => {
   const outputs = chooseOutputs(flags);
-  const stored = continuedRun(io);
-  const { record, events } = stored;
+  const { record, events } = continuedRun(io);
   io.beginning.workflow = record.workflow.id;
   const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
   // An unfinished run cannot be checked yet: another process may hold its lock.
   if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
   if (flags.run === false || flags.detach === true) return recordAlone(io, flags, { run: record.run, said });
-  const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
-  const workspace = await openTrusted(io, flags, async () => workflow);
-  const connect = { signal: interruptSignal(io), person: personAt(io) };
-  const choices = runChoices(flags);
-  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
-  return watchRun(io, flags, {
-    outputs,
-    prepared,
-    workspace,
-    ...connect,
-    resumed: { at: node, events },
-    start: (watch) => resumeRun(workspace, prepared, watch, { said }),
-  });
+  return continueRun(io, flags, { outputs, at: node, how: { said } });
 });
 
 function approvalIn({ approve, deny }: Flags): boolean {
@@ -155,7 +156,7 @@ function approvalIn({ approve, deny }: Flags): boolean {
 }
 
 async function recordAlone(io: Io, flags: Flags, { run, said }: { run: string; said: Said }): Promise<number> {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const queue = flags.detach === true ? queueOf(workspace, flags) : undefined;
   await recordWord(workspace, run, said, { later: queue === undefined });
   await queue?.requeue(run);
@@ -165,14 +166,9 @@ async function recordAlone(io: Io, flags: Flags, { run, said }: { run: string; s
   return 0;
 }
 
-function lastNode(events: readonly RunEvent[]): string | undefined {
-  const last = events.findLast((event) => event.type === "node:enter" || event.type === "route");
-  return last?.type === "route" ? last.to : last?.node;
-}
-
 export const replay = tellingRefusal(async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const recording = await findRecording(workspace, given);
   io.beginning.workflow = recording.stored.record.workflow.id;
   const signal = interruptSignal(io);

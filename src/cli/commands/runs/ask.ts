@@ -1,4 +1,3 @@
-import { recordedSkills } from "../../../app/documents.ts";
 import { askRun } from "../../../app/runs/afterwards/ask.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
@@ -8,13 +7,13 @@ import { continuedRun, interruptSignal } from "../../io.ts";
 import { tellingRefusal } from "../../refused.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
 import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
-import { openTrusted, personAt } from "../../terminal/trust.ts";
+import { openRecorded, personAt } from "../../terminal/trust.ts";
 import { skillLogger } from "../run/run.ts";
 
 /** Runs `skillflow ask`: a model answers a question about an earlier run from its record. */
 export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
-  const { run, workflow } = continuedRun(io).record;
-  const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
+  const { run } = continuedRun(io).record;
+  const workspace = await openRecorded(io, flags);
   io.protect(environmentRedactor(workspace));
   const signal = interruptSignal(io);
   const progress = plainProgress((line) => void io.err(line));
@@ -28,7 +27,6 @@ export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
       return {
         observers: flags.quiet === true ? [] : [progress],
         signal,
-        onPromptChanged: () => undefined,
         loggerFor: (skill) => skillLogger(io, flags, skill),
         onOpened: () => {
           io.beginning.recorded = () => workspace.store.read(record.run);

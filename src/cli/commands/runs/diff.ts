@@ -1,16 +1,14 @@
 import { compareRuns, type RunDiff } from "../../../app/runs/inspect.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, plural } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
-import { projectOptions } from "../../flags.ts";
+import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { colourDiff } from "../../terminal/changes.ts";
-import { jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
+import { colourDiff, jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
 
 export const diffRuns: Action = async (io, [a = "", b = ""], flags) => {
-  const found = await compareRuns(openWorkspace(io.host, projectOptions(flags)), a, b);
+  const found = await compareRuns(openProject(io, flags), a, b);
   const view = { paint: painter(io, flags), most: flags.verbose === true ? Number.POSITIVE_INFINITY : MOST_SHOWN };
   if (flags.json === true) await io.out(jsonText(found));
   else await io.outText(`${describeDiff(found, view).join("\n")}\n`);

@@ -2,19 +2,16 @@ import { resolve } from "node:path";
 import { exportSpans, OTLP_URL } from "../../../app/adapters/otlp.ts";
 import { findRecording } from "../../../app/adapters/stores.ts";
 import { reportOf } from "../../../app/runs/inspect.ts";
-import { environmentRedactor } from "../../../app/secrets.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { VERSION } from "../../../files/own-files.ts";
 import { atifTrajectory } from "../../../reports/telemetry/atif.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openGuarded, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { writeReport } from "../../outputs.ts";
 import { amount, jsonText } from "../../terminal/terminal.ts";
 
 export const exportRun: Action = async (io, [given = ""], flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const format = text(flags, "format");
   const url = text(flags, "otlp") ?? (format === undefined ? io.host.env[OTLP_URL] : undefined);
   if (url === undefined && format === undefined) {

@@ -1,13 +1,12 @@
+import { personAtWork } from "../../../app/adapters/person.ts";
 import { recordFeedback } from "../../../app/runs/afterwards/feedback.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { personAtWork } from "../../terminal/person.ts";
 import { jsonText } from "../../terminal/terminal.ts";
 
 export const feedback: Action = async (io, [run = "", judgement = ""], flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const by = text(flags, "by") ?? personAtWork(io);
   const line = await recordFeedback(workspace, run, { judgement, cause: text(flags, "cause"), by });
   if (flags.json === true) {

@@ -1,15 +1,14 @@
-import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, shortText } from "../../../core/base/preview.ts";
 import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import { stateOf } from "../../../reports/model/account.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { describeFailure, duration, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
 
 export const listRuns: Action = async (io, _args, flags) => {
-  const store = openWorkspace(io.host, projectOptions(flags)).store;
+  const store = openProject(io, flags).store;
   const kind = text(flags, "kind");
   const runs: RunSummary[] = [];
   for (const found of await Promise.allSettled((await store.list()).map((run) => store.skim(run)))) {

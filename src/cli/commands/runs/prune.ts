@@ -1,8 +1,7 @@
-import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
-import { number, projectOptions } from "../../flags.ts";
+import { number, openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, describeFailure, jsonText } from "../../terminal/terminal.ts";
 
@@ -16,7 +15,7 @@ export const pruneRuns: Action = async (io, _args, flags) => {
       "pass --keep N to keep the newest runs, or --older-than DURATION to remove only older runs",
     );
   }
-  const store = openWorkspace(io.host, projectOptions(flags)).store;
+  const store = openProject(io, flags).store;
   const removed: string[] = [];
   const runs = (await store.list()).slice(keep ?? 0);
   const skimmed = await Promise.allSettled(runs.map((run) => store.skim(run)));

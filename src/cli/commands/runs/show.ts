@@ -1,19 +1,18 @@
 import { findRun } from "../../../app/adapters/stores.ts";
 import { inspectNode } from "../../../app/runs/inspect.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
-import { projectOptions } from "../../flags.ts";
+import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, jsonLine, jsonText, oneLine, painter, programName } from "../../terminal/terminal.ts";
 import { describeVerdict } from "../../terminal/verdict.ts";
 
 export const showRun: Action = async (io, [given = "", node], flags) => {
-  const store = openWorkspace(io.host, projectOptions(flags)).store;
+  const store = openProject(io, flags).store;
   const stored = await store.read(await findRun(store, given));
   if (node !== undefined) return (await import("./show-node.ts")).showNode(io, inspectNode(stored, node), flags);
   if (flags.stream === true) {

@@ -1,13 +1,12 @@
 import { collectStats, SINCE_MS, type Stats } from "../../../app/runs/afterwards/stats.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
-import { number, projectOptions } from "../../flags.ts";
+import { number, openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
 export const stats: Action = async (io, _args, flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const found = await collectStats(workspace, Date.now() - (number(flags, "since") ?? SINCE_MS));
   if (flags.json === true) {
     await io.out(jsonText(found));

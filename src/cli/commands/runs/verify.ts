@@ -1,14 +1,13 @@
 import { type Verification, verifyRun } from "../../../app/runs/afterwards/verify.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
 
 const MOST_SHOWN = 10;
 
 export const verify: Action = async (io, [given = ""], flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const { verification, exitCode } = await verifyRun(workspace, given, text(flags, "digest"));
   if (flags.json === true) await io.out(jsonText(verification));
   else

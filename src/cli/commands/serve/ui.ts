@@ -1,13 +1,11 @@
 import { basename } from "node:path";
-import { environmentRedactor } from "../../../app/secrets.ts";
 import { openSite } from "../../../app/views/site.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { openUi, type Pages } from "../../../protocol/ui-server.ts";
 import { runPage } from "../../../reports/site/live.ts";
 import { problemPage } from "../../../reports/site/page.ts";
 import { runsPage } from "../../../reports/site/runs.ts";
 import { statsPage } from "../../../reports/site/stats.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openGuarded, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { portOf } from "../../serving.ts";
 
@@ -15,8 +13,7 @@ import { portOf } from "../../serving.ts";
 const GRACE_MS = 100;
 
 export const ui: Action = async (io, _args, flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
   const place = text(flags, "store") ?? basename(io.host.cwd);
   const pages: Pages = {

@@ -83,7 +83,6 @@ export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: Pr
     observers: [progress, warner],
     // Never aborts: a worker that is stopping lets its runs finish.
     signal: new AbortController().signal,
-    onPromptChanged: () => undefined,
     loggerFor: (skill: string) => skillLogger(io, flags, skill),
   };
 }

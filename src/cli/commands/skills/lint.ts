@@ -1,33 +1,32 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { documentsOf, type Workspace } from "../../../app/host.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { didYouMean } from "../../../core/base/values.ts";
-import { projectOptions } from "../../flags.ts";
+import { openProject } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
 import { framesOf } from "../../terminal/frame.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../../terminal/terminal.ts";
 
-interface Problem extends Diagnostic {
-  readonly skill: string;
-}
-
 export const lintSkills: Action = async (io, targets, flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const found = await Promise.all(targets.map((target) => lintTarget(workspace, target)));
-  const linted = targets.length === 0 ? await workspace.skills.lint() : distinct(found.flat());
-  const problems = linted.flatMap(({ skill, problems }) => problems.map((problem): Problem => ({ ...problem, skill })));
+  const distinct = new Map(found.flat().map((skill) => [skill.directory, skill]));
+  const linted = targets.length === 0 ? await workspace.skills.lint() : [...distinct.values()];
+  const problems = linted.flatMap(({ skill, problems: own }) =>
+    own.map((problem) => ({ ...seenFrom(io, problem), skill })),
+  );
   const errors = problems.filter(({ severity }) => severity === "error").length;
   if (flags.json === true) {
-    await io.out(
-      jsonText({ schema: "skillflow.lint/1", problems: problems.map((problem) => publicShape(io, problem)) }),
-    );
+    const shown = problems.map(({ severity, code, message, file, line, column, skill }) => {
+      return { severity, code, message, path: file ?? null, line: line ?? null, column: column ?? null, skill };
+    });
+    await io.out(jsonText({ schema: "skillflow.lint/1", problems: shown }));
   } else {
     const paint = painter(io, flags);
     const frame = framesOf(io, paint, flags);
-    for (const problem of problems.map((each) => seenFrom(io, each))) {
+    for (const problem of problems) {
       await io.err(`${describeDiagnostic(problem, paint, frame(problem))}\n`);
     }
     const counts = `${amount(errors, "error")}, ${amount(problems.length - errors, "warning")}`;
@@ -60,17 +59,8 @@ function unknownTarget(target: string, exists: boolean, ids: ReadonlySet<string>
     : usageError(`there is no folder or skill "${target}"`, didYouMean(target, ids) ?? "run skillflow skills list");
 }
 
-function distinct(linted: Linted): Linted {
-  return [...new Map(linted.map((skill) => [skill.directory, skill])).values()];
-}
-
-function seenFrom({ host }: Io, problem: Problem): Problem {
+function seenFrom({ host }: Io, problem: Diagnostic): Diagnostic {
   if (problem.file === undefined) return problem;
   const path = relative(documentsOf(host), problem.file);
   return path.startsWith("..") || path === "" ? problem : { ...problem, file: path };
-}
-
-function publicShape(io: Io, problem: Problem) {
-  const { severity, code, message, file, line, column, skill } = seenFrom(io, problem);
-  return { severity, code, message, path: file ?? null, line: line ?? null, column: column ?? null, skill };
 }

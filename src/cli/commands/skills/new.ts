@@ -1,15 +1,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
+import { projectFolder } from "../../../app/workspace.ts";
 import { unwritten, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { didYouMean } from "../../../core/base/values.ts";
 import { FORMATS, type Format } from "../../../core/skill/skill.ts";
 import { makeFolder } from "../../../files/files.ts";
 import { isCi } from "../../ci/ci.ts";
-import { list, projectOptions, text } from "../../flags.ts";
-import type { Action, Flags, Io } from "../../io.ts";
-import { confirms } from "../../terminal/person.ts";
+import { list, openProject, text } from "../../flags.ts";
+import { type Action, confirms, type Flags, type Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 import { ADVICE, newSkillFiles } from "./templates.ts";
 
@@ -86,7 +85,7 @@ async function fromDescription(io: Io, args: readonly string[], flags: Flags): P
 
 /** Throws if a built-in skill has this id, because the tools of the new skill would never be offered. */
 async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<void> {
-  const entry = await openWorkspace(host, projectOptions(flags)).skills.find(id);
+  const entry = await openProject({ host }, flags).skills.find(id);
   if (!entry?.isBuiltin) return;
   const hint = `choose another id, such as our-${id}`;
   throw usageError(`${id} is a built-in skill and cannot be replaced; nothing was written`, hint);

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { withRemoteSkills } from "../../../app/calls/call-skill.ts";
 import type { Workspace } from "../../../app/host.ts";
 import { allSkills, HELD_SCRIPTS } from "../../../app/skills/states.ts";
-import { openWorkspace, type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
+import { type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { didYouMean, isObject } from "../../../core/base/values.ts";
 import { wantedOf } from "../../../core/skill/availability/config-form.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
-import { projectOptions } from "../../flags.ts";
+import { openProject } from "../../flags.ts";
 import { type Action, type Io, interruptSignal } from "../../io.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const signal = interruptSignal(io);
   const { entries, warnings } = await withRemoteSkills(workspace, await allSkills(workspace), { signal });
   const paint = painter(io, flags);
@@ -113,7 +113,7 @@ function stateOf({ skill, unavailable, isLacking, withheld, scripts, holdsScript
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
-  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openProject(io, flags);
   const { skills } = workspace;
   const found = await skills.find(id);
   const signal = interruptSignal(io);

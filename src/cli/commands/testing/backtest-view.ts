@@ -1,22 +1,12 @@
 import { plural } from "../../../core/base/preview.ts";
 import type { BacktestResult } from "../../../core/outward/testing/backtest-result.ts";
-import { oneLine } from "../../terminal/terminal.ts";
+import { oneLine, padTable } from "../../terminal/terminal.ts";
 
 /** Result of a backtest for people. */
 
 const HEAD = [
-  "Case",
-  "Score",
-  "Right",
-  "Partly",
-  "Wrong",
-  "Abstained",
-  "Decoys",
-  "Agreement",
-  "Calls",
-  "Tokens",
-  "Cost",
-  "Time",
+  ...["Case", "Score", "Right", "Partly", "Wrong", "Abstained"],
+  ...["Decoys", "Agreement", "Calls", "Tokens", "Cost", "Time"],
 ];
 
 function rowsOf({ cases, total }: BacktestResult): string[][] {
@@ -33,15 +23,7 @@ function cellsOf(name: string, row: BacktestResult["total"] | BacktestResult["ca
 }
 
 export function backtestTable(document: BacktestResult): string {
-  const table = [HEAD, ...rowsOf(document)];
-  const widths = HEAD.map((_, n) => Math.max(...table.map((row) => row[n]?.length ?? 0)));
-  const lines = table.map((row) =>
-    row
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-  return `${[...lines, ...notesOf(document)].join("\n")}\n`;
+  return `${[...padTable([HEAD, ...rowsOf(document)]), ...notesOf(document)].join("\n")}\n`;
 }
 
 export function backtestMarkdown(document: BacktestResult): string {

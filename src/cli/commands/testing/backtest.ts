@@ -1,17 +1,15 @@
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
-import { environmentRedactor } from "../../../app/secrets.ts";
 import { BACKTEST_RUNS, type BacktestedCase, runBacktest } from "../../../app/testing/backtest.ts";
 import { type Cases, feedbackCases, loadCases } from "../../../app/testing/backtest-cases.ts";
 import { backtestDocument } from "../../../app/testing/documents.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { parseJson } from "../../../core/base/values.ts";
 import type { BacktestResult } from "../../../core/outward/testing/backtest-result.ts";
 import { compareScores, type Scores } from "../../../core/outward/testing/grade.ts";
 import { makeFolder } from "../../../files/files.ts";
-import { number, projectOptions, runChoices, text } from "../../flags.ts";
+import { number, openGuarded, runChoices, text } from "../../flags.ts";
 import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { writeReport } from "../../outputs.ts";
 import { jsonText } from "../../terminal/terminal.ts";
@@ -22,8 +20,7 @@ export const backtest: Action = async (io, [place], flags) => {
   const writes = text(flags, "writes");
   if (writes !== undefined && writes !== "deny")
     throw usageError(`a backtest never writes: --writes ${writes} is not possible`);
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const isFeedback = flags.fromFeedback === true;
   if (isFeedback === (place !== undefined)) throw usageError("name either CASES or --from-feedback");
   const { cases, leftOut }: Cases = place === undefined ? await feedbackCases(workspace) : loadCases(workspace, place);

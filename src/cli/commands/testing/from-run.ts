@@ -1,9 +1,7 @@
 import { relative } from "node:path";
-import { environmentRedactor } from "../../../app/secrets.ts";
 import { testFromRun } from "../../../app/testing/from-run.ts";
-import { openWorkspace } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
-import { projectOptions, text } from "../../flags.ts";
+import { openGuarded, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { replaceOwn } from "../../outputs.ts";
 
@@ -11,8 +9,7 @@ import { replaceOwn } from "../../outputs.ts";
 export const writeTest: Action = async (io, places, flags) => {
   if (places.length > 0) throw usageError("--from writes a test and runs none: leave out the paths");
   if (io.host.documents) throw usageError("--from cannot be used with --from-ref, because it writes to the checkout");
-  const workspace = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(workspace));
+  const workspace = openGuarded(io, flags);
   const files = await testFromRun(workspace, text(flags, "from") ?? "");
   for (const { path, text: content, root } of files) {
     await replaceOwn(path, content, { root, fileMode: 0o666 });

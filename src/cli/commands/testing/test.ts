@@ -11,10 +11,9 @@ import { defined } from "../../../core/base/values.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
 import { isCi } from "../../ci/ci.ts";
 import { list, number, projectOptions, text } from "../../flags.ts";
-import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
+import { type Action, confirms, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { replaceOwn } from "../../outputs.ts";
 import { framesOf } from "../../terminal/frame.ts";
-import { confirms } from "../../terminal/person.ts";
 import { describeDiagnostic, jsonText, painter } from "../../terminal/terminal.ts";
 import {
   describeCase,

@@ -4,7 +4,7 @@ import type { TestedCase } from "../../../app/testing/run-tests.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { Json } from "../../../core/base/values.ts";
 import type { Update } from "../../../core/outward/testing/update.ts";
-import { amount, duration, oneLine, type Paint } from "../../terminal/terminal.ts";
+import { amount, colourDiff, duration, oneLine, type Paint, padTable } from "../../terminal/terminal.ts";
 
 /** Test results for people and programs. */
 
@@ -79,11 +79,7 @@ function prompts(run: TestedCase["runs"][number] | undefined, paint: Paint, stru
 
 function shown(lines: readonly string[], paint: Paint): string[] {
   const more = lines.length - MOST_LINES;
-  const cut = lines.slice(0, MOST_LINES).map((line) => {
-    const plain = `    ${plainText(line).slice(0, 400)}`;
-    if (line.startsWith("-")) return paint("red", plain);
-    return line.startsWith("+") ? paint("green", plain) : paint("dim", plain);
-  });
+  const cut = lines.slice(0, MOST_LINES).map((line) => `    ${colourDiff(plainText(line).slice(0, 400), paint)}`);
   return more > 0 ? [...cut, `    … ${amount(more, "line")} more`] : cut;
 }
 
@@ -144,13 +140,6 @@ export function describeTable(tested: readonly TestedCase[], { paint }: View): s
     return `${tokens} tokens, ${cost}`;
   });
   const table = [["", ...models.map((model) => oneLine(model, 40))], ...rows, ["", ...totals]];
-  const widths = (table[0] ?? []).map((_, n) => Math.max(...table.map((row) => row[n]?.length ?? 0)));
-  const lines = table.map((row, index) => {
-    const line = row
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-      .join("  ")
-      .trimEnd();
-    return index === 0 ? paint("bold", line) : line;
-  });
-  return `\n${lines.join("\n")}\n`;
+  const [head = "", ...lines] = padTable(table);
+  return `\n${[paint("bold", head), ...lines].join("\n")}\n`;
 }
