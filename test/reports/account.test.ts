@@ -197,7 +197,7 @@ describe("the time and the cost of a run", () => {
   });
 
   it("are summed by node over its visits", () => {
-    const costs = costsOf(accountOf(triageRun()).visits, durationOf);
+    const costs = costsOf(accountOf(triageRun()).visits);
     expect(costs.find(({ node }) => node === "gather")).toMatchObject({
       visits: 2,
       modelCalls: 4,

@@ -4,7 +4,6 @@ import { toJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
-import { durationOf } from "../model/visit.ts";
 import { eventText } from "../record/event-text.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { valueHtml } from "./markup/value.ts";
@@ -12,7 +11,7 @@ import { valueHtml } from "./markup/value.ts";
 /** Shows the model calls, tokens, time and cost of each node. */
 
 export function costHtml({ every, result, answeredBy }: Account): Markup {
-  const costs = costsOf(every, durationOf);
+  const costs = costsOf(every);
   const most = Math.max(...costs.map(({ ms }) => ms), 1);
   const rows = costs
     .slice(0, MOST_ROWS)

@@ -1,5 +1,5 @@
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
-import type { Visit } from "./visit.ts";
+import { durationOf, type Visit } from "./visit.ts";
 
 /** Usage of a node, summed over its visits. */
 export interface NodeCost {
@@ -10,14 +10,13 @@ export interface NodeCost {
   readonly modelCalls: number;
   readonly calls: number;
   readonly inputTokens: number;
-  readonly cachedTokens: number;
   readonly outputTokens: number;
   /** null if a price is unknown. */
   readonly costUsd: number | null;
   readonly ms: number;
 }
 
-export function costsOf(visits: readonly Visit[], msOf: (visit: Visit) => number): NodeCost[] {
+export function costsOf(visits: readonly Visit[]): NodeCost[] {
   const costs = new Map<string, NodeCost>();
   for (const visit of visits) {
     const node = nodePath(visit.at === undefined ? undefined : documentOf(visit.at), visit.node);
@@ -29,10 +28,9 @@ export function costsOf(visits: readonly Visit[], msOf: (visit: Visit) => number
       modelCalls: so.modelCalls + visit.modelCalls,
       calls: so.calls + visit.calls.length,
       inputTokens: so.inputTokens + usage.inputTokens,
-      cachedTokens: so.cachedTokens + usage.cachedTokens,
       outputTokens: so.outputTokens + usage.outputTokens,
       costUsd: so.costUsd === null || visit.costUsd === null ? null : so.costUsd + visit.costUsd,
-      ms: so.ms + msOf(visit),
+      ms: so.ms + durationOf(visit),
     });
   }
   return [...costs.values()];
@@ -43,18 +41,16 @@ const NOTHING = {
   modelCalls: 0,
   calls: 0,
   inputTokens: 0,
-  cachedTokens: 0,
   outputTokens: 0,
   costUsd: 0,
   ms: 0,
 };
 
 function usageOf({ turns }: Visit) {
-  const sum = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
+  const sum = { inputTokens: 0, outputTokens: 0 };
   for (const turn of turns) {
     const usage = turn.kind === "asked" && turn.answer.type === "model:reply" ? turn.answer.usage : null;
     sum.inputTokens += usage?.inputTokens ?? 0;
-    sum.cachedTokens += usage?.cachedTokens ?? 0;
     sum.outputTokens += usage?.outputTokens ?? 0;
   }
   return sum;

@@ -23,7 +23,6 @@ export interface Visit {
   evidence: EventOf<"evidence:checked">[];
   /** Warnings, limits, rejected answers and failed model calls, in order. */
   readonly remarks: Remark[];
-  readonly models: Set<string>;
   readonly startedAt: string;
   endedAt: string;
   modelCalls: number;
@@ -81,7 +80,7 @@ export interface Asked {
   readonly model: string;
   readonly startedAt: string;
   readonly endedAt: string;
-  readonly answer: EventOf<"model:reply"> | EventOf<"model:error">;
+  readonly answer: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">);
   readonly calls: VisitCall[];
 }
 
@@ -89,6 +88,8 @@ export interface VisitCall {
   /** Reference that cites use, such as `r7`. Also its anchor on a report page. */
   readonly ref: string;
   readonly id: string;
+  /** Position of its announcement in the run. */
+  seq: number;
   readonly tool: string;
   readonly input: Json;
   /** Attempt that made the call, from 0. */

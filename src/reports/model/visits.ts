@@ -76,7 +76,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
   if (!visit) return;
   switch (event.type) {
     case "model:reply":
-      takeReply(visit, event.model, event.usage);
+      takeReply(visit, event.usage);
       visit.turns.push(askedIn(scope, event));
       break;
     case "model:error":
@@ -156,7 +156,6 @@ function enter(
     retries: [],
     evidence: [],
     remarks: [],
-    models: new Set(),
     startedAt: time,
     endedAt: time,
     modelCalls: 0,
@@ -242,24 +241,27 @@ function remarkOf(event: RunEvent): Remark | undefined {
 }
 
 /** Builds a turn from a model's answer. The model was asked when the scope's previous event was recorded. */
-function askedIn({ last }: Scope, event: RunEvent & Asked["answer"]): Asked {
+function askedIn({ last }: Scope, event: Asked["answer"]): Asked {
   const { seq, purpose, model, time } = event;
   const startedAt = last?.epoch === event.epoch ? last.time : time;
   return { kind: "asked", seq, purpose, model, startedAt, endedAt: time, answer: event, calls: [] };
 }
 
-function takeReply(visit: Visit, model: string, usage: CallUsage | null): void {
-  visit.models.add(model);
+function takeReply(visit: Visit, usage: CallUsage | null): void {
   visit.modelCalls += 1;
   visit.tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
   const cost = usage?.costUsd ?? null;
   visit.costUsd = visit.costUsd === null || cost === null ? null : visit.costUsd + cost;
 }
 
-function takeCall(path: Path, visit: Visit, { id, ref, tool, input, time }: EventOf<"tool:call"> & RunEvent): void {
-  if (path.open.has(id)) return;
-  const attempt = visit.retries.length;
-  const started = { ref, id, tool, input, attempt, startedAt: time };
+function takeCall(path: Path, visit: Visit, event: EventOf<"tool:call"> & RunEvent): void {
+  const { id, seq, ref, tool, input, time } = event;
+  const announced = path.open.get(id);
+  if (announced) {
+    announced.seq = seq;
+    return;
+  }
+  const started = { ref, id, seq, tool, input, attempt: visit.retries.length, startedAt: time };
   const call: VisitCall = { ...started, endedAt: undefined, outcome: undefined, planned: undefined, blobs: [] };
   path.open.set(id, call);
   visit.calls.push(call);

@@ -1,45 +1,18 @@
 import { diffArrays } from "diff";
-import { deepEqual, defined, isObject, type Json } from "../../core/base/values.ts";
+import { deepEqual, defined, groupBy, isObject, type Json } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import { modelText } from "../../core/document/model-list.ts";
-import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { NodeResult } from "../../core/engine/event/node-result.ts";
-import type { Prompt } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Report } from "../model/report.ts";
+import type { Visit, VisitCall } from "../model/visit.ts";
+import { visitsOf } from "../model/visits.ts";
 import { diffPrompts } from "./prompt-diff.ts";
 
 /** Differences between two runs (`skillflow.diff/1`). Costs are listed, but do not count as a difference. */
-export interface RunDiff {
-  readonly schema: "skillflow.diff/1";
-  readonly same: boolean;
-  readonly runs: readonly [ComparedRun, ComparedRun];
-  /** Nodes in the order of their visits. `first` is the first one that differs between the runs. */
-  readonly path: { readonly first: string | null; readonly a: readonly string[]; readonly b: readonly string[] };
-  /** Nodes that differ. */
-  readonly nodes: { readonly [id: string]: NodeDiff };
-}
+export type RunDiff = ReturnType<typeof diffRuns>;
 
-export interface ComparedRun {
-  readonly id: string;
-  readonly status: string;
-  readonly verdict: string | null;
-  readonly model: string;
-  readonly costUsd: number | null;
-  readonly tokens: number;
-}
-
-export interface NodeDiff {
-  /** null if the run did not visit the node. */
-  readonly status: { readonly a: string | null; readonly b: string | null };
-  /** Differences of the last visit's result, by path. A side without a value is left out. */
-  readonly data: readonly DataDiff[];
-  /** Calls that only one run made, or that had different outcomes, in order. */
-  readonly calls: readonly CallDiff[];
-  /** Diff of the first initial prompt that differs between the visits. null if none does. */
-  readonly prompt: string | null;
-}
-
+/** Difference of a result, by path. A side without a value is left out. */
 interface DataDiff {
   readonly path: string;
   readonly a?: Json;
@@ -56,7 +29,7 @@ interface CallDiff {
 
 type Outcome = { readonly output: Json } | { readonly error: string } | { readonly unanswered: true };
 
-export function diffRuns(a: Report, b: Report): RunDiff {
+export function diffRuns(a: Report, b: Report) {
   const [pathA, pathB] = [pathOf(a), pathOf(b)];
   const [ofA, ofB] = [nodesOf(a), nodesOf(b)];
   const ids = [...new Set([...ofA.keys(), ...ofB.keys()])];
@@ -71,15 +44,15 @@ export function diffRuns(a: Report, b: Report): RunDiff {
     schema: "skillflow.diff/1",
     same: first === null && nodes.length === 0 && deepEqual(ends[0], ends[1]),
     runs,
+    /** Nodes in the order of their visits, and the first one that differs. */
     path: { first, a: pathA, b: pathB },
+    /** Nodes that differ. */
     nodes: Object.fromEntries(nodes),
-  };
+  } as const;
 }
 
-function comparedRun({ record, events, result }: Report): ComparedRun {
-  const resumed = events.flatMap((event) =>
-    event.type === "run:resume" ? (event.settings.model === undefined ? [] : [event.settings.model]) : [],
-  );
+function comparedRun({ record, events, result }: Report) {
+  const resumed = events.flatMap((event) => (event.type === "run:resume" ? (event.settings.model ?? []) : []));
   return {
     id: record.run,
     status: result.status,
@@ -100,74 +73,47 @@ function firstApart(a: readonly string[], b: readonly string[]): string | null {
 }
 
 /** All visits of a run to a node. */
-interface NodePast {
-  readonly result: NodeResult | undefined;
-  readonly calls: readonly Made[];
-  /** Initial prompts of the visits. */
-  readonly prompts: readonly Begun[];
+type NodePast = ReturnType<typeof pastOf>;
+
+function nodesOf(report: Report): ReadonlyMap<string, NodePast> {
+  const visits = groupBy(visitsOf(report).every, ({ at, node }) => nodePath(at, node));
+  const promptOf = recordedPrompts(report);
+  return new Map([...visits].map(([id, own]) => [id, pastOf(own, report.result.results[id], promptOf)]));
 }
 
-interface Made {
-  readonly tool: string;
-  readonly input: Json;
-  readonly outcome: Outcome;
-}
-
-interface Begun {
-  readonly digest: string;
-  /** Returns undefined if this version would create a different prompt. */
-  readonly prompt: () => Prompt | undefined;
-}
-
-function nodesOf({ record, events, result }: Report): ReadonlyMap<string, NodePast> {
-  const promptOf = recordedPrompts({ record, events });
-  const past = new Map<string, RunEvent[]>();
-  for (const event of events) {
-    if (!("node" in event) || event.node === undefined) continue;
-    const path = nodePath(event.at, event.node);
-    if (event.type === "node:enter" && !past.has(path)) past.set(path, []);
-    past.get(path)?.push(event);
-  }
-  const nodes = [...past].map(([id, own]) => {
-    return [
-      id,
-      { result: result.results[id] ?? resultIn(own), calls: callsOf(own), prompts: begunWith(own, promptOf) },
-    ] as const;
-  });
-  return new Map(nodes);
-}
-
-/** Returns the last result of a node, for nodes of inner runs. */
-function resultIn(own: readonly RunEvent[]): NodeResult | undefined {
-  const exit = own.findLast((event) => event.type === "node:exit");
-  return exit?.type === "node:exit" ? exit.result : undefined;
-}
-
-function callsOf(events: readonly RunEvent[]): Made[] {
-  const outcomes = new Map(
-    events.flatMap((event): [string, Outcome][] => {
-      if (event.type !== "tool:result") return [];
-      return [[event.id, event.error === undefined ? { output: event.output ?? null } : { error: event.error }]];
+function pastOf(
+  visits: readonly Visit[],
+  result: NodeResult | undefined,
+  promptOf: ReturnType<typeof recordedPrompts>,
+) {
+  return {
+    // Only nodes of the run itself are in its results.
+    result: result ?? visits.findLast((visit) => visit.result)?.result,
+    calls: visits.flatMap(({ calls }) => calls).map(madeBy),
+    /** Initial prompts of the visits. A prompt is undefined if this version would create a different one. */
+    prompts: visits.flatMap(({ turns }) => {
+      const [first] = turns.flatMap((turn) => {
+        return turn.kind === "asked" && turn.purpose === "work" && turn.answer.type === "model:reply"
+          ? [turn.answer]
+          : [];
+      });
+      return first ? [{ digest: first.prompt, prompt: () => promptOf(first) }] : [];
     }),
-  );
-  return events.flatMap((event) => {
-    if (event.type !== "tool:call") return [];
-    const { tool, input, id } = event;
-    return [{ tool, input, outcome: outcomes.get(id) ?? { unanswered: true } }];
-  });
+  };
 }
 
-function begunWith(events: readonly RunEvent[], promptOf: ReturnType<typeof recordedPrompts>): Begun[] {
-  let isFirst = false;
-  return events.flatMap((event) => {
-    if (event.type === "node:enter") isFirst = true;
-    if (event.type !== "model:reply" || event.purpose !== "work" || !isFirst) return [];
-    isFirst = false;
-    return [{ digest: event.prompt, prompt: () => promptOf(event) }];
-  });
+type Made = ReturnType<typeof madeBy>;
+
+function madeBy({
+  tool,
+  input,
+  outcome = { unanswered: true },
+}: Pick<VisitCall, "tool" | "input"> & { readonly outcome: Outcome | undefined }) {
+  return { tool, input, outcome };
 }
 
-function diffNode(a: NodePast | undefined, b: NodePast | undefined): NodeDiff | undefined {
+/** Compares the last visits' results, all calls in order, and the first initial prompts that differ. */
+function diffNode(a: NodePast | undefined, b: NodePast | undefined) {
   const status = { a: statusOf(a), b: statusOf(b) };
   if (!a || !b) return { status, data: [], calls: [], prompt: null };
   const data = diffData(a.result?.data, b.result?.data, "");
@@ -209,7 +155,7 @@ function diffCalls(a: readonly Made[], b: readonly Made[]): CallDiff[] {
   );
 }
 
-function diffBeginnings(a: readonly Begun[], b: readonly Begun[]): string | null {
+function diffBeginnings(a: NodePast["prompts"], b: NodePast["prompts"]): string | null {
   const at = a.findIndex(({ digest }, index) => b[index] !== undefined && digest !== b[index].digest);
   if (at === -1) return null;
   const [before, after] = [a[at]?.prompt(), b[at]?.prompt()];
