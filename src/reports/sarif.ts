@@ -11,7 +11,7 @@ export function sarifOfDiagnostics(diagnostics: readonly Shown<Told>[]): string 
     diagnostics.map(({ severity, code, message, hint, path, file, line, column }) => ({
       rule: code,
       level: severity,
-      text: hint ? `${message}\n${hint}` : message,
+      text: textOf(message, hint),
       field: fieldPath(path),
       file,
       place: { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
@@ -34,7 +34,10 @@ export function sarifOfRun(report: Report): string {
         {
           rule: error.code,
           level: result.status === "waiting" ? "note" : "error",
-          text: endingText(error, nameOf),
+          text: textOf(
+            error.node === undefined ? error.message : `${nameOf(error.node)} failed: ${error.message}`,
+            error.hint,
+          ),
           ...at(error.node),
         },
       ]
@@ -58,10 +61,7 @@ export function sarifOfRun(report: Report): string {
   return sarifOf([...ending, ...degraded, ...stuck]);
 }
 
-function endingText({ node, message, hint }: NonNullable<Report["result"]["error"]>, nameOf: (node: string) => string) {
-  const what = node === undefined ? message : `${nameOf(node)} failed: ${message}`;
-  return hint ? `${what}\n${hint}` : what;
-}
+const textOf = (message: string, hint: string | undefined) => (hint ? `${message}\n${hint}` : message);
 
 interface Finding {
   readonly rule: string;
@@ -73,25 +73,24 @@ interface Finding {
 }
 
 function sarifOf(findings: readonly Finding[]): string {
-  const rules = [...new Set(findings.map((finding) => finding.rule))];
-  const indexOf = new Map(rules.map((rule, index) => [rule, index]));
+  const ids = [...new Set(findings.map((finding) => finding.rule))];
+  const rules = ids.map((id) => {
+    const words = sarifText(id.replace(/[._]/g, " ").toLowerCase());
+    return { id: plainText(id), name: plainText(id), shortDescription: { text: words } };
+  });
+  const indexOf = new Map(ids.map((id, index) => [id, index]));
   const log = {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
     runs: [
       {
-        tool: { driver: { name: "skillflow", rules: rules.map(ruleOf) } },
+        tool: { driver: { name: "skillflow", rules } },
         columnKind: "utf16CodeUnits",
         results: findings.map((finding) => resultOf(finding, indexOf.get(finding.rule) ?? 0)),
       },
     ],
   };
   return `${JSON.stringify(log, undefined, 2)}\n`;
-}
-
-function ruleOf(rule: string): JsonObject {
-  const words = rule.replace(/[._]/g, " ").toLowerCase();
-  return { id: plainText(rule), name: plainText(rule), shortDescription: { text: sarifText(words) } };
 }
 
 function resultOf({ rule, level, text, field, file, place }: Finding, ruleIndex: number): JsonObject {

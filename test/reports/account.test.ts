@@ -10,7 +10,6 @@ import { accountOf } from "../../src/reports/model/account.ts";
 import { costsOf } from "../../src/reports/model/costs.ts";
 import type { Report } from "../../src/reports/model/report.ts";
 import { timelineOf } from "../../src/reports/model/timeline.ts";
-import { durationOf } from "../../src/reports/model/visit.ts";
 import { postmortemMarkdown } from "../../src/reports/postmortem.ts";
 import { reportOf, triageRun } from "./triage-run.ts";
 
@@ -232,7 +231,7 @@ describe("a model's Markdown", () => {
   });
 
   it("shows a table", () => {
-    expect(shown("| a | b |\n|---|---|\n| 1 | 2 |")).toContain('<td data-label="b"><div>2</div></td>');
+    expect(shown("| a | b |\n|---|---|\n| 1 | 2 |")).toContain('<td data-label="b"><div dir="auto">2</div></td>');
   });
 
   it.each([

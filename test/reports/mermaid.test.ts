@@ -2,14 +2,20 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
 import type { NodeTaint } from "../../src/core/outward/taint/taint.ts";
-import { runDot, workflowDot } from "../../src/reports/drawing/dot.ts";
-import { runMermaid, workflowMermaid } from "../../src/reports/drawing/mermaid.ts";
+import { dotOf } from "../../src/reports/drawing/dot.ts";
+import { draw, drawRun } from "../../src/reports/drawing/drawing.ts";
+import { mermaidOf } from "../../src/reports/drawing/mermaid.ts";
 import { embedSvg } from "../../src/reports/drawing/svg.ts";
 import { runsOf } from "../harness/long.ts";
 import { hostileText } from "./hostile-text.ts";
 import { triageRun } from "./triage-run.ts";
 
 const { record, result } = triageRun();
+
+const workflowDot = (...given: Parameters<typeof draw>) => dotOf(draw(...given));
+const workflowMermaid = (...given: Parameters<typeof draw>) => mermaidOf(draw(...given));
+const runDot = (...given: Parameters<typeof drawRun>) => dotOf(drawRun(...given));
+const runMermaid = (...given: Parameters<typeof drawRun>) => mermaidOf(drawRun(...given));
 
 describe("a workflow's graph", () => {
   it("is a Mermaid flowchart of its nodes and its conditions", () => {

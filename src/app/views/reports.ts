@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { modelText } from "../../core/document/model-list.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { nodePlaces } from "../../loaders/documents/workflow-file.ts";
+import type { Drawing } from "../../reports/drawing/drawing.ts";
 import type { PlanView } from "../../reports/model/plan.ts";
 import type { Place, Report } from "../../reports/model/report.ts";
 import { digestPrompt } from "../../run/digest.ts";
@@ -41,8 +42,7 @@ const KINDS = {
   junit: async (report: Report) => (await import("../../reports/junit.ts")).junitXml(report),
   sarif: async (report: Report) => (await import("../../reports/sarif.ts")).sarifOfRun(report),
   digest: async (report: Report, path: string) => (await import("../../reports/digest.ts")).digestFor(report, path),
-  mermaid: async ({ record, result }: Report) =>
-    (await import("../../reports/drawing/mermaid.ts")).runMermaid(record, result),
+  mermaid: async (report: Report) => (await import("../../reports/drawing/mermaid.ts")).mermaidOf(await drawn(report)),
 };
 
 /** Largest workflow to draw. Larger drawings are unreadable. */
@@ -51,11 +51,15 @@ const MOST_DRAWN = 200;
 async function drawnHtml(report: Report): Promise<string> {
   const { reportHtml } = await import("../../reports/html/report.ts");
   if (Object.keys(report.record.workflow.nodes).length > MOST_DRAWN) return reportHtml(report);
-  const [{ embedSvg, renderSvg }, { runDot }] = await Promise.all([
+  const [{ embedSvg, renderSvg }, { dotOf }] = await Promise.all([
     import("../../reports/drawing/svg.ts"),
     import("../../reports/drawing/dot.ts"),
   ]);
-  return reportHtml(report, { graph: embedSvg(await renderSvg(runDot(report.record, report.result))) });
+  return reportHtml(report, { graph: embedSvg(await renderSvg(dotOf(await drawn(report)))) });
+}
+
+async function drawn({ record, result }: Report): Promise<Drawing> {
+  return (await import("../../reports/drawing/drawing.ts")).drawRun(record, result);
 }
 
 export type { Report };

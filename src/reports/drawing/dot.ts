@@ -1,32 +1,18 @@
 import { dotLabel } from "../../core/base/inert.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import {
-  type Beside,
   COLOURS,
   type Drawing,
   type DrawnEdge,
   type DrawnNode,
-  draw,
-  drawRun,
   everything,
   FLAG,
   type Inner,
   type Kind,
   linksIn,
-  type Recorded,
 } from "./drawing.ts";
 
-/** Draws a workflow as a Graphviz document. */
-export function workflowDot(workflow: Workflow, beside: Beside = {}): string {
-  return dotOf(draw(workflow, beside));
-}
-
-export function runDot(record: Recorded, result: RunResult): string {
-  return dotOf(drawRun(record, result));
-}
-
-function dotOf(drawing: Drawing): string {
+/** Writes a drawing as a Graphviz document. */
+export function dotOf(drawing: Drawing): string {
   const font = 'fontname="Arial"';
   return [
     "digraph workflow {",

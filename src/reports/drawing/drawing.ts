@@ -1,18 +1,16 @@
 import { shortText } from "../../core/base/preview.ts";
 import { parseCondition, showCondition } from "../../core/document/condition.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
-import type { WorkflowNode } from "../../core/document/workflow/node.ts";
-import type { Condition } from "../../core/document/workflow/rule.ts";
+import type { Edge, WorkflowNode } from "../../core/document/workflow/node.ts";
 import { callsOf } from "../../core/document/workflow/step.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
-import type { Taint } from "../../core/outward/taint/taint.ts";
-import { isFlagged, type LegendRow, legendOf, type Mark, markOf, marksOf, type NodeMarks } from "./taint-marks.ts";
+import type { TaintCode } from "../../core/outward/taint/step-faults.ts";
+import type { NodeTaint, Taint } from "../../core/outward/taint/taint.ts";
 
-export type Recorded = Pick<RunRecord, "workflow" | "inner">;
-
-export function drawRun({ workflow, inner = {} }: Recorded, result: RunResult): Drawing {
+/** Draws a workflow with a run's path: outcomes, visits, and how often each edge was followed. */
+export function drawRun({ workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">, result: RunResult): Drawing {
   return draw(workflow, { inner: new Map(Object.entries(inner)), result });
 }
 
@@ -64,17 +62,15 @@ const LONGEST_LABEL = 90;
 /** Maximum number of nodes to draw of an inner workflow, so that the outer one stays visible. */
 const MOST_INNER = 40;
 
-/** Optional data about a workflow: its inner workflows and its taint. */
-export interface Beside {
+/** What is known about a workflow. */
+interface Known {
   readonly inner?: InnerWorkflows;
   readonly taint?: Taint | undefined;
-}
-
-interface Known extends Beside {
   readonly result?: RunResult | undefined;
 }
 
-export function draw(workflow: Workflow, known: Known): Drawing {
+/** Draws a workflow, with its inner workflows and its taint if given. */
+export function draw(workflow: Workflow, known: Known = {}): Drawing {
   const part = drawPart(workflow, known, "", "n");
   const { nodes, edges } = everything(part);
   const isFound = [...nodes, ...edges].some(({ flagged }) => flagged);
@@ -126,13 +122,18 @@ function drawPart(workflow: Workflow, known: Known, path: string, prefix: string
   const edges = workflow.edges.flatMap(({ from, to, if: written, when, max_iterations }): DrawnEdge[] => {
     const [start, end] = [ids.get(from), ids.get(to)];
     if (start === undefined || end === undefined) return [];
-    const condition = written === undefined ? undefined : shownCondition(written);
+    const rule = written === undefined ? "" : parseCondition(written);
+    const condition = written === undefined ? undefined : typeof rule === "string" ? "" : showCondition(rule);
     const times = went.follows.get(edgeKey(from, to, when ?? condition ?? "only path")) ?? 0;
     const flagged = isFlagged({ when }, taint?.nodes.get(path === "" ? from : `${path}/${from}`));
     const bound = max_iterations === undefined ? "" : `at most ${max_iterations}×`;
     const label = [
       times > 1 ? `${times}×` : "",
-      shortText(labelOf(condition, when), LONGEST_LABEL),
+      // The condition that code evaluates comes first.
+      shortText(
+        [condition === undefined ? "" : `if ${condition}`, when?.trim() ? when : ""].filter(Boolean).join(", and "),
+        LONGEST_LABEL,
+      ),
       bound && `(${bound})`,
       flagged ? "(by free text)" : "",
     ]
@@ -164,16 +165,6 @@ function kindLines({ map, call, approval, steps = [] }: WorkflowNode): string[] 
   const tools = [...new Set(steps.flatMap(callsOf).map(({ tool }) => shortText(tool, LONGEST_LABEL)))];
   const left = tools.length - MOST_TOOLS;
   return [...tools.slice(0, MOST_TOOLS), ...(left > 0 ? [`and ${left} more`] : [])];
-}
-
-function shownCondition(written: Condition): string {
-  const rule = parseCondition(written);
-  return typeof rule === "string" ? "" : showCondition(rule);
-}
-
-/** Combines both conditions of an edge. The one that code evaluates comes first. */
-function labelOf(condition: string | undefined, when: string | undefined): string {
-  return [condition === undefined ? "" : `if ${condition}`, when?.trim() ? when : ""].filter(Boolean).join(", and ");
 }
 
 /** Outcomes, visits and followed edges of a run in one workflow. */
@@ -247,4 +238,56 @@ export const FLAG = "#b3261e";
 /** Returns the links from nodes to their inner workflows, at any depth. */
 export function linksIn({ inner }: Part): Inner[] {
   return inner.flatMap((each) => [each, ...linksIn(each)]);
+}
+
+/** Taint of a node, always shown by color and text. */
+type Mark = "tainted" | "private" | "tainted_private";
+
+interface NodeMarks {
+  readonly lines: readonly string[];
+  /** True if `validate` reports a finding. */
+  readonly flagged: boolean;
+}
+
+interface LegendRow {
+  readonly look: Mark | "flagged";
+  readonly text: string;
+}
+
+function markOf(taint: NodeTaint | undefined): Mark | undefined {
+  if (taint?.tainted) return taint.private ? "tainted_private" : "tainted";
+  return taint?.private ? "private" : undefined;
+}
+
+/** Findings about a node that writes. Findings about routes are shown at the edges. */
+const WORDS: Readonly<Record<Exclude<TaintCode, "taint.free_text_route">, string>> = {
+  "taint.write_held": "writes at once",
+  "taint.text_in_write": "sends outside text",
+  "taint.target_in_write": "outside text chooses a target",
+  "taint.private_to_public": "private to public",
+  "taint.state": "into a state",
+};
+
+function marksOf(taint: NodeTaint | undefined): NodeMarks {
+  const found = (taint?.found ?? []).flatMap((code) => (code === "taint.free_text_route" ? [] : [WORDS[code]]));
+  const marks = [...(taint?.tainted ? ["tainted"] : []), ...(taint?.private ? ["private"] : [])];
+  const lines = [marks, found].filter((words) => words.length > 0);
+  return { lines: lines.map((words) => words.join(" · ")), flagged: found.length > 0 };
+}
+
+/** Checks whether a model chooses this edge based on untrusted free text. */
+function isFlagged({ when }: Pick<Edge, "when">, from: NodeTaint | undefined): boolean {
+  return Boolean(when?.trim()) && from?.found.includes("taint.free_text_route") === true;
+}
+
+const MEANINGS: readonly LegendRow[] = [
+  { look: "tainted", text: "tainted: untrusted text reaches it" },
+  { look: "private", text: "private: data that only the team can read reaches it" },
+  { look: "tainted_private", text: "tainted, private: both reach it" },
+  { look: "flagged", text: "red: validate has a finding" },
+];
+
+/** Returns the legend for what is drawn. */
+function legendOf(looks: readonly string[], isFound: boolean): readonly LegendRow[] {
+  return MEANINGS.filter(({ look }) => (look === "flagged" ? isFound : looks.includes(look)));
 }

@@ -1,30 +1,5 @@
 import { mermaidLabel } from "../../core/base/inert.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
-import {
-  type Beside,
-  COLOURS,
-  type Drawing,
-  type DrawnNode,
-  draw,
-  drawRun,
-  everything,
-  FLAG,
-  type Inner,
-  type Kind,
-  linksIn,
-  type Recorded,
-} from "./drawing.ts";
-
-/** Draws a workflow as a Mermaid flowchart, with its taint if given. */
-export function workflowMermaid(workflow: Workflow, beside: Beside = {}): string {
-  return mermaidOf(draw(workflow, beside));
-}
-
-/** Draws a workflow with a run's path: outcomes, visits, and how often each edge was followed. */
-export function runMermaid(record: Recorded, result: RunResult): string {
-  return mermaidOf(drawRun(record, result));
-}
+import { COLOURS, type Drawing, type DrawnNode, everything, FLAG, type Inner, type Kind, linksIn } from "./drawing.ts";
 
 /** Brackets around a node's text, by kind. */
 const SHAPES: Readonly<Record<Kind, readonly [string, string]>> = {
@@ -35,7 +10,8 @@ const SHAPES: Readonly<Record<Kind, readonly [string, string]>> = {
   steps: ["[[", "]]"],
 };
 
-function mermaidOf(drawing: Drawing): string {
+/** Writes a drawing as a Mermaid flowchart. */
+export function mermaidOf(drawing: Drawing): string {
   const { nodes, edges } = everything(drawing);
   const { legend } = drawing;
   const followed = edges.flatMap(({ follows }, index) => (follows > 0 ? [index] : []));

@@ -1,11 +1,11 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
-import type { Json, JsonObject } from "../../core/base/values.ts";
+import type { JsonObject } from "../../core/base/values.ts";
 import { toJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
 import { eventText } from "../record/event-text.ts";
-import { html, type Markup } from "./markup/markup.ts";
+import { type Content, html, type Markup, rowsHtml, tableHtml } from "./markup/markup.ts";
 import { valueHtml } from "./markup/value.ts";
 
 /** Shows the model calls, tokens, time and cost of each node. */
@@ -53,7 +53,7 @@ export function costHtml({ every, result, answeredBy }: Account): Markup {
     rest.length === 0
       ? undefined
       : html`<details class="fold"><summary>${plural(rest.length, "more node")}</summary><pre dir="auto">${rest.join("\n")}</pre></details>`;
-  return html`${note}${grid(columns, [...rows, total], "figures")}${others}`;
+  return html`${note}${tableHtml(columns, rowsHtml(columns, [...rows, total]), "figures")}${others}`;
 }
 
 /** Maximum number of table rows. Further nodes are listed as plain text. */
@@ -64,7 +64,11 @@ export function auditHtml(account: Account): Markup {
   const sources = Object.entries(result.trace.sources).map(([field, { kind, origin, hash, content }]) => [
     html`<code>${field}</code>`,
     kind,
-    kind === "inline" ? "in the workflow" : originOf(origin),
+    kind === "inline"
+      ? "in the workflow"
+      : typeof origin === "string"
+        ? origin
+        : previewJson(origin, 240).replace(/\s+/g, " "),
     `${formatCount(content.length)} characters`,
     html`<code>${hash}</code>`,
   ]);
@@ -81,15 +85,11 @@ export function auditHtml(account: Account): Markup {
   };
   const digest = events.at(-1)?.seal;
   const notices = remarks.map(({ text }) => html`<li dir="auto">${text}</li>`);
-  const parts: (readonly [string, Markup])[] = [
+  const parts: Part[] = [
     ["Input", jsonHtml(record.input)],
-    ...(notices.length > 0 ? ([["Notices", html`<ul class="list">${notices}</ul>`]] as const) : []),
-    ...(sources.length > 0
-      ? ([[plural(sources.length, "source"), grid(["Field", "Kind", "From", "Size", "Hash"], sources)]] as const)
-      : []),
-    ...(skills.length > 0
-      ? ([[plural(skills.length, "skill"), grid(["Skill", "Format", "State", "Why"], skills)]] as const)
-      : []),
+    ...(notices.length > 0 ? [["Notices", html`<ul class="list">${notices}</ul>`] as const] : []),
+    ...recordsOf("source", ["Field", "Kind", "From", "Size", "Hash"], sources),
+    ...recordsOf("skill", ["Skill", "Format", "State", "Why"], skills),
     ["Settings", jsonHtml(toJson(settings) as JsonObject)],
     [plural(events.length, "recorded event"), eventsHtml(account)],
   ];
@@ -104,21 +104,14 @@ export function auditHtml(account: Account): Markup {
   return html`${folded}${chain}`;
 }
 
-function originOf(origin: Json): string {
-  return typeof origin === "string" ? origin : previewJson(origin, 240).replace(/\s+/g, " ");
+type Part = readonly [title: string, body: Markup];
+
+function recordsOf(noun: string, columns: readonly string[], rows: readonly (readonly Content[])[]): Part[] {
+  return rows.length === 0 ? [] : [[plural(rows.length, noun), tableHtml(columns, rowsHtml(columns, rows))]];
 }
 
 function jsonHtml(value: JsonObject): Markup {
   return valueHtml(value, { cites: () => false });
-}
-
-function grid(columns: readonly string[], rows: readonly (readonly (string | Markup)[])[], look = ""): Markup {
-  const head = columns.map((column) => html`<th scope="col">${column}</th>`);
-  const body = rows.map((row) => {
-    const cells = row.map((cell, index) => html`<td data-label="${columns[index]}"><div dir="auto">${cell}</div></td>`);
-    return html`<tr>${cells}</tr>`;
-  });
-  return html`<table class="records ${look}"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
 /** Shows events as plain text, because a page cannot handle ten thousand table rows. */

@@ -2,7 +2,7 @@ import { formatCount, formatTime, shortText } from "../../core/base/preview.ts";
 import type { Account } from "../model/account.ts";
 import { type Moment, momentsOf } from "../model/incident/chronicle.ts";
 import { type Point, type Series, seriesOf } from "../model/incident/series.ts";
-import { html, type Markup } from "./markup/markup.ts";
+import { foldRest, html, type Markup } from "./markup/markup.ts";
 
 /** The incident's timeline, and a plot of each metric that a claim quotes. Undefined if the record shows neither. */
 export function chronicleHtml(account: Account): Markup | undefined {
@@ -13,8 +13,6 @@ export function chronicleHtml(account: Account): Markup | undefined {
   return html`${listHtml(moments)}${figures}`;
 }
 
-const MOST_SHOWN = 40;
-
 function listHtml(moments: readonly Moment[]): Markup {
   let day = "";
   const rows = moments.map(({ kind, time, at, what, ref }) => {
@@ -24,12 +22,11 @@ function listHtml(moments: readonly Moment[]): Markup {
     const cite = ref === undefined || ref === "input" ? undefined : html` <a class="cite" href="#${ref}">${ref}</a>`;
     return html`<li class="${kind}"><time>${isNew && date !== "" ? html`<span class="meta">${date}</span> ` : undefined}${shortText(clock, 40)}</time><p dir="auto">${what}${cite}</p></li>`;
   });
-  const rest = rows.slice(MOST_SHOWN);
-  const folded =
-    rest.length === 0
-      ? undefined
-      : html`<details class="fold"><summary>${formatCount(rest.length)} more</summary><ol class="moments">${rest}</ol></details>`;
-  return html`<ol class="moments">${rows.slice(0, MOST_SHOWN)}</ol>${folded}`;
+  return foldRest(rows, {
+    open: 40,
+    title: (_, count) => `${formatCount(count)} more`,
+    wrap: (some) => html`<ol class="moments">${some}</ol>`,
+  });
 }
 
 /** Size of a plot, in units that are pixels on a phone. */

@@ -1,7 +1,7 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { durationOf, type InnerRun, type Visit } from "../model/visit.ts";
-import { html, type Markup } from "./markup/markup.ts";
+import { foldRest, html, type Markup, OPEN } from "./markup/markup.ts";
 import { folded, valueHtml } from "./markup/value.ts";
 
 /** Shows the runs inside a visit: the called workflow, or a map's items, with failed ones first and expanded. */
@@ -12,25 +12,12 @@ export function innerHtml({ inner, left }: Visit, draw: (visit: Visit) => Markup
     const visits = inner.flatMap((run) => [inputHtml(run), ...run.visits.map(draw)]);
     return html`<section class="part inner" id="${first.anchor}"><h4>Inside</h4>${visits}</section>`;
   }
-  const failed = inner.filter(isToSee);
-  const others = inner.filter((run) => !isToSee(run));
-  const shown = failed.map((run) => itemHtml(run, draw));
-  const rest = others.map((run) => itemHtml(run, draw));
-  return html`<section class="part inner"><h4>${itemCounts(inner, left)}</h4>${shown}${chunks(rest)}</section>`;
+  const shown = inner.filter(isToSee).map((run) => itemHtml(run, draw));
+  const rest = inner.filter((run) => !isToSee(run)).map((run) => itemHtml(run, draw));
+  return html`<section class="part inner"><h4>${itemCounts(inner, left)}</h4>${shown}${foldRest(rest, FOLDING)}</section>`;
 }
 
-/** Number of items shown directly, and in each fold. */
-const MOST_OPEN = 40;
-const A_FOLD = 100;
-
-function chunks(items: readonly Markup[]): Markup[] {
-  const shown = [...items.slice(0, MOST_OPEN)];
-  for (let at = MOST_OPEN; at < items.length; at += A_FOLD) {
-    const some = items.slice(at, at + A_FOLD);
-    shown.push(html`<details class="fold"><summary>${formatCount(some.length)} more items</summary>${some}</details>`);
-  }
-  return shown;
-}
+const FOLDING = { open: 40, size: 100, title: (_: number, count: number) => `${formatCount(count)} more items` };
 
 function isToSee(run: InnerRun): boolean {
   return run.status === "failed" || (run.status === undefined && run.visits.length > 0);
@@ -48,10 +35,7 @@ function itemHtml(run: InnerRun, draw: (visit: Visit) => Markup): Markup {
       ? undefined
       : html`<div class="complaint ${itemLook(run)}" dir="auto">${folded(complaint, html`<span class="verse">${complaint}</span>`)}</div>`;
   const body = html`<div class="inside" id="${anchor}">${why}${inputHtml(run)}${visits.map(draw)}</div>`;
-  return isToSee(run)
-    ? html`<details class="visit item" open><summary>${head}</summary>${body}</details>
-`
-    : html`<details class="visit item"><summary>${head}</summary>${body}</details>
+  return html`<details class="visit item"${isToSee(run) ? OPEN : undefined}><summary>${head}</summary>${body}</details>
 `;
 }
 

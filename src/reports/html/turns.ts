@@ -9,12 +9,11 @@ import { html, type Markup } from "./markup/markup.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
 
 /** Prompts and answers, turn by turn. Text that several prompts share is on the page once. */
-export interface Prompts {
-  htmlOf(turn: Asked): Markup | undefined;
-}
+
+type Prompts = ReturnType<typeof promptsOf>;
 
 /** Renders prompts in the run's order, because each is rebuilt from earlier events and inner runs are interleaved. */
-export function promptsOf({ record, events, every, digest }: Account): Prompts {
+export function promptsOf({ record, events, every, digest }: Account) {
   const rebuilt = recordedPrompts({ record, events });
   const known = new Map<string, string>();
   const before = new Map<string, Prompt>();
@@ -46,7 +45,7 @@ export function promptsOf({ record, events, every, digest }: Account): Prompts {
   };
   const asked = every.flatMap(({ turns }) => turns.flatMap((turn) => (turn.kind === "asked" ? [turn] : [])));
   for (const turn of asked.sort((a, b) => a.seq - b.seq)) drawn.set(turn.seq, draw(turn));
-  return { htmlOf: ({ seq }) => drawn.get(seq) };
+  return { htmlOf: ({ seq }: Asked) => drawn.get(seq) };
 }
 
 /** Returns the prompt, or undefined if it cannot be rebuilt because the recording is altered or foreign. */
@@ -101,7 +100,7 @@ function sharedHtml(label: string, text: string, known: Map<string, string>): Ma
   return html`<h5 id="${fresh}">${label}</h5><pre dir="auto">${text}</pre>`;
 }
 
-export interface TurnPage {
+interface TurnPage {
   readonly prompts: Prompts;
   readonly cites: Showing["cites"];
   /** Text that the visit's result already shows. */
@@ -160,14 +159,9 @@ function partHtml(part: Part, cites: Showing["cites"]): Markup[] {
   if (part.type === "broken_call")
     return [html`<p class="complaint failed" dir="auto">a call to ${part.tool} with invalid JSON: ${part.text}</p>`];
   if (part.type === "call" || part.text.trim() === "") return [];
-  const data = jsonIn(part.text);
-  if (data === undefined) return [valueHtml(part.text, { cites, prose: true })];
+  // Most answers are JSON, which the visit's result shows in a readable form.
+  if (!/^\s*[{[]/.test(part.text)) return [valueHtml(part.text, { cites, prose: true })];
   return [
     html`<details class="fold"><summary>The answer as it came <span class="meta">${formatCount(part.text.length)} characters of JSON</span></summary><pre dir="auto">${part.text}</pre></details>`,
   ];
-}
-
-/** Detects JSON, which most answers are and which the visit's result shows in a readable form. */
-function jsonIn(text: string): true | undefined {
-  return /^\s*[{[]/.test(text) ? true : undefined;
 }

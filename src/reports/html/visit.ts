@@ -1,44 +1,46 @@
 import type { BlobInfo } from "../../core/base/blobs.ts";
-import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatTime,
+  plural,
+  previewJson,
+  shortText,
+} from "../../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
+import { signalCommands } from "../../core/engine/result/signal-command.ts";
 import type { Account } from "../model/account.ts";
-import { claimsIn, type Quotes, quotesOf } from "../model/evidence.ts";
+import { claimsIn, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
-import { claimLists } from "../model/tree/run.ts";
+import { answerLines, claimLists } from "../model/tree/run.ts";
+import { type Block, badge, code, joinWords, span, text, words } from "../model/tree/tree.ts";
 import { complaintOf, durationOf, statusOf, statusWord, type Visit, type VisitCall } from "../model/visit.ts";
-import { approvalHtml } from "./approval.ts";
 import { innerHtml } from "./inner.ts";
-import { html, type Markup } from "./markup/markup.ts";
+import { html, type Markup, OPEN } from "./markup/markup.ts";
 import { blocksHtml } from "./markup/tree.ts";
 import { folded, type Showing, valueHtml } from "./markup/value.ts";
-import { type Prompts, promptsOf, turnHtml } from "./turns.ts";
+import { promptsOf, turnHtml } from "./turns.ts";
 import type { Bars } from "./way.ts";
-
-export interface VisitPage {
-  readonly account: Account;
-  readonly refs: References;
-  readonly quotes: Quotes;
-  readonly prompts: Prompts;
-  readonly bars: Bars;
-  /** Last visit of each node, whose claims are in the page's evidence section. */
-  readonly last: ReadonlySet<Visit>;
-  readonly isLarge: boolean;
-}
 
 /** Number of events from which a page uses less markup, but not less text. */
 const MANY_EVENTS = 3000;
 
-export function visitPage(account: Account, bars: Bars): VisitPage {
+type VisitPage = ReturnType<typeof visitPage>;
+
+export function visitPage(account: Account, bars: Bars) {
   const { every, events } = account;
   return {
     isLarge: events.length > MANY_EVENTS,
     account,
-    refs: referencesOf(every),
+    /** References of the calls on the page, each of which is an anchor. */
+    refs: new Set(every.flatMap(({ calls }) => calls.map(({ ref }) => ref))),
     quotes: quotesOf(every),
     prompts: promptsOf(account),
     bars,
+    /** Last visit of each node, whose claims are in the page's evidence section. */
     last: new Set(new Map(every.map((visit) => [nodePath(visit.at, visit.node), visit])).values()),
   };
 }
@@ -61,18 +63,8 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
   const open = status === "failed" || status === "degraded" || status === "active" || status === "stopped";
   const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${statusWord(visit)}</span><span class="meta">${metaOf(visit)}</span></summary>`;
   const inside = html`<div class="inside" id="${visit.anchor}">${body}</div>`;
-  return open
-    ? html`<details class="visit ${status}" open>${head}${inside}</details>
-`
-    : html`<details class="visit ${status}">${head}${inside}</details>
+  return html`<details class="visit ${status}"${open ? OPEN : undefined}>${head}${inside}</details>
 `;
-}
-
-/** References of the calls on the page, each of which is an anchor. */
-export type References = ReadonlySet<string>;
-
-export function referencesOf(visits: readonly Visit[]): References {
-  return new Set(visits.flatMap(({ calls }) => calls.map(({ ref }) => ref)));
 }
 
 function metaOf(visit: Visit): string {
@@ -96,23 +88,16 @@ function complaintHtml(visit: Visit): Markup | undefined {
 }
 
 /** Shows the result without what the complaint or the inner runs already show. */
-function resultHtml({ result, inner, asked }: Visit, page: VisitPage): Markup | undefined {
+function resultHtml({ result, inner, asked }: Visit, { refs, isLarge }: VisitPage): Markup | undefined {
   if (!result || asked) return undefined;
   const said = result.status === "failed" ? "error" : result.status === "skipped" ? "skipped_reason" : undefined;
   const told = inner.length > 0 ? [said, "items", "results", "left", "failed"] : [said];
   const data = Object.fromEntries(Object.entries(result.data).filter(([key]) => !told.includes(key)));
-  if (Object.keys(data).length === 0) return undefined;
-  return html`<section class="part"><h4>Result</h4>${dataHtml(data, page)}</section>`;
-}
-
-function dataHtml(data: JsonObject, { refs, isLarge }: VisitPage): Markup {
-  const showing: Showing = { cites: (ref) => refs.has(ref), prose: true, ...(isLarge ? { compact: true } : {}) };
-  return valueHtml(soleText(data) ?? data, showing);
-}
-
-function soleText(data: JsonObject): Json | undefined {
   const { summary, ...rest } = data;
-  return typeof summary === "string" && Object.keys(rest).length === 0 ? summary : undefined;
+  if (summary === undefined && Object.keys(rest).length === 0) return undefined;
+  const isText = typeof summary === "string" && Object.keys(rest).length === 0;
+  const showing: Showing = { cites: (ref) => refs.has(ref), prose: true, ...(isLarge ? { compact: true } : {}) };
+  return html`<section class="part"><h4>Result</h4>${valueHtml(isText ? summary : data, showing)}</section>`;
 }
 
 function evalsHtml(evals: readonly EvalResult[]): Markup | undefined {
@@ -211,4 +196,21 @@ function quotedHtml(quotes: ReadonlySet<string> | undefined): Markup | undefined
   if (!quotes || quotes.size === 0) return undefined;
   const shown = [...quotes].map((quote) => html`<li><mark dir="auto">${quote}</mark></li>`);
   return html`<h5>Quoted by claims</h5><ul class="cites">${shown}</ul>`;
+}
+
+/** Shows an approval's question and decision, or the commands that answer it. */
+function approvalHtml({ asked, word, at, node }: Visit, account: Account): Markup | undefined {
+  if (!asked) return undefined;
+  const plan = asked.digest === undefined ? [] : [text(words`for the plan with digest ${code(asked.digest)}`)];
+  const isWaiting = account.result.status === "waiting";
+  const open = isWaiting ? answerLines(signalCommands(account, { node: nodePath(at, node) })) : [];
+  const question = [text([span("verse", asked.ask)]), ...plan, text([span("dim", `asked ${formatTime(asked.time)}`)])];
+  return html`<section class="part approval"><h4>Approval</h4>${blocksHtml([...question, ...(word ? answerBlocks(word) : open)])}</section>`;
+}
+
+function answerBlocks({ approved, by, note, late, time }: NonNullable<Visit["word"]>): Block[] {
+  const said = late ? "not answered in time" : approved ? "approved" : "denied";
+  const who = late ? [] : words`by ${by}`;
+  const line = joinWords([[badge(said, approved ? "success" : "skipped")], who, [span("dim", formatTime(time))]], " ");
+  return [text(line), ...(note === undefined ? [] : [text([span("quote", note)])])];
 }

@@ -1,23 +1,16 @@
 import { formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import type { Account } from "../model/account.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
-import { type Bar, type Timeline, type TimelineRow, timelineOf } from "../model/timeline.ts";
+import { type Bar, type TimelineRow, timelineOf } from "../model/timeline.ts";
 import { type InnerRun, statusOf, statusWord, type Visit } from "../model/visit.ts";
-import { html, type Markup, trustedMarkup } from "./markup/markup.ts";
+import { foldRest, html, type Markup, trustedMarkup } from "./markup/markup.ts";
 
 /** Timeline of a run, with a row for each visit and a bar for each call that it waited for. */
 
-/** Bars whose positions are classes, written once per page, because its policy forbids style attributes. */
-export interface Bars {
-  readonly timeline: Timeline;
-  rowOf(visit: Visit): TimelineRow;
-  ofRow(row: Omit<TimelineRow, "visit" | "lanes">): Markup;
-  ofVisit(row: TimelineRow): Markup | undefined;
-  /** Returns the rules of all classes used so far. */
-  readonly style: () => string;
-}
+export type Bars = ReturnType<typeof barsOf>;
 
-export function barsOf({ events, every }: Account): Bars {
+/** Draws bars whose positions are classes, written once per page, because its policy forbids style attributes. */
+export function barsOf({ events, every }: Account) {
   const timeline = timelineOf(events, every);
   const lefts = new Set<number>();
   const widths = new Set<number>();
@@ -31,18 +24,21 @@ export function barsOf({ events, every }: Account): Bars {
   };
   return {
     timeline,
-    rowOf: (visit) => timeline.rows.get(visit) ?? { visit, from: 0, to: 0, bars: [], lanes: 0 },
-    ofRow({ from, to, bars }) {
+    rowOf: (visit: Visit): TimelineRow => timeline.rows.get(visit) ?? { visit, from: 0, to: 0, bars: [], lanes: 0 },
+    ofRow({ from, to, bars }: Omit<TimelineRow, "visit" | "lanes">): Markup {
       const span = Math.max(1, timeline.ms);
       const whole: Bar = { kind: "visit", failed: false, from, to, lane: 0 };
       return html`<span class="track" aria-hidden="true">${bar(whole, 0, span, false)}${bars.map((each) => bar(each, 0, span, false))}</span>`;
     },
-    ofVisit({ from, to, bars, lanes }) {
-      if (bars.filter(({ kind }) => kind === "call").length < 2) return undefined;
+    ofVisit({ from, to, bars, lanes }: TimelineRow): Markup | undefined {
+      const calls = bars.filter(({ kind }) => kind === "call").length;
+      if (calls < 2) return undefined;
       const span = Math.max(1, to - from);
-      const told = `${plural(bars.length - bars.filter(({ kind }) => kind === "call").length, "model call")} and ${plural(bars.filter(({ kind }) => kind === "call").length, "tool call")} in ${formatDuration(to - from)}, at most ${lanes} at once`;
+      const counts = `${plural(bars.length - calls, "model call")} and ${plural(calls, "tool call")}`;
+      const told = `${counts} in ${formatDuration(to - from)}, at most ${lanes} at once`;
       return html`<div class="lanes h${Math.min(MOST_LANES, lanes) + 1}" role="img" aria-label="${told}">${bars.map((each) => bar(each, from, span, true))}</div>`;
     },
+    /** Returns the rules of all classes used so far. */
     style: () =>
       [
         ...[...lefts].map((left) => `.l${left}{left:${left / 10}%}`),
@@ -71,19 +67,13 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
 <div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length === 0 ? undefined : html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
 }
 
-/** Number of rows shown directly, and in each fold. */
-const MOST_OPEN = 60;
-const A_FOLD = 100;
-
-function wayList(items: readonly Markup[], noun: string): Markup[] {
-  const chunks: Markup[] = [html`<ol class="way">${items.slice(0, MOST_OPEN)}</ol>`];
-  for (let at = MOST_OPEN; at < items.length; at += A_FOLD) {
-    const some = items.slice(at, at + A_FOLD);
-    chunks.push(
-      html`<details class="fold"><summary>${noun} ${formatCount(at + 1)} to ${formatCount(at + some.length)}</summary><ol class="way">${some}</ol></details>`,
-    );
-  }
-  return chunks;
+function wayList(items: readonly Markup[], noun: string): Markup {
+  return foldRest(items, {
+    open: 60,
+    size: 100,
+    title: (first, count) => `${noun} ${formatCount(first)} to ${formatCount(first + count - 1)}`,
+    wrap: (some) => html`<ol class="way">${some}</ol>`,
+  });
 }
 
 function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {

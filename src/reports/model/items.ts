@@ -7,13 +7,9 @@ const WORDS = { success: "succeeded", failed: "failed", skipped: "skipped", stop
 
 export function itemWord({ status, visits }: InnerRun): string {
   if (status !== undefined) return WORDS[status];
-  if (visits.length === 0) return "not started";
-  return isWaiting(visits) ? "waiting" : "running";
-}
-
-function isWaiting(visits: InnerRun["visits"]): boolean {
   const last = visits.at(-1);
-  return last?.asked !== undefined && !last.word;
+  if (!last) return "not started";
+  return last.asked && !last.word ? "waiting" : "running";
 }
 
 /** Returns the visit status whose style the item uses. */

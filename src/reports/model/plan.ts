@@ -43,7 +43,13 @@ interface Outcome {
 
 export function viewPlan({ record, operations, events, outcomes = [] }: Planned): PlanView {
   const applications = applicationsOf(events);
-  const idle = new Map(outcomes.map((outcome) => [outcome.id, idleOf(outcome)]));
+  const idle = new Map(
+    outcomes.flatMap(({ id, status, error }): [string, ShownOperation["now"]][] => {
+      return status === "skipped" || status === "refused"
+        ? [[id, { standing: status, ...(error ? { error } : {}) }]]
+        : [];
+    }),
+  );
   const readers = new Map<string, string>();
   const shown = operations.map((operation): ShownOperation => {
     const { id, sources, applied } = operation;
@@ -58,10 +64,6 @@ export function viewPlan({ record, operations, events, outcomes = [] }: Planned)
 }
 
 const FEW_SOURCES = 3;
-
-function idleOf({ status, error }: Outcome): ShownOperation["now"] | undefined {
-  return status === "skipped" || status === "refused" ? { standing: status, ...(error ? { error } : {}) } : undefined;
-}
 
 export function viewReport({ record, result, events }: Report): PlanView {
   return viewPlan({ record, operations: result.plan, events });
@@ -113,7 +115,7 @@ export function linkOf(output: Json | undefined): string | undefined {
 
 const LINKS = ["url", "html_url", "permalink", "link"];
 
-export interface ReviewedInput {
+interface ReviewedInput {
   /** All members except multi-line strings, as JSON. */
   readonly json: string | undefined;
   readonly texts: readonly { readonly name: string; readonly text: string }[];

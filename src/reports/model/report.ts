@@ -32,23 +32,3 @@ export interface Place {
 export function endOf({ events }: Report): EventOf<"workflow:end"> | undefined {
   return events.findLast((event) => event.type === "workflow:end");
 }
-
-/** Missing skill, with the reason. */
-interface LeftOut {
-  readonly skill: string;
-  readonly reason: string;
-  /** Ids of the visited nodes that list it. */
-  readonly nodes: readonly string[];
-}
-
-/** Lists each skill that a run continued without, once. */
-export function leftOutSkills({ degraded }: RunResult): readonly LeftOut[] {
-  const skills = new Map<string, { skill: string; reason: string; nodes: string[] }>();
-  for (const { skill, node, reason } of degraded) {
-    if (skill === undefined) continue;
-    const known = skills.get(skill) ?? { skill, reason, nodes: [] };
-    known.nodes.push(node);
-    skills.set(skill, known);
-  }
-  return [...skills.values()];
-}

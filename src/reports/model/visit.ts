@@ -30,19 +30,19 @@ export interface Visit {
   /** null if a price is unknown. */
   costUsd: number | null;
   /** Undefined while the node is running, or if its process died. */
-  result: NodeResult | undefined;
+  result?: NodeResult | undefined;
   /** A limit or an interrupt stopped the visit, so its result may be incomplete. */
   isStopped: boolean;
   /** Cause of the failure, if the executor itself failed the node. */
-  cause: FailureCause | undefined;
-  route: EventOf<"route"> | undefined;
+  cause?: FailureCause | undefined;
+  route?: EventOf<"route">;
   /** Inner runs. Those of a map are in the order of its list. */
   readonly inner: InnerRun[];
   /** Number of items that a map left for the next run. */
   left: number;
   /** Requested approval. `word` is the answer. */
-  asked: (EventOf<"approval:asked"> & RunEvent) | undefined;
-  word: (EventOf<"approval:given"> & RunEvent) | undefined;
+  asked?: EventOf<"approval:asked"> & RunEvent;
+  word?: EventOf<"approval:given"> & RunEvent;
   /** Reasons why its node is degraded. Once the run has ended, only a node's last visit has any. */
   degraded: string[];
 }
@@ -54,11 +54,11 @@ export interface InnerRun {
   /** Key of the map item. */
   readonly key: string | undefined;
   /** Undefined if it is still running or has not started. */
-  status: EventOf<"inner:end">["status"] | undefined;
+  status?: EventOf<"inner:end">["status"];
   /** Why it failed or was skipped. Empty otherwise. */
   complaint: string;
-  verdict: string | undefined;
-  input: JsonObject | undefined;
+  verdict?: string;
+  input?: JsonObject;
   startedAt: string;
   endedAt: string;
   readonly visits: Visit[];
@@ -95,10 +95,10 @@ export interface VisitCall {
   /** Attempt that made the call, from 0. */
   readonly attempt: number;
   readonly startedAt: string;
-  endedAt: string | undefined;
-  outcome: { readonly output: Json } | { readonly error: string } | undefined;
+  endedAt?: string;
+  outcome?: { readonly output: Json } | { readonly error: string };
   /** Id of the operation, if the call was planned instead of carried out. */
-  planned: string | undefined;
+  planned?: string | undefined;
   blobs: readonly BlobInfo[];
 }
 

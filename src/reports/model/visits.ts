@@ -161,40 +161,34 @@ function enter(
     modelCalls: 0,
     tokens: 0,
     costUsd: 0,
-    result: undefined,
     isStopped: false,
-    cause: undefined,
-    route: undefined,
     inner: [],
     left: 0,
-    asked: undefined,
-    word: undefined,
     degraded: [],
   };
   visits.push(visit);
   every.push(visit);
 }
 
-function freshInner(visit: Visit, key: string | undefined, time: string): InnerRun {
-  return {
+/** Adds an inner run. */
+function addInner(visit: Visit, key: string | undefined, time: string): InnerRun {
+  const run: InnerRun = {
     anchor: `${visit.anchor}-${visit.inner.length + 1}`,
     key,
-    status: undefined,
     complaint: "",
-    verdict: undefined,
-    input: undefined,
     startedAt: time,
     endedAt: time,
     visits: [],
   };
+  visit.inner.push(run);
+  return run;
 }
 
 /** Adds the items of a map. Items that cannot or need not run already have an outcome. */
 function takeItems(visit: Visit, { items, left, time }: EventOf<"map:start"> & RunEvent): void {
   visit.left = left;
   for (const { key, skipped_reason, error } of items) {
-    const run = freshInner(visit, key, time);
-    visit.inner.push(run);
+    const run = addInner(visit, key, time);
     if (skipped_reason !== undefined) Object.assign(run, { status: "skipped", complaint: skipped_reason });
     else if (error !== undefined) Object.assign(run, { status: "failed", complaint: error });
   }
@@ -202,11 +196,7 @@ function takeItems(visit: Visit, { items, left, time }: EventOf<"map:start"> & R
 
 /** Returns the first inner run of this key without a status, or adds one. */
 function runOf(visit: Visit, key: string | undefined, time: string): InnerRun {
-  const known = visit.inner.find((run) => run.key === key && run.status === undefined);
-  if (known) return known;
-  const run = freshInner(visit, key, time);
-  visit.inner.push(run);
-  return run;
+  return visit.inner.find((run) => run.key === key && run.status === undefined) ?? addInner(visit, key, time);
 }
 
 function beginInner(path: Path, visit: Visit, { item, inner, input, time }: EventOf<"inner:start"> & RunEvent): void {
@@ -261,12 +251,11 @@ function takeCall(path: Path, visit: Visit, event: EventOf<"tool:call"> & RunEve
     announced.seq = seq;
     return;
   }
-  const started = { ref, id, seq, tool, input, attempt: visit.retries.length, startedAt: time };
-  const call: VisitCall = { ...started, endedAt: undefined, outcome: undefined, planned: undefined, blobs: [] };
+  const attempt = visit.retries.length;
+  const call: VisitCall = { ref, id, seq, tool, input, attempt, startedAt: time, blobs: [] };
   path.open.set(id, call);
   visit.calls.push(call);
-  const asked = visit.turns.findLast((turn) => turn.kind === "asked");
-  asked?.calls.push(call);
+  visit.turns.findLast((turn) => turn.kind === "asked")?.calls.push(call);
 }
 
 function takeResult({ open }: Path, event: EventOf<"tool:result"> & RunEvent): void {

@@ -4,8 +4,9 @@ import { nodePath } from "../../core/document/inner/place.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import type { NodeResult } from "../../core/engine/event/node-result.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
+import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import type { Report } from "../model/report.ts";
-import type { Visit, VisitCall } from "../model/visit.ts";
+import type { Visit } from "../model/visit.ts";
 import { visitsOf } from "../model/visits.ts";
 import { diffPrompts } from "./prompt-diff.ts";
 
@@ -38,7 +39,8 @@ export function diffRuns(a: Report, b: Report) {
     return found ? [[id, found] as const] : [];
   });
   const runs = [comparedRun(a), comparedRun(b)] as const;
-  const first = firstApart(pathA, pathB);
+  const apart = pathA.findIndex((node, index) => node !== pathB[index]);
+  const first = pathA[apart] ?? pathB[pathA.length] ?? null;
   const ends = runs.map(({ status, verdict }) => ({ status, verdict }));
   return {
     schema: "skillflow.diff/1",
@@ -52,12 +54,11 @@ export function diffRuns(a: Report, b: Report) {
 }
 
 function comparedRun({ record, events, result }: Report) {
-  const resumed = events.flatMap((event) => (event.type === "run:resume" ? (event.settings.model ?? []) : []));
   return {
     id: record.run,
     status: result.status,
     verdict: result.verdict ?? null,
-    model: modelText(resumed.at(-1) ?? record.settings.model),
+    model: modelText(recordedSettings(record.settings, events).model),
     costUsd: result.usage.costUsd,
     tokens: result.usage.inputTokens + result.usage.outputTokens,
   };
@@ -65,11 +66,6 @@ function comparedRun({ record, events, result }: Report) {
 
 function pathOf({ events }: Report): string[] {
   return events.flatMap((event) => (event.type === "node:enter" && event.at === undefined ? [event.node] : []));
-}
-
-function firstApart(a: readonly string[], b: readonly string[]): string | null {
-  const at = a.findIndex((node, index) => node !== b[index]);
-  return a[at] ?? b[a.length] ?? null;
 }
 
 /** All visits of a run to a node. */
@@ -89,7 +85,9 @@ function pastOf(
   return {
     // Only nodes of the run itself are in its results.
     result: result ?? visits.findLast((visit) => visit.result)?.result,
-    calls: visits.flatMap(({ calls }) => calls).map(madeBy),
+    calls: visits.flatMap(({ calls }) => {
+      return calls.map(({ tool, input, outcome = { unanswered: true as const } }) => ({ tool, input, outcome }));
+    }),
     /** Initial prompts of the visits. A prompt is undefined if this version would create a different one. */
     prompts: visits.flatMap(({ turns }) => {
       const [first] = turns.flatMap((turn) => {
@@ -102,15 +100,7 @@ function pastOf(
   };
 }
 
-type Made = ReturnType<typeof madeBy>;
-
-function madeBy({
-  tool,
-  input,
-  outcome = { unanswered: true },
-}: Pick<VisitCall, "tool" | "input"> & { readonly outcome: Outcome | undefined }) {
-  return { tool, input, outcome };
-}
+type Made = NodePast["calls"][number];
 
 /** Compares the last visits' results, all calls in order, and the first initial prompts that differ. */
 function diffNode(a: NodePast | undefined, b: NodePast | undefined) {

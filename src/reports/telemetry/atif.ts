@@ -1,4 +1,4 @@
-import { defined, isObject, type Json } from "../../core/base/values.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { openingOf, type Part, type Prompt, resultText, textOf } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
@@ -21,7 +21,14 @@ export function atifTrajectory({ record, events, result }: Report, agent: { read
       name: "skillflow",
       version: agent.version,
       model_name: record.settings.model,
-      ...(tools.length === 0 ? {} : { tool_definitions: tools.map(toolDefinition) }),
+      ...(tools.length === 0
+        ? {}
+        : {
+            tool_definitions: tools.map(({ exposed, description, input_schema }) => ({
+              type: "function",
+              function: { name: exposed, description, parameters: input_schema },
+            })),
+          }),
       extra: { workflow: record.workflow.id },
     },
     steps: steps.map((step, index) => ({ step_id: index + 1, ...step })),
@@ -36,18 +43,10 @@ export function atifTrajectory({ record, events, result }: Report, agent: { read
   };
 }
 
-type Tool = Report["record"]["skills"][number]["tools"][number];
-
-function toolDefinition({ exposed, description, input_schema }: Tool): Json {
-  return { type: "function", function: { name: exposed, description, parameters: input_schema } };
-}
-
-type Step = { readonly [field: string]: Json };
-
-function stepsOf({ record, events }: Pick<Report, "record" | "events">): Step[] {
+function stepsOf({ record, events }: Pick<Report, "record" | "events">): JsonObject[] {
   const promptOf = recordedPrompts({ record, events });
   const results = resultsOf(events);
-  const steps: Step[] = [
+  const steps: JsonObject[] = [
     { source: "user", timestamp: record.at, message: JSON.stringify(record.input), extra: { part: "input" } },
   ];
   const visits = new Map<string | undefined, EventOf<"node:enter">>();
@@ -58,26 +57,22 @@ function stepsOf({ record, events }: Pick<Report, "record" | "events">): Step[] 
     if (event.type === "model:error") steps.push(said("system", event, `the model failed: ${event.message}`));
     if (event.type !== "model:reply") continue;
     const prompt = promptOf(event);
-    if (prompt && isOpening(event, prompt)) steps.push(...openingSteps(event, prompt));
+    // Later prompts of a visit only continue its conversation.
+    if (prompt && (event.purpose !== "work" || prompt.turns.length === 0)) steps.push(...openingSteps(event, prompt));
     steps.push(agentStep(event, visits.get(event.at), results.get(event.seq) ?? []));
   }
   return steps;
-}
-
-/** Checks whether a prompt starts a conversation. Later prompts of a visit only continue it. */
-function isOpening({ purpose }: EventOf<"model:reply">, prompt: Prompt): boolean {
-  return purpose !== "work" || prompt.turns.length === 0;
 }
 
 function said(
   source: "user" | "system",
   { time, node }: { readonly time: string; readonly node: string },
   message: string,
-): Step {
+): JsonObject {
   return { source, timestamp: time, message, extra: { node } };
 }
 
-function openingSteps(event: RunEvent & EventOf<"model:reply">, prompt: Prompt): Step[] {
+function openingSteps(event: RunEvent & EventOf<"model:reply">, prompt: Prompt): JsonObject[] {
   const { instructions, messages } = openingOf(prompt);
   return [
     ...(instructions === "" ? [] : [said("system", event, instructions)]),
@@ -107,7 +102,7 @@ function agentStep(
   event: RunEvent & EventOf<"model:reply">,
   visit: EventOf<"node:enter"> | undefined,
   results: readonly Result[],
-): Step {
+): JsonObject {
   const { parts, model, usage, time, node, at, purpose, stop, key } = event;
   const calls = callsOf(parts);
   const reasoning = parts.flatMap(reasoningOf).join("\n");
@@ -143,7 +138,7 @@ function metricsOf({
 interface Called {
   readonly tool_call_id: string;
   readonly function_name: string;
-  readonly arguments: { readonly [name: string]: Json };
+  readonly arguments: JsonObject;
   readonly extra?: Json;
   readonly [field: string]: Json | undefined;
 }
@@ -159,7 +154,7 @@ function callsOf(parts: readonly Part[]): (Called & { readonly [field: string]: 
     if (part.type === "broken_call") {
       return [{ tool_call_id, function_name, arguments: {}, extra: { unreadable: part.text } }];
     }
-    const given = isObject(part.input) ? (part.input as Called["arguments"]) : { value: part.input };
+    const given = isObject(part.input) ? (part.input as JsonObject) : { value: part.input };
     return [{ tool_call_id, function_name, arguments: given }];
   });
 }

@@ -4,19 +4,13 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import { type Draft, errorOf, later, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
 
-interface Made {
-  readonly at?: string | undefined;
-  readonly node: string;
-  readonly tool: string;
-  readonly id: string;
-  readonly time: string;
-  readonly input?: Json;
-}
+type Called = Pick<EventOf<"tool:call">, "node" | "tool" | "id"> &
+  Pick<RunEvent, "at" | "time"> & { readonly input?: Json };
 
-export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made): Draft {
+export function openCall(walk: Walk, event: Called): Draft {
   const { record, content, skillOf } = walk;
-  const place = { node, time, ...defined("at", at) };
-  const parent = visitAt(walk, place).key;
+  const { tool, id, time, input } = event;
+  const parent = visitAt(walk, event).key;
   const skill = skillOf.get(tool);
   const loaded = input === undefined ? undefined : loadedSkill(record, tool, input);
   const about = [loaded?.["gen_ai.skill.name"], loaded?.["gen_ai.skill.resource.name"]].filter(
@@ -32,7 +26,7 @@ export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made):
       "gen_ai.tool.name": tool,
       "gen_ai.tool.type": "function",
       "gen_ai.tool.call.id": id,
-      ...placeAttributes(walk, place),
+      ...placeAttributes(walk, event),
       ...defined("skillflow.skill", skill),
       ...loaded,
       ...(content && input !== undefined ? { "gen_ai.tool.call.arguments": JSON.stringify(input) } : {}),
@@ -76,7 +70,21 @@ export function takeApplied(
   if (event.type === "operation:begun") {
     const id = `${event.key}/${event.operation}`;
     const tool = `${operation.skill}_${operation.tool}`;
-    const span = openApplied(walk, { id, tool, node: operation.node, time: event.time });
+    const span = openSpan(walk, {
+      key: id,
+      parent: walk.root?.key,
+      name: `execute_tool ${tool}`,
+      time: event.time,
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": tool,
+        "gen_ai.tool.type": "function",
+        "gen_ai.conversation.id": walk.record.run,
+        "skillflow.run": walk.record.run,
+        "skillflow.node": operation.node,
+        "skillflow.applied": true,
+      },
+    });
     walk.open.set(`operation ${event.operation}`, span);
     return;
   }
@@ -87,23 +95,4 @@ export function takeApplied(
   if (event.error !== undefined) {
     span.error = errorOf(event.code ?? "tool.failed", walk.content ? event.error : undefined);
   }
-}
-
-function openApplied(walk: Walk, { id, tool, node, time }: Made): Draft {
-  const { record, root } = walk;
-  return openSpan(walk, {
-    key: id,
-    parent: root?.key,
-    name: `execute_tool ${tool}`,
-    time,
-    attributes: {
-      "gen_ai.operation.name": "execute_tool",
-      "gen_ai.tool.name": tool,
-      "gen_ai.tool.type": "function",
-      "gen_ai.conversation.id": record.run,
-      "skillflow.run": record.run,
-      "skillflow.node": node,
-      "skillflow.applied": true,
-    },
-  });
 }

@@ -1,19 +1,21 @@
 import { firstOf, parseModel } from "../../core/document/model-name.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { Part } from "../../core/engine/event/prompt.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { inputContent, outputContent } from "./messages.ts";
-import type { Attributes } from "./span.ts";
-import { errorOf, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
+import { type Attributes, errorOf, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
 
 export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
   const { record, content } = walk;
   const { key, purpose, model, time, epoch } = event;
   const parent = visitAt(walk, event).key;
-  const { name } = parseModel(model);
+  // A name without a provider belongs to the default model's.
+  const { name, provider = firstOf(record.settings.model).split(":")[0] ?? "" } = parseModel(model);
   const usage = event.type === "model:reply" ? event.usage : null;
-  if (event.type === "model:reply") addCost(walk, usage);
+  // Without the price of one reply, the cost of all is unknown.
+  const cost = usage?.costUsd ?? undefined;
+  if (event.type === "model:reply")
+    walk.costUsd = walk.costUsd === undefined || cost === undefined ? undefined : walk.costUsd + cost;
   const asked = content && event.type === "model:reply" ? walk.promptOf(event) : undefined;
   const span = openSpan(walk, {
     key,
@@ -22,7 +24,7 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
     time,
     attributes: {
       "gen_ai.operation.name": "chat",
-      "gen_ai.provider.name": providerOf(model, record),
+      "gen_ai.provider.name": provider,
       "gen_ai.request.model": name,
       ...placeAttributes(walk, event),
       "skillflow.purpose": purpose,
@@ -40,11 +42,6 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
   });
 }
 
-function addCost(walk: Walk, usage: CallUsage | null): void {
-  const cost = usage?.costUsd ?? undefined;
-  walk.costUsd = walk.costUsd === undefined || cost === undefined ? undefined : walk.costUsd + cost;
-}
-
 function usageOf(usage: CallUsage | null): Attributes {
   if (!usage) return {};
   const { inputTokens, cachedTokens, outputTokens, costUsd } = usage;
@@ -54,11 +51,6 @@ function usageOf(usage: CallUsage | null): Attributes {
     "gen_ai.usage.cache_read.input_tokens": { int: cachedTokens },
     ...(costUsd === null ? {} : { "skillflow.cost_usd": costUsd }),
   };
-}
-
-/** Returns the model's provider, or the default model's if the name has none. */
-function providerOf(model: string, { settings }: RunRecord): string {
-  return parseModel(model).provider ?? firstOf(settings.model).split(":")[0] ?? "";
 }
 
 function finishReason({ stop, parts }: { readonly stop: string; readonly parts: readonly Part[] }): string {

@@ -1,7 +1,7 @@
 import { sha256 } from "../../core/base/sha256.ts";
 import type { Json } from "../../core/base/values.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
-import type { Attributes, Span, Whole } from "./span.ts";
+import type { Attributes, Span, Whole } from "./walk.ts";
 
 /** Spans as OTLP/JSON: ids are hexadecimal, 64-bit integers are strings, and enumerations are numbers. */
 

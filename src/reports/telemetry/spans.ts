@@ -7,8 +7,7 @@ import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
 import { openCall, takeApplied, takeResult } from "./calls.ts";
 import { takeAnswer } from "./chat.ts";
-import type { Attributes, Span, SpanEvent } from "./span.ts";
-import { errorOf, later, openSpan, openVisit, outerOf, pathOf, visitAt, type Walk } from "./walk.ts";
+import { errorOf, later, openSpan, openVisit, outerOf, pathOf, type Span, visitAt, type Walk } from "./walk.ts";
 
 interface Telling extends StoredRun {
   /** Includes prompts, replies, tool arguments and results. */
@@ -74,16 +73,17 @@ function take(walk: Walk, event: RunEvent): void {
     case "tool:result":
       takeResult(walk, event);
       break;
-    case "node:retry":
-      visitAt(walk, event).events.push(
-        eventOf(event, "skillflow.retry", { "skillflow.attempt": { int: event.attempt } }),
-      );
+    case "node:retry": {
+      const attributes = { "skillflow.attempt": { int: event.attempt } };
+      visitAt(walk, event).events.push({ name: "skillflow.retry", time: event.time, attributes });
       break;
-    case "limit:reached":
-      (walk.visits.get(event.at) ?? walk.root)?.events.push(
-        eventOf(event, "skillflow.limit", { "skillflow.limit": event.limit }),
-      );
+    }
+    case "limit:reached": {
+      const attributes = { "skillflow.limit": event.limit };
+      const span = walk.visits.get(event.at) ?? walk.root;
+      span?.events.push({ name: "skillflow.limit", time: event.time, attributes });
       break;
+    }
     case "node:exit":
       takeExit(walk, event);
       break;
@@ -104,7 +104,8 @@ function take(walk: Walk, event: RunEvent): void {
 
 /** Extends the open spans to include an event, so that children are within their parents' time. */
 function extend({ root, visits }: Walk, event: RunEvent): void {
-  if (!root || isApplying(event)) return;
+  const isApplying = ["operation:begun", "operation:ended", "operation:resolved"].includes(event.type);
+  if (!root || isApplying) return;
   root.endedAt = later(root.endedAt, event.time);
   const node = event.type === "route" ? event.from : "node" in event ? event.node : undefined;
   const visit = visits.get(event.at);
@@ -113,10 +114,6 @@ function extend({ root, visits }: Walk, event: RunEvent): void {
     const outer = visits.get(outerOf(at));
     if (outer) outer.endedAt = later(outer.endedAt, event.time);
   }
-}
-
-function isApplying({ type }: RunEvent): boolean {
-  return type === "operation:begun" || type === "operation:ended" || type === "operation:resolved";
 }
 
 function openPart(walk: Walk, key: string, time: string): void {
@@ -159,13 +156,9 @@ function finishPart(walk: Walk): void {
     ...root.attributes,
     "skillflow.status": root.attributes["skillflow.status"] ?? "interrupted",
     "skillflow.degraded": degraded.size > 0,
-    ...defined("skillflow.cost_usd", costUsd === undefined ? undefined : rounded(costUsd)),
+    ...defined("skillflow.cost_usd", costUsd && Math.round(costUsd * 1e6) / 1e6),
   };
   walk.root = undefined;
-}
-
-function rounded(usd: number): number {
-  return Math.round(usd * 1e6) / 1e6;
 }
 
 function takeExit(walk: Walk, event: RunEvent & EventOf<"node:exit">): void {
@@ -196,8 +189,4 @@ function takeEnd(walk: Walk, event: RunEvent & EventOf<"workflow:end">): void {
     ...(content ? defined("skillflow.verdict", verdict) : {}),
   };
   if (error) root.error = errorOf(error.code, content ? error.message : undefined);
-}
-
-function eventOf({ time }: RunEvent, name: string, attributes: Attributes): SpanEvent {
-  return { name, time, attributes };
 }

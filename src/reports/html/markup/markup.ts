@@ -1,4 +1,5 @@
 import { htmlContent, htmlText } from "../../../core/base/inert.ts";
+import { shortText } from "../../../core/base/preview.ts";
 
 /** Safe HTML. Only `html` and `trustedMarkup` create it, so untrusted text is always escaped. */
 export interface Markup {
@@ -36,4 +37,44 @@ function render(content: Content, inert: (text: string) => string): string {
   if (typeof content === "number") return String(content);
   if ("markup" in content) return content.markup;
   return content.map((part) => render(part, inert)).join("");
+}
+
+/** Maximum length of a column's name, which is repeated at each of its cells. */
+const MOST_OF_LABEL = 80;
+
+/** Creates the rows of a table. Cells have the names of their columns, for narrow screens. */
+export function rowsHtml(names: readonly string[], rows: readonly (readonly Content[])[]): Markup[] {
+  const labels = names.map((name) => shortText(name, MOST_OF_LABEL));
+  return rows.map((row) => {
+    const cells = row.map((cell, at) => html`<td data-label="${labels[at]}"><div dir="auto">${cell}</div></td>`);
+    return html`<tr>${cells}</tr>`;
+  });
+}
+
+/** Creates a table from its rows. */
+export function tableHtml(names: readonly Content[], rows: readonly Markup[], look = ""): Markup {
+  const head = names.map((name) => html`<th scope="col" dir="auto">${name}</th>`);
+  return html`<table class="records ${look}"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** Attribute of a fold that is open, for templates. */
+export const OPEN = trustedMarkup(" open");
+
+interface Folding {
+  /** Number of items shown directly, and in each fold. */
+  readonly open: number;
+  readonly size?: number;
+  readonly title: (first: number, count: number) => string;
+  readonly wrap?: (items: readonly Markup[]) => Markup;
+}
+
+/** Shows the first items, and folds the rest. */
+export function foldRest(items: readonly Markup[], folding: Folding): Markup {
+  const { open, size = items.length, title, wrap = (some) => html`${some}` } = folding;
+  const folds: Markup[] = [];
+  for (let at = open; at < items.length; at += size) {
+    const some = items.slice(at, at + size);
+    folds.push(html`<details class="fold"><summary>${title(at + 1, some.length)}</summary>${wrap(some)}</details>`);
+  }
+  return html`${wrap(items.slice(0, open))}${folds}`;
 }

@@ -1,5 +1,4 @@
-import { shortText } from "../../../core/base/preview.ts";
-import { html, type Markup } from "./markup.ts";
+import { html, type Markup, rowsHtml, tableHtml } from "./markup.ts";
 
 /** Renders plain text, for example with linked references and marked quotes. */
 export type Inline = (text: string) => Markup;
@@ -38,9 +37,6 @@ function blockAt(lines: readonly string[], at: number, plain: Inline): Block {
   return paragraphAt(lines, at, plain);
 }
 
-/** Maximum length of a column's name, which is repeated at each of its cells. */
-export const MOST_OF_LABEL = 80;
-
 const ITEM = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
 
 function isRow(line: string): boolean {
@@ -64,18 +60,9 @@ function tableAt(lines: readonly string[], at: number, plain: Inline): Block {
       .split(/(?<!\\)\|/)
       .map((cell) => cell.trim().replaceAll("\\|", "|"));
   const names = cells(lines[at] ?? "");
-  const head = names.map((cell) => html`<th scope="col">${inlineHtml(cell, plain)}</th>`);
-  const rows = lines.slice(at + 2, end).map((line) => {
-    const row = cells(line).map(
-      (cell, index) =>
-        html`<td data-label="${shortText(names[index] ?? "", MOST_OF_LABEL)}"><div>${inlineHtml(cell, plain)}</div></td>`,
-    );
-    return html`<tr>${row}</tr>`;
-  });
-  return {
-    shown: html`<table class="records"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table>`,
-    next: end,
-  };
+  const inline = (row: readonly string[]) => row.map((cell) => inlineHtml(cell, plain));
+  const rows = lines.slice(at + 2, end).map((line) => inline(cells(line)));
+  return { shown: tableHtml(inline(names), rowsHtml(names, rows)), next: end };
 }
 
 /** Renders a flat list. Nested items become indented items of the same list. */

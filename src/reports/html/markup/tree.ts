@@ -1,9 +1,8 @@
 import { isAddress } from "../../../core/base/inert.ts";
-import { formatCount, plural, shortText } from "../../../core/base/preview.ts";
+import { formatCount, plural } from "../../../core/base/preview.ts";
 import type { Block, Item, List, Section, Span, Words } from "../../model/tree/tree.ts";
 import { markQuotes } from "./marks.ts";
-import { html, type Markup } from "./markup.ts";
-import { MOST_OF_LABEL } from "./prose.ts";
+import { html, type Markup, rowsHtml, tableHtml } from "./markup.ts";
 
 /** Checks whether a page has an anchor, so that no link leads nowhere. */
 export type Links = (anchor: string) => boolean;
@@ -29,8 +28,10 @@ function blockHtml(block: Block, links: Links): Markup {
     }
     case "code":
       return codeHtml(block);
-    case "table":
-      return tableHtml(block, links);
+    case "table": {
+      const rows = block.rows.map((row) => row.map((cell) => wordsHtml(cell, links)));
+      return tableHtml(block.columns, rowsHtml(block.columns, rows));
+    }
     case "list":
       return listHtml(block, links);
     case "section":
@@ -60,18 +61,6 @@ function codeHtml({ text, name, quote }: Extract<Block, { kind: "code" }>): Mark
   if (text.length <= (quote === undefined ? MOST_OPEN : MOST_OPEN_RECORD))
     return html`<div class="input">${block}</div>`;
   return html`<details class="fold input"><summary>${name ?? "Input"}, ${formatCount(text.length)} characters</summary><div>${block}</div></details>`;
-}
-
-function tableHtml({ columns, rows }: Extract<Block, { kind: "table" }>, links: Links): Markup {
-  const head = columns.map((column) => html`<th scope="col">${column}</th>`);
-  const body = rows.map((row) => {
-    const cells = row.map(
-      (cell, index) =>
-        html`<td data-label="${shortText(columns[index] ?? "", MOST_OF_LABEL)}"><div dir="auto">${wordsHtml(cell, links)}</div></td>`,
-    );
-    return html`<tr>${cells}</tr>`;
-  });
-  return html`<table class="records"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
 /** Maximum number of items that are shown without a fold. Claims and their quotes are never folded. */

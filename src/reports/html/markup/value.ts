@@ -1,8 +1,8 @@
-import { formatCount, shortText } from "../../../core/base/preview.ts";
+import { formatCount } from "../../../core/base/preview.ts";
 import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { markQuotes } from "./marks.ts";
-import { html, type Markup } from "./markup.ts";
-import { MOST_OF_LABEL, proseHtml } from "./prose.ts";
+import { foldRest, html, type Markup, rowsHtml, tableHtml } from "./markup.ts";
+import { proseHtml } from "./prose.ts";
 
 export interface Showing {
   /** Checks whether a reference belongs to a call on the page. */
@@ -20,11 +20,14 @@ export interface Showing {
 export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
   if (typeof value === "string") return textHtml(value, showing, depth === 0);
   if (value === null) return html`<span class="nil">none</span>`;
-  if (typeof value !== "object") return html`<span class="scalar">${wordOf(value)}</span>`;
+  if (typeof value === "boolean") return html`<span class="scalar">${value ? "yes" : "no"}</span>`;
+  if (typeof value === "number") return html`<span class="scalar">${value}</span>`;
   if (depth >= (showing.compact ? 0 : DEEPEST)) return verbatimHtml(jsonText(value, showing), showing);
   if (!Array.isArray(value)) return objectHtml(value as JsonObject, showing, depth);
   if (value.length === 0) return html`<span class="nil">none</span>`;
-  return !showing.inTable && isTable(value) ? tableHtml(value, showing, depth) : listHtml(value, showing, depth);
+  if (!showing.inTable && isTable(value)) return objectsHtml(value, showing, depth);
+  const items = value.map((item) => html`<li dir="auto">${valueHtml(item, showing, depth + 1)}</li>`);
+  return sections(items, "items", (some) => html`<ul class="list">${some}</ul>`);
 }
 
 const NO_QUOTES: ReadonlySet<string> = new Set();
@@ -45,7 +48,7 @@ function textHtml(text: string, showing: Showing, isAlone: boolean): Markup {
   return folded(text, proseHtml(text, inline));
 }
 
-export function verbatimHtml(text: string, { quotes = NO_QUOTES }: Pick<Showing, "quotes">): Markup {
+function verbatimHtml(text: string, { quotes = NO_QUOTES }: Pick<Showing, "quotes">): Markup {
   return folded(text, html`<pre dir="auto">${markQuotes(text, quotes, (piece) => html`${piece}`)}</pre>`);
 }
 
@@ -77,7 +80,7 @@ export function folded(text: string, shown: Markup): Markup {
 }
 
 /** Links references in a text to their calls. */
-export function linkCited(text: string, { cites }: Pick<Showing, "cites">): Markup {
+function linkCited(text: string, { cites }: Pick<Showing, "cites">): Markup {
   const pieces = text.split(/\b(r[1-9]\d*)\b/);
   return html`${pieces.map((piece, index) => (index % 2 === 1 && cites(piece) ? html`<a class="cite" href="#${piece}">${piece}</a>` : html`${piece}`))}`;
 }
@@ -87,10 +90,6 @@ function isVerbatim(text: string): boolean {
   const start = text.slice(0, 2000);
   const lines = start.split("\n");
   return lines.length > 3 && (/^(?:\s{2,}|\t|[{[@+-])/m.test(start) || start.length / lines.length < 60);
-}
-
-function wordOf(value: boolean | number): string {
-  return typeof value === "number" ? String(value) : value ? "yes" : "no";
 }
 
 /** Returns `ruled out` for `ruled_out`. */
@@ -111,11 +110,6 @@ function objectHtml(value: JsonObject, showing: Showing, depth: number): Markup 
   return sections(rows, "fields", (some) => html`<dl class="kv">${some}</dl>`);
 }
 
-function listHtml(values: readonly Json[], showing: Showing, depth: number): Markup {
-  const items = values.map((item) => html`<li dir="auto">${valueHtml(item, showing, depth + 1)}</li>`);
-  return sections(items, "items", (some) => html`<ul class="list">${some}</ul>`);
-}
-
 function isTable(values: readonly Json[]): values is readonly JsonObject[] {
   return values.every((value) => isObject(value)) && columnsOf(values as readonly JsonObject[]).length <= MOST_COLUMNS;
 }
@@ -129,7 +123,7 @@ function columnsOf(rows: readonly JsonObject[]): string[] {
   return [...columns];
 }
 
-function tableHtml(rows: readonly JsonObject[], showing: Showing, depth: number): Markup {
+function objectsHtml(rows: readonly JsonObject[], showing: Showing, depth: number): Markup {
   const columns = columnsOf(rows);
   const cells = rows.map((row) => columns.map((key) => row[key]));
   return gridHtml(columns.map(labelOf), cells, showing, depth);
@@ -154,25 +148,17 @@ function columnsAndRows({ columns, rows }: JsonObject, showing: Showing, depth: 
 type Cells = readonly (Json | undefined)[];
 
 function gridHtml(labels: readonly string[], rows: readonly Cells[], showing: Showing, depth: number): Markup {
-  const head = labels.map((label) => html`<th scope="col" dir="auto">${label}</th>`);
-  const body = rows.map((row) => {
-    const cells = labels.map((label, index) => {
+  const cells = rows.map((row) => {
+    return labels.map((_, index) => {
       const value = row[index];
-      const shown = value === undefined ? undefined : valueHtml(value, { ...showing, inTable: true }, depth + 1);
-      return html`<td data-label="${shortText(label, MOST_OF_LABEL)}"><div dir="auto">${shown}</div></td>`;
+      return value === undefined ? undefined : valueHtml(value, { ...showing, inTable: true }, depth + 1);
     });
-    return html`<tr>${cells}</tr>`;
   });
-  return sections(
-    body,
-    "rows",
-    (some) => html`<table class="records"><thead><tr>${head}</tr></thead><tbody>${some}</tbody></table>`,
-  );
+  return sections(rowsHtml(labels, cells), "rows", (some) => tableHtml(labels, some));
 }
 
 /** Shows the first items and folds the rest. */
 function sections(items: readonly Markup[], noun: string, wrap: (items: readonly Markup[]) => Markup): Markup {
-  if (items.length <= MOST_OPEN + 5) return wrap(items);
-  const rest = items.slice(MOST_OPEN);
-  return html`${wrap(items.slice(0, MOST_OPEN))}<details class="fold"><summary>${formatCount(rest.length)} more ${noun}</summary>${wrap(rest)}</details>`;
+  const open = items.length <= MOST_OPEN + 5 ? items.length : MOST_OPEN;
+  return foldRest(items, { open, title: (_, count) => `${formatCount(count)} more ${noun}`, wrap });
 }

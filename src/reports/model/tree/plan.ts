@@ -40,7 +40,7 @@ export function planIntro(plan: PlanView): Block[] {
   return open === 0 ? [] : [text(words`${plural(open, "write")} to apply. You approve exactly this content: ${apply}`)];
 }
 
-export const STANDING_TONES: Readonly<Record<Shown, Tone>> = {
+const STANDING_TONES: Readonly<Record<Shown, Tone>> = {
   planned: "active",
   applied: "success",
   failed: "failed",
@@ -53,6 +53,7 @@ export const STANDING_TONES: Readonly<Record<Shown, Tone>> = {
 /** Shows an operation. `mostSources` limits the list of what its node had read, for media without room. */
 export function operationSection(shown: ShownOperation, mostSources = Number.POSITIVE_INFINITY): Section {
   const { operation, now } = shown;
+  const { diff } = patchOf(operation) ?? {};
   const marks = [
     ...(now.standing === "planned" ? [] : [badge(STANDING_WORDS[now.standing], STANDING_TONES[now.standing])]),
     ...(operation.audience === "public" ? [badge("public", "skipped")] : []),
@@ -61,7 +62,8 @@ export function operationSection(shown: ShownOperation, mostSources = Number.POS
   const parts = [
     ...warningsOf(shown).map((warning) => text([span("own", warning)], "skipped")),
     ...inputBlocks(operation.input),
-    ...diffBlocks(operation),
+    // The whole diff, because approval covers it.
+    ...(diff === undefined ? [] : [{ kind: "code", text: revealText(diff), language: "diff", name: "diff" } as const]),
     ...facts(operationFacts(shown, mostSources)),
   ];
   return section(title, parts, { id: operation.id });
@@ -123,12 +125,6 @@ function sourceWords({ ref, tool, node }: ShownOperation["operation"]["sources"]
   if (tool === undefined && ref === "input") return words`the run's input`;
   const by = tool === undefined ? [] : words` ${tool}`;
   return words`${span("ref", ref, ref)}${by}${node === undefined ? [] : words` in ${node}`}`;
-}
-
-/** Shows the whole diff of a patch, because approval covers it. */
-function diffBlocks(operation: ShownOperation["operation"]): Block[] {
-  const { diff } = patchOf(operation) ?? {};
-  return diff === undefined ? [] : [{ kind: "code", text: revealText(diff), language: "diff", name: "diff" }];
 }
 
 function patchFacts(operation: ShownOperation["operation"]): Fact[] {

@@ -1,5 +1,5 @@
 import { formatTime, plural } from "../../../core/base/preview.ts";
-import { isObject } from "../../../core/base/values.ts";
+import { groupBy, isObject } from "../../../core/base/values.ts";
 import { numbersInQuote } from "../../../core/engine/evidence/quote.ts";
 import type { EvidenceRecord } from "../../../core/engine/evidence/records.ts";
 import { foundWords, holds } from "../../../core/engine/finding/claims.ts";
@@ -9,7 +9,6 @@ import { unroutedText } from "../../../core/engine/result/unrouted.ts";
 import type { Account } from "../account.ts";
 import type { Deed } from "../deeds.ts";
 import type { Failure } from "../failure.ts";
-import { leftOutSkills } from "../report.ts";
 import {
   type Block,
   badge,
@@ -80,7 +79,11 @@ export function answerLines({ approve, deny }: Answers): Block[] {
 /** Lists what the run found, without the headline and the claims. */
 export function findingFacts({ finding }: Pick<Account, "finding">): Fact[] {
   return sectionsOf(finding).flatMap((section): Fact[] => {
-    if (section.kind === "list") return section.items.map((item) => [section.term, excludedWords(item)]);
+    if (section.kind === "list") {
+      return section.items.map(({ text: excluded, why }) => {
+        return [section.term, why === undefined ? words`${excluded}` : words`${excluded}: ${why}`];
+      });
+    }
     if (section.kind !== "fact") return [];
     const where = placeWords(section.places);
     const fact: Fact = [section.term, words`${section.text}`];
@@ -88,12 +91,8 @@ export function findingFacts({ finding }: Pick<Account, "finding">): Fact[] {
   });
 }
 
-function excludedWords({ text: excluded, why }: Account["finding"]["ruledOut"][number]): Words {
-  return why === undefined ? words`${excluded}` : words`${excluded}: ${why}`;
-}
-
 /** Describes the place of the cause: its file with the line, and its commit. */
-export function placeWords(places: readonly Place[]): Words {
+function placeWords(places: readonly Place[]): Words {
   return joinWords(places.map(({ before, code: place }) => words`${span("own", before)}${code(place)}`));
 }
 
@@ -222,7 +221,9 @@ export function droppedClaims({ evidence, result }: Pick<Account, "evidence" | "
 
 /** Lists skills that the run continued without, and the nodes that list them. */
 export function leftOutList({ result, nameOf }: Pick<Account, "result" | "nameOf">): Item[] {
-  return leftOutSkills(result).map(({ skill, reason, nodes }) => {
-    return { words: words`${code(skill)}: ${reason} (${nodes.map((node) => nameOf(node)).join(", ")})` };
+  const missing = result.degraded.filter(({ skill }) => skill !== undefined);
+  return [...groupBy(missing, ({ skill = "" }) => skill)].map(([skill, lost]) => {
+    const nodes = lost.map(({ node }) => nameOf(node)).join(", ");
+    return { words: words`${code(skill)}: ${lost[0]?.reason ?? ""} (${nodes})` };
   });
 }
