@@ -75,7 +75,7 @@ describe("the plots of a report", () => {
       "error_ratio checkout-1 from 14:37:11 to 14:38:21, between 0 and 1; claim 4 quotes 1 at 14:38:16",
     );
     expect(page).toContain("change at 14:37:26; alert at 14:38:36");
-    expect(page).toContain('<th scope="col">pool_in_use</th>');
+    expect(page).toContain('<th scope="col" dir="auto">pool_in_use</th>');
     expect(page).toContain("<strong>2026-11-20T14:37:56.710Z</strong>");
   });
 
